@@ -21,7 +21,8 @@ use crate::time::{Rate, Span, Time};
 pub enum Congestion {
     /// An ECN echo (RFC 3168 section 6.1.2), at most once per window.
     Ecn,
-    /// Loss detected by duplicate or selective acknowledgements.
+    /// Loss detected by duplicate or selective acknowledgements. A window algorithm does not hear of it where a mark has cut the window of
+    /// data before, unless it [answers marks apart](Controller::answers_marks_apart).
     Loss,
     /// The retransmission timer expired (RFC 6298 section 5).
     Timeout,
@@ -129,6 +130,11 @@ pub trait Controller: Debug + Send {
     fn decision(&self) -> Decision;
     /// The answer to `why` if it happened now. Pure: `on_congestion` right after must do just that.
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
+    /// Declares that its answer to marks is not that to losses, so that a loss cuts the window also where a mark has cut it in the same window of
+    /// data (DCTCP, RFC 8257 section 3). Of other window algorithms a sender asks for one cut (RFC 3168 section 6.1.2).
+    fn answers_marks_apart(&self) -> bool {
+        false
+    }
     /// Who drives the window during fast recovery. A sender asks when a recovery begins.
     fn recovery(&self) -> Recovery {
         Recovery::Sender

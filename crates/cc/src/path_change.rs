@@ -160,6 +160,10 @@ impl Controller for Anew {
         self.inner.backoff(&self.seen(flow), why)
     }
 
+    fn answers_marks_apart(&self) -> bool {
+        self.inner.answers_marks_apart()
+    }
+
     fn recovery(&self) -> Recovery {
         self.inner.recovery()
     }

@@ -52,6 +52,9 @@ pub struct Flow {
     pub cwnd_limited: bool,
     /// The peer's receive window in bytes; `u64::MAX` when it does not bind.
     pub rwnd: u64,
+    /// At a timeout: has congestion cut the window already in the window of data that is outstanding? A window algorithm then keeps its
+    /// slow-start threshold (RFC 3168 section 6.1.2, Linux's `tcp_enter_loss`). No other report sets it.
+    pub reduced: bool,
 }
 
 /// RTT samples of one acknowledgement, or of several merged into one report.

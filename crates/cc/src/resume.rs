@@ -1,7 +1,8 @@
 //! Careful Resume: N. Kuhn, E. Stephan, G. Fairhurst, R. Secchi, C. Huitema: Convergence of Congestion Control from Retained State, RFC
 //! 9959, 2026. A connection begins with what an earlier one over the same path has measured, and takes it back if it no longer holds.
 //!
-//! Grade A: read as draft-ietf-tsvwg-careful-resume-24, the version that became the RFC. Unit: bytes; the window in segments. Beside any
+//! Grade A: read as draft-ietf-tsvwg-careful-resume-24, the version that became the RFC (the repository's state of
+//! October 2025, 7048ede, says the same). Unit: bytes; the window in segments. Beside any
 //! policy; section numbers are the RFC's.
 //!
 //! | phase          | window                            | left                                                                          |
@@ -29,7 +30,8 @@
 //!  * the least window in Safe Retreat is two segments (RFC 9002 section 4.8 has that for QUIC). The example of appendix A takes the IW, the
 //!    rule of section 3.4 does not; the rule is followed.
 //!  * a congestion that proves spurious ends Safe Retreat, with the window from before.
-//!  * a hint that the path changes is taken as the local signal of sections 3.2 and 3.3.
+//!  * a hint that the path changes is taken as the local signal of sections 3.2 and 3.3. In the Unvalidated Phase an RTT that would not confirm
+//!    the path is one, too: section 3.3 demands a Safe Retreat where the RTT tells of another path, and leaves open when it does.
 
 use crate::controller::{Congestion, Life, Recovery};
 use crate::registry::{Args, Param};
@@ -147,6 +149,7 @@ impl Resume {
             self.pipe = self.pipe.saturating_add(ack.acked);
         }
         match self.phase {
+            ResumePhase::Unvalidated { .. } if self.is_other_path(flow) => self.on_path_change(flow, w),
             ResumePhase::Unvalidated { until, first, .. } => {
                 let before = flow.in_flight.saturating_add(ack.acked).saturating_add(ack.lost);
                 let all_sent = before.saturating_add(u64::from(flow.mss)) > bytes(flow, w.cwnd);
@@ -172,11 +175,7 @@ impl Resume {
         let reconnoitres =
             self.phase == ResumePhase::Reconnaissance && ack.acked > ack.uncounted && ack.ce == 0;
         let Some(rtt) = flow.rtt.filter(|_| reconnoitres) else { return };
-        let saved = self.saved.rtt;
-        if rtt.min.0 <= saved.0 / 2
-            || rtt.latest.0 > saved.0.saturating_mul(10)
-            || w.cwnd >= self.saved.jump()
-        {
+        if self.is_other_path(flow) || w.cwnd >= self.saved.jump() {
             self.phase = ResumePhase::Normal; // section 4.2.1
             return;
         }
@@ -191,6 +190,12 @@ impl Resume {
         let first = flow.delivered.saturating_add(flow.in_flight);
         self.phase = ResumePhase::Unvalidated { rtt: rtt.latest, until: flow.now + rtt.latest, first };
         w.cwnd = self.saved.jump();
+    }
+
+    /// Does the RTT say that the path is not the saved one (section 4.2.1)?
+    fn is_other_path(&self, flow: &Flow) -> bool {
+        let saved = self.saved.rtt;
+        flow.rtt.is_some_and(|rtt| rtt.min.0 <= saved.0 / 2 || rtt.latest.0 > saved.0.saturating_mul(10))
     }
 
     /// The Unvalidated Phase is over, with so much in flight.

@@ -156,6 +156,11 @@ pub(crate) trait SlowStartRule: Debug + Send {
     /// A rare event.
     fn on_life(&mut self, _what: Life) {}
 
+    /// The full BDP in segments, pipe and queue, that a descent has just found; yielded once.
+    fn full_bdp(&mut self) -> Option<f64> {
+        None
+    }
+
     /// The rate at which a window of `cwnd` bytes is sent; `None` leaves that to the sender.
     fn pace(&self, _cwnd: u64) -> Option<Rate> {
         None

@@ -84,6 +84,9 @@ pub trait Policy: Debug + Send {
     /// A rare event; the window may be changed.
     fn on_life(&mut self, _w: &mut Window, _flow: &Flow, _what: Life) {}
 
+    /// A choice of `slow_start` has ended in a descent, and found that the path holds `full_bdp` segments, those in its queue included.
+    fn on_descent(&mut self, _full_bdp: f64) {}
+
     /// See [`Controller::on_path_change`]; the window may be changed.
     fn on_path_change(&mut self, _w: &mut Window, _flow: &Flow, _change: &PathChange) {}
 
@@ -119,9 +122,19 @@ pub trait Policy: Debug + Send {
         false
     }
 
+    /// See [`Controller::answers_marks_apart`].
+    fn answers_marks_apart(&self) -> bool {
+        false
+    }
+
     /// How its segments are spread in time.
     fn pacing(&self, _w: &Window) -> Pacing {
         Pacing::Window
+    }
+
+    /// Does it pace by a rate of its own, whatever the sender's options say? The start of a connection then has no bursts to fear.
+    fn paces(&self) -> bool {
+        false
     }
 
     /// Names internal quantities for traces.
@@ -214,6 +227,9 @@ impl<P: Policy> Windowed<P> {
         if let Some(added) = &self.added {
             cut = added.cut(flow, why, &self.w, cut);
         }
+        if flow.reduced && why == Congestion::Timeout && self.w.ssthresh.is_finite() {
+            cut.ssthresh = self.w.ssthresh;
+        }
         Cut { cwnd: cut.cwnd.clamp(1.0, LARGEST), ssthresh: cut.ssthresh.max(2.0), repeat: cut.repeat }
     }
 
@@ -269,11 +285,23 @@ impl<P: Policy> Windowed<P> {
     #[inline(never)]
     fn decision_by_rules(&self, added: &Added) -> Decision {
         let cwnd = self.bytes(self.w.cwnd);
+        let pacing = match (added.pace(cwnd), self.policy.pacing(&self.w)) {
+            (Some(rate), Pacing::Rate(own)) => Pacing::Rate(rate.min(own)), // a policy's rate may be its operator's limit
+            (Some(rate), _) => Pacing::Rate(rate),
+            (None, own) => own,
+        };
         Decision {
             cwnd,
             ssthresh: self.threshold.1,
-            pacing: added.pace(cwnd).map_or_else(|| self.policy.pacing(&self.w), Pacing::Rate),
+            pacing,
             deadline: added.resume.map_or(Time::MAX, |resume| resume.deadline()),
+        }
+    }
+
+    /// Tells the policy what the choice of slow start has found.
+    fn hand_over(&mut self) {
+        if let Some(full_bdp) = self.added.as_mut().and_then(|added| added.full_bdp()) {
+            self.policy.on_descent(full_bdp);
         }
     }
 
@@ -282,6 +310,7 @@ impl<P: Policy> Windowed<P> {
     fn grow_by_rules(&mut self, flow: &Flow, ack: &Ack) {
         let held = self.added.as_mut().is_some_and(|added| added.before_growth(flow, ack, &mut self.w));
         self.settle();
+        self.hand_over();
         if held {
             self.collapsed &= ack.acked == 0;
         } else {
@@ -338,6 +367,7 @@ impl<P: Policy> Controller for Windowed<P> {
         self.policy.on_life(&mut self.w, flow, what);
         self.added.iter_mut().for_each(|added| added.on_life(flow, what, &mut self.w));
         self.settle();
+        self.hand_over();
     }
 
     fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
@@ -392,6 +422,10 @@ impl<P: Policy> Controller for Windowed<P> {
         }
     }
 
+    fn answers_marks_apart(&self) -> bool {
+        self.policy.answers_marks_apart()
+    }
+
     fn recovery(&self) -> Recovery {
         self.added.as_ref().map_or(Recovery::Sender, |added| added.recovery())
     }
@@ -405,6 +439,7 @@ impl<P: Policy> Controller for Windowed<P> {
         match self.policy.refuses_hystart() {
             Some(why) => Err(why),
             None => {
+                let choice = if self.policy.paces() { choice.paced() } else { choice };
                 self.added.get_or_insert_default().slow_start = Some(choice.rule(self.w.cwnd));
                 Ok(())
             }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use bentpipe_cc::registry::{self, Entry, Kind, Value};
 use bentpipe_cc::{
     Ack, Congestion, Controller, Decision, Flow, Life, PathChange, Phase, Rate, RateSample, Recovery, Rtt,
-    RttSample, Span, Start, Time,
+    RttSample, Span, Start, Subflow, Time,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -184,6 +184,7 @@ impl Run {
         flow.round += u64::from(report.round_end);
         (flow.in_flight, flow.phase) = (to.in_flight, to.phase);
         (flow.cwnd_limited, flow.rwnd) = (to.limited, to.rwnd);
+        flow.reduced = to.phase == Phase::Recovery;
         if let Some(rtt) = report.rtt {
             let min = flow.rtt.map_or(rtt.min, |known| known.min.min(rtt.min));
             flow.rtt =
@@ -405,6 +406,81 @@ fn undo_gives_back_at_least_what_stood_before() {
         }
         Ok(())
     });
+}
+
+/// `path_change = "reset"` puts a wrapper around the algorithm. Until a hint comes, nobody may notice: every call and every answer passes
+/// through, those included that few algorithms have a use for.
+#[test]
+fn a_wrapper_passes_everything_on() {
+    for_all(|entry, case| {
+        let bare = Run::new(entry, case);
+        let mut given = values(entry, &case.params);
+        given.retain(|(name, _)| name != "path_change");
+        let alone = registry::build(entry.id, &given, case.start).expect("within its range");
+        given.push(("path_change".to_string(), Value::Text("reset".to_string())));
+        let wrapped = registry::build(entry.id, &given, case.start).expect("within its range");
+        let mut alone = Run { cc: alone, before: bare.before, flow: bare.flow };
+        let mut wrapped = Run { cc: wrapped, before: bare.before, flow: bare.flow };
+        prop_assert!(wrapped.cc.wants_path_hints());
+        prop_assert_eq!(alone.cc.wants_rate(), wrapped.cc.wants_rate());
+        prop_assert_eq!(alone.cc.wants_subflows(), wrapped.cc.wants_subflows());
+        prop_assert_eq!(alone.cc.answers_marks_apart(), wrapped.cc.answers_marks_apart());
+        prop_assert_eq!(alone.cc.wants_extra_segments(), wrapped.cc.wants_extra_segments());
+        prop_assert_eq!(format!("{:?}", alone.cc.echo()), format!("{:?}", wrapped.cc.echo()));
+        let hears = |cc: &mut dyn Controller, flow: &Flow| {
+            let second = Subflow { cwnd: 20_000, rtt: Some(Span::from_millis(50)), between_losses: 9_000 };
+            cc.on_subflows(0, &[Subflow { cwnd: cc.decision().cwnd, ..second }, second]);
+            let header = cc.header(flow);
+            header.iter().for_each(|header| cc.on_header(flow, header));
+            header
+        };
+        for op in case.ops.iter().filter(|op| !matches!(op, Op::PathChange(_))) {
+            let said = [&mut alone, &mut wrapped].map(|run| {
+                run.apply(op);
+                let header = hears(&mut *run.cc, &run.flow);
+                let mut probed = Vec::new();
+                run.cc.probe(&mut |name, value| probed.push((name, value.to_bits())));
+                let answers = ALL.map(|why| run.cc.backoff(&run.flow, why));
+                let order = run.cc.extra_order(&run.flow);
+                format!(
+                    "{:?} {:?} {answers:?} {header:?} {order:?} {probed:?}",
+                    run.cc.decision(),
+                    run.cc.recovery()
+                )
+            });
+            prop_assert_eq!(&said[0], &said[1]);
+        }
+        Ok(())
+    });
+}
+
+/// RFC 9959 section 3.3: a path that changes in the Unvalidated Phase ends in Safe Retreat, whatever the algorithm beside it is.
+#[test]
+fn a_path_change_takes_a_resumed_window_back() {
+    let mut resumed = Vec::new();
+    for entry in registry::all() {
+        let given = [("resume_cwnd", 300.0), ("resume_rtt", 0.6)]
+            .map(|(name, value)| (name.to_string(), Value::Number(value)));
+        let start = Start { mss: 1000, initial_window: 10.0, initial_ssthresh: f64::INFINITY };
+        let Ok(cc) = registry::build(entry.id, &given, start) else { continue };
+        let mut flow = Flow::default();
+        (flow.mss, flow.rwnd, flow.cwnd_limited, flow.in_flight) = (1000, u64::MAX, true, 20_000);
+        let mut run = Run { before: cc.decision(), cc, flow };
+        // One ACK for the initial window, so that none has the spacing of ACKs to grow by.
+        let mut ack = Ack::default();
+        (ack.acks, ack.acked, ack.rtt) = (1, 10_000, Some(RttSample::one(Span::from_millis(600))));
+        let flow = Change { elapsed: 1_000_000, in_flight: 20_000, ..unchanged(&run.flow) };
+        run.apply(&Op::Ack { report: ack, flow });
+        if run.cc.decision().cwnd != 150_000 {
+            continue; // it had more than the jump of its own accord
+        }
+        resumed.push(entry.id);
+        run.apply(&Op::PathChange(PathChange::default()));
+        assert_eq!(run.cc.decision().cwnd, 10_000, "{}: half of the 20 segments in flight", entry.id);
+    }
+    for id in ["reno", "cubic", "hybla", "scps-tp", "vegas", "satcp"] {
+        assert!(resumed.contains(&id), "{id} is not among {resumed:?}");
+    }
 }
 
 fn unchanged(flow: &Flow) -> Change {

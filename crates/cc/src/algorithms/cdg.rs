@@ -1,5 +1,5 @@
 //! CDG: D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux's
-//! module, tcp_cdg.c, by K. K. Jonassen. Backs off with a probability that grows with the gradient of the RTT, and tolerates
+//! module, tcp_cdg.c, by K. K. Jonassen (since Linux 4.2, 2015). Backs off with a probability that grows with the gradient of the RTT, and tolerates
 //! flows that fill the buffer.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
@@ -13,8 +13,10 @@
 //!  * a controller has no randomness: the numbers that the probability is compared with are those of a linear congruential
 //!    generator that begins at `seed`. Two flows with one seed draw the same numbers, at different rounds.
 //!  * the loss tolerance heuristic (`use_tolerance`, off in the module) is `loss_tolerance`, off too.
-//!  * a backoff cuts at once; the module's CWR comes down within a round, and like there nothing grows for that round and its
-//!    change of RTT does not count.
+//!  * a backoff cuts at once; the module's comes down within a round (`tcp_enter_cwr`). As there, nothing grows for that round, its
+//!    change of RTT does not count, and a loss or mark in it cuts no further; a timeout keeps ssthresh.
+//!  * a window that does not limit the sender bounds the shadow window (`tcp_cdg_cong_avoid`). Rounds in which it does not bring no backoff;
+//!    in the module they may.
 //!  * the module's filter for delayed ACKs is not needed: the RTT of an ACK is that of its last segment.
 //!  * the module starts with Hybrid Slow Start. Here that is the choice `slow_start = "hystart"`, which `validate kernel` makes
 //!    for it.
@@ -95,8 +97,10 @@ struct Cdg {
     sum: Extremes,
     /// A round has ended and is not yet answered.
     due: bool,
-    /// A backoff was made: nothing grows, and the round does not count.
+    /// A backoff was made: nothing grows, no loss cuts again, and the round does not count.
     held: bool,
+    /// The window has not limited the sender since the shadow window was set last.
+    unused: bool,
     backoffs: u32,
     queue: Queue,
     shadow: f64,
@@ -118,6 +122,7 @@ impl Cdg {
             sum: Extremes { min: 0.0, max: 0.0 },
             due: false,
             held: false,
+            unused: false,
             backoffs: 0,
             queue: Queue::Unknown,
             shadow: window,
@@ -161,11 +166,7 @@ impl Cdg {
     /// A round is over: back off?
     fn end_round(&mut self, w: &mut Window) -> bool {
         let Some(round) = self.round.take() else { return false };
-        let last = self.last.replace(round);
-        if core::mem::take(&mut self.held) {
-            return false;
-        }
-        let Some(last) = last else { return false };
+        let Some(last) = self.last.replace(round) else { return false };
         let gradient = self.gradient(Extremes { min: round.min - last.min, max: round.max - last.max });
         if gradient <= 0.0 || self.draw() <= libm::exp(-gradient / self.g) {
             return false; // the paper's equation: P = 1 - exp(-g/G)
@@ -176,15 +177,39 @@ impl Cdg {
                 return false;
             }
         }
-        self.shadow = self.shadow.max(w.cwnd);
+        self.shadow = self.shadow_at(w.cwnd).max(w.cwnd);
+        self.unused = false;
         w.cwnd = (w.cwnd * self.beta).max(2.0_f64.min(w.cwnd));
         w.ssthresh = w.cwnd;
         self.held = true;
         true
     }
 
+    /// The round of a reduction is over (`CA_EVENT_COMPLETE_CWR`).
+    fn complete(&mut self) {
+        (self.last, self.queue) = (self.round.take(), Queue::Unknown);
+        (self.due, self.held) = (false, false);
+    }
+
+    /// Is a loss taken for one that no queue made?
+    fn tolerates(&self, why: Congestion) -> bool {
+        self.tolerates && self.queue == Queue::NotFull && why == Congestion::Loss
+    }
+
+    /// The shadow window beside a window of `cwnd`.
+    fn shadow_at(&self, cwnd: f64) -> f64 {
+        if self.unused { self.shadow.min(cwnd) } else { self.shadow }
+    }
+
+    /// The window limits the sender, and may grow from here on.
+    fn use_window(&mut self, w: &Window) -> f64 {
+        self.shadow = self.shadow_at(w.cwnd);
+        self.unused = false;
+        w.cwnd
+    }
+
     fn forget(&mut self) {
-        (self.round, self.last, self.due, self.held) = (None, None, false, false);
+        (self.round, self.last, self.due, self.held, self.unused) = (None, None, false, false, false);
         self.gradients.clear();
         self.sum = Extremes { min: 0.0, max: 0.0 };
         (self.backoffs, self.queue) = (0, Queue::Unknown);
@@ -197,14 +222,21 @@ impl Policy for Cdg {
             let known = self.round.unwrap_or(Extremes { min: rtt, max: rtt });
             self.round = Some(Extremes { min: known.min.min(rtt), max: known.max.max(rtt) });
         }
-        self.due |= ack.round_end && flow.phase != Phase::Recovery;
+        if ack.round_end && flow.phase != Phase::Recovery {
+            if self.held {
+                self.complete();
+            } else {
+                self.due = true;
+            }
+        }
+        self.unused |= !self.held && !flow.cwnd_limited && flow.phase != Phase::Recovery;
     }
 
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         if (core::mem::take(&mut self.due) && self.end_round(w)) || self.held {
             return 0.0;
         }
-        let before = w.cwnd;
+        let before = self.use_window(w);
         let left = exponential(w, ack.segments(flow));
         self.shadow += w.cwnd - before;
         left
@@ -214,31 +246,29 @@ impl Policy for Cdg {
         if (core::mem::take(&mut self.due) && self.end_round(w)) || self.held {
             return;
         }
-        let before = w.cwnd;
+        let before = self.use_window(w);
         additive(w, flow, ack, 1.0);
         self.shadow += w.cwnd - before;
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        if self.tolerates && self.queue == Queue::NotFull && why == Congestion::Loss {
+        if self.held || self.tolerates(why) {
             return Cut::standard(w.cwnd, why);
         }
-        let shadow = if self.shadows { (self.shadow / 2.0).min(w.cwnd) } else { 0.0 };
+        let shadow = if self.shadows { (self.shadow_at(w.cwnd) / 2.0).min(w.cwnd) } else { 0.0 };
         Cut::standard(shadow.max(w.cwnd / 2.0), why)
     }
 
     fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
-        if !(self.tolerates && self.queue == Queue::NotFull && why == Congestion::Loss) {
-            self.shadow = (self.shadow / 2.0).min(w.cwnd);
+        if !self.held && !self.tolerates(why) {
+            self.shadow = (self.shadow_at(w.cwnd) / 2.0).min(w.cwnd);
+            self.unused = false;
         }
     }
 
     fn on_life(&mut self, w: &mut Window, _flow: &Flow, what: Life) {
         match what {
-            Life::Recovered => {
-                (self.last, self.queue) = (self.round.take(), Queue::Unknown);
-                (self.due, self.held) = (false, false);
-            }
+            Life::Recovered => self.complete(),
             Life::IdleRestart => {
                 self.forget();
                 self.shadow = w.cwnd;
@@ -296,8 +326,8 @@ mod tests {
         assert!(share(0.1) > 0.999);
     }
 
-    /// A backoff keeps 0.7071, and the shadow window remembers what it took: a loss right after goes to half of the shadow,
-    /// which is as far as a Reno flow falls, and not to a third.
+    /// A backoff keeps 0.7071, and the shadow window remembers what it took: a loss after its round goes to half of the shadow, which
+    /// is as far as a Reno flow falls, and not to a third.
     #[test]
     fn the_shadow_window_keeps_backoffs_and_losses_from_adding_up() {
         let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 100.0, 2.0);
@@ -305,12 +335,53 @@ mod tests {
         let before = rig.w();
         round(&mut rig, 0.8);
         assert!(rig.w() < 0.72 * before, "{} of {before}", rig.w());
+        round(&mut rig, 0.8);
         rig.congestion(Congestion::Loss);
         near(rig.w(), before / 2.0, 0.01);
         let mut rig =
             Rig::new("cdg", &[("window", Value::Number(1.0)), ("shadow", Value::Flag(false))], 100.0, 2.0);
         round(&mut rig, 0.5);
         round(&mut rig, 0.8);
+        round(&mut rig, 0.8);
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), FRAC_1_SQRT_2 * before / 2.0, 0.01);
+    }
+
+    /// Linux: `tcp_cdg_backoff` enters CWR, in which `tcp_enter_recovery` does not cut again. 0.7071 of the window stay, and the shadow
+    /// window as it was, for the loss after that.
+    #[test]
+    fn a_loss_in_the_round_of_a_backoff_does_not_cut_again() {
+        for why in [Congestion::Loss, Congestion::Ecn] {
+            let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 100.0, 2.0);
+            round(&mut rig, 0.5);
+            let before = rig.w();
+            round(&mut rig, 0.8);
+            rig.congestion(why);
+            near(rig.w(), FRAC_1_SQRT_2 * before, 0.01);
+            near(rig.t(), FRAC_1_SQRT_2 * before, 0.01);
+            rig.cc.on_life(&rig.flow, Life::Recovered);
+            rig.congestion(Congestion::Loss);
+            near(rig.w(), before / 2.0, 0.01);
+        }
+        let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 100.0, 2.0);
+        round(&mut rig, 0.5);
+        round(&mut rig, 0.8);
+        rig.congestion(Congestion::Timeout);
+        assert_eq!(rig.w(), 1.0);
+        near(rig.t(), FRAC_1_SQRT_2 * 100.0, 0.01);
+    }
+
+    /// `tcp_cdg_cong_avoid`: a window that does not limit the sender bounds the shadow window, so that a loss halves 70.71 segments and
+    /// not the 100 of before the backoff.
+    #[test]
+    fn a_window_that_is_not_used_bounds_the_shadow() {
+        let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 100.0, 2.0);
+        round(&mut rig, 0.5);
+        let before = rig.w();
+        round(&mut rig, 0.8);
+        round(&mut rig, 0.8);
+        rig.flow.cwnd_limited = false;
+        rig.ack(0.1, 0.1, 0.8, false);
         rig.congestion(Congestion::Loss);
         near(rig.w(), FRAC_1_SQRT_2 * before / 2.0, 0.01);
     }

@@ -5,7 +5,9 @@
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
+use crate::algorithms::increments::Increments;
 use crate::controller::Congestion;
+use crate::registry::Args;
 use crate::report::{Ack, Flow};
 use crate::subflows::Subflow;
 use crate::time::Span;
@@ -34,7 +36,7 @@ impl Path {
 /// The part of a coupled algorithm that a paper defines. `paths` are those that have a round-trip time, the own one with its present
 /// window of `w` segments. A connection of one path has that alone.
 pub(crate) trait Coupling: Debug + Send {
-    /// By how much each acknowledged segment raises the window in congestion avoidance, segments.
+    /// By how much each increment raises the window in congestion avoidance, segments.
     fn increase<P: Iterator<Item = Path> + Clone>(&mut self, w: f64, paths: P) -> f64;
 
     /// What a loss leaves of the window. Default: half (RFC 5681 eq. 4).
@@ -50,6 +52,7 @@ pub(crate) trait Coupling: Debug + Send {
 #[derive(Debug)]
 pub(crate) struct Coupled<C> {
     coupling: C,
+    increments: Increments,
     /// The subflows as they were told last, and which of them is the own one.
     all: Vec<Subflow>,
     own: usize,
@@ -57,8 +60,9 @@ pub(crate) struct Coupled<C> {
 
 impl<C: Coupling> Coupled<C> {
     /// A complete controller on a connection that begins as `start` says.
-    pub(crate) fn windowed(coupling: C, start: Start) -> Windowed<Self> {
-        Windowed::new(Self { coupling, all: Vec::new(), own: 0 }, start)
+    pub(crate) fn windowed(coupling: C, args: &Args, start: Start) -> Windowed<Self> {
+        let increments = Increments::new(args);
+        Windowed::new(Self { coupling, increments, all: Vec::new(), own: 0 }, start)
     }
 }
 
@@ -78,7 +82,10 @@ fn paths(all: &[Subflow], own: usize, w: f64, flow: &Flow) -> impl Iterator<Item
 impl<C: Coupling> Policy for Coupled<C> {
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         let paths = paths(&self.all, self.own, w.cwnd, flow);
-        w.cwnd += self.coupling.increase(w.cwnd, paths) * ack.segments(flow);
+        // A flow of one path is Reno, whose unit is the segment (Linux: `tcp_reno_cong_avoid` where `mptcp` is false).
+        let alone = self.all.is_empty();
+        let increments = if alone { ack.segments(flow) } else { self.increments.of(flow, ack) };
+        w.cwnd += self.coupling.increase(w.cwnd, paths) * increments;
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
@@ -113,13 +120,34 @@ pub(crate) mod tests {
     pub(crate) fn on_paths(id: &str, own: usize, paths: &[(f64, f64, u64)]) -> Rig {
         let (w, rtt, _) = paths[own];
         let mut rig = Rig::new(id, &[], w, 2.0);
+        rig.cc.on_subflows(own, &subflows(paths));
+        rig.ack(1.0, 0.01, rtt, false);
+        rig
+    }
+
+    fn subflows(paths: &[(f64, f64, u64)]) -> Vec<Subflow> {
         let subflow = |&(w, rtt, between_losses): &(f64, f64, u64)| {
             let cwnd = (w * 1e6) as u64;
             Subflow { cwnd, rtt: (rtt > 0.0).then(|| Span::from_secs(rtt)), between_losses }
         };
-        rig.cc.on_subflows(own, &paths.iter().map(subflow).collect::<Vec<_>>());
-        rig.ack(1.0, 0.01, rtt, false);
-        rig
+        paths.iter().map(subflow).collect()
+    }
+
+    /// An ACK for two segments, which a receiver that delays its ACKs sends: `mptcp_olia_cong_avoid` and `mptcp_balia_cong_avoid` ignore
+    /// `acked`, RFC 6356 eq. 1 counts bytes. Alone all three are Reno: two in w.
+    #[test]
+    fn a_delayed_ack_counts_once_for_olia_and_balia_and_twice_for_lia() {
+        let paths = [(20.0, 0.1, 30_000), (10.0, 0.1, 60_000)];
+        for (id, increments) in [("lia", 2.0), ("olia", 1.0), ("balia", 1.0)] {
+            let one = on_paths(id, 1, &paths).w() - 10.0;
+            let mut rig = Rig::new(id, &[], 10.0, 2.0);
+            rig.cc.on_subflows(1, &subflows(&paths));
+            rig.ack(2.0, 0.01, 0.1, false);
+            near(rig.w() - 10.0, increments * one, 1e-6);
+            let mut alone = Rig::new(id, &[], 10.0, 2.0);
+            alone.ack(2.0, 0.01, 0.1, false);
+            near(alone.w() - 10.0, 0.2, 1e-6);
+        }
     }
 
     /// On one path each is Reno: 1/w, and half at a loss; also while the other path has carried nothing.

@@ -11,6 +11,7 @@
 //!  * a window above W_max when the epoch begins starts a plateau of its own (K = 0, W_max = cwnd).
 //!  * slow start is RFC 5681's unless `slow_start = "hystart++"` is given (RFC 9406, a SHOULD of section 4.10): the papers
 //!    compare with CUBIC without it.
+//!  * after `slow_start = "rapid"` W_max is what that draft says -> `on_descent`.
 //!  * `beta_ecn` is `beta` unless given; RFC 8511 recommends 0.85 for it.
 //!  * `rules = "linux-2.6.22"` is CUBIC before the RFCs: `bictcp_update` in tcp_cubic.c of that version, which is ns-2.35's
 //!    TCP/Linux, too -> `grow_as_linux`. C is 410/1024 and beta 819/1024; growth is multiplied by 31/16 (`ack_ratio` of BIC). A
@@ -65,6 +66,11 @@ pub(crate) const FAST_CONVERGENCE: Param =
 
 /// Linux 2.6.22's estimate of the segments that an ACK is for, which sticks there.
 const LINUX_ACK_RATIO: f64 = 31.0 / 16.0;
+
+/// W_max after Rapid Start (draft-kazuho-ccwg-rapid-start, "Handing Over to CUBIC"): where flows compete, what slow start would have reached.
+pub(crate) fn after_descent(full_bdp: f64, fast_convergence: bool) -> f64 {
+    if fast_convergence { 2.0 * full_bdp } else { full_bdp }
+}
 
 /// The variables that section 4.9 saves and restores.
 #[derive(Clone, Copy, Debug, Default)]
@@ -236,6 +242,10 @@ impl Policy for Cubic {
         if self.epoch.prior.is_some_and(|prior| w.cwnd <= prior) {
             self.epoch = before;
         }
+    }
+
+    fn on_descent(&mut self, full_bdp: f64) {
+        self.epoch.w_max = Some(after_descent(full_bdp, self.fast_convergence));
     }
 
     fn on_life(&mut self, _w: &mut Window, flow: &Flow, what: Life) {

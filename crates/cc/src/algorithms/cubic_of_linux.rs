@@ -15,6 +15,7 @@
 //!
 //! Deviations: the kernel's clock here ticks in jiffies of 1 to 10 ms; this one does not tick, and the cubic root is exact.
 
+use crate::algorithms::cubic::after_descent;
 use crate::controller::{Congestion, Life};
 use crate::registry::Args;
 use crate::report::{Ack, Flow};
@@ -179,6 +180,10 @@ impl Policy for CubicOfLinux {
             (self.acked, self.w_est) = (0.0, 0.0);
             (self.computed, self.rtt_min) = ((0.0, Time::default()), None);
         }
+    }
+
+    fn on_descent(&mut self, full_bdp: f64) {
+        self.w_max = libm::floor(after_descent(full_bdp, self.fast_convergence));
     }
 
     fn on_life(&mut self, _w: &mut Window, flow: &Flow, what: Life) {

@@ -108,6 +108,10 @@ impl Policy for Dctcp {
         }
     }
 
+    fn answers_marks_apart(&self) -> bool {
+        true
+    }
+
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("alpha", self.share.alpha);
     }

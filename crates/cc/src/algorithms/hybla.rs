@@ -27,13 +27,12 @@
 
 use alloc::boxed::Box;
 
+use crate::algorithms::increments::{Increments, PER_ACK};
 use crate::algorithms::reno::additive;
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::controller::{Congestion, Life, Pacing};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
-use crate::resume::SavedPath;
-use crate::slow_start::SlowStart;
-use crate::time::{Rate, Span, Time};
+use crate::time::{Rate, Span, Time, whole};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -48,9 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
         Param::number("exponent_cap", 16.0, 1.0..=40.0)
             .unit("1")
             .about("largest rho in the exponent of slow start"),
-        Param::choice("per", &["ack", "segment"]).about(
-            "each of which makes the window grow: an ACK, delayed or not (paper, Linux), or a segment that it acknowledges",
-        ),
+        PER_ACK,
         Param::flag("ssthresh_est", true).about(
             "end slow start at the bottleneck's rate, told by the spacing of ACKs, times the smallest RTT",
         ),
@@ -60,10 +57,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#332288",
     marker: "4",
-    build: |args, start| {
-        let host = Windowed::new(Hybla::new(args), start);
-        Box::new(Paced { host, on: args.flag("pacing"), srtt: Span::ZERO, in_flight: 0 })
-    },
+    build: |args, start| Box::new(Windowed::new(Hybla::new(args), start)),
 };
 
 /// Hoe's estimate of the bottleneck's rate from the spacing of ACKs.
@@ -95,13 +89,19 @@ impl PacketPair {
 struct Hybla {
     rtt0: f64,
     exponent_cap: f64,
-    per_ack: bool,
+    increments: Increments,
     ssthresh_est: bool,
     /// Normalised RTT.
     rho: f64,
     /// Smallest smoothed RTT.
     srtt_min: Span,
     pair: PacketPair,
+    /// Spreads its segments in time.
+    paces: bool,
+    /// SRTT, bytes of a segment, and bytes in flight at the last ACK.
+    srtt: Span,
+    mss: u32,
+    in_flight: u64,
 }
 
 impl Hybla {
@@ -109,24 +109,24 @@ impl Hybla {
         Self {
             rtt0: args.number("rtt0"),
             exponent_cap: args.number("exponent_cap"),
-            per_ack: args.is("per", "ack"),
+            increments: Increments::new(args),
             ssthresh_est: args.flag("ssthresh_est"),
             rho: 1.0,
             srtt_min: Span::MAX,
             pair: PacketPair::default(),
+            paces: args.flag("pacing"),
+            srtt: Span::ZERO,
+            mss: 1,
+            in_flight: 0,
         }
-    }
-
-    /// Increments that `ack` brings. The part of a segment that HyStart++ leaves of an ACK counts as that part.
-    fn increments(&self, flow: &Flow, ack: &Ack) -> f64 {
-        let segments = ack.segments(flow);
-        if self.per_ack { segments.min(f64::from(ack.acks)) } else { segments }
     }
 }
 
 impl Policy for Hybla {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        (self.mss, self.in_flight) = (flow.mss, flow.in_flight);
         let Some(rtt) = flow.rtt else { return };
+        self.srtt = rtt.smoothed;
         if rtt.smoothed < self.srtt_min {
             self.srtt_min = rtt.smoothed;
             self.rho = (rtt.smoothed.secs() / self.rtt0).max(1.0);
@@ -146,96 +146,44 @@ impl Policy for Hybla {
             w.ssthresh = (rate * rtt.min.secs()).max(2.0);
         }
         let increment = libm::exp2(self.rho.min(self.exponent_cap)) - 1.0;
-        let left = exponential(w, self.increments(flow, ack) * increment) / increment;
-        if self.per_ack { 0.0 } else { left }
+        let left = exponential(w, self.increments.of(flow, ack) * increment) / increment;
+        if self.increments.per_ack { 0.0 } else { left }
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         if flow.phase == Phase::Loss {
             return additive(w, flow, ack, 1.0);
         }
-        w.cwnd += self.rho * self.rho * self.increments(flow, ack) / w.cwnd;
+        w.cwnd += self.rho * self.rho * self.increments.of(flow, ack) / w.cwnd;
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
+    fn on_life(&mut self, _w: &mut Window, flow: &Flow, what: Life) {
+        if what == Life::MssChanged {
+            self.mss = flow.mss;
+        }
+    }
+
+    fn pacing(&self, w: &Window) -> Pacing {
+        if !self.paces || self.srtt == Span::ZERO {
+            return Pacing::Window;
+        }
+        let bytes = |segments: f64| whole(segments * f64::from(self.mss.max(1)));
+        let (cwnd, ssthresh) = (bytes(w.cwnd), bytes(w.ssthresh));
+        let gain = if cwnd < ssthresh / 2 { 2.0 } else { 1.2 };
+        Pacing::Rate(Rate((gain * cwnd.max(self.in_flight) as f64 / self.srtt.secs()) as u64))
+    }
+
+    fn paces(&self) -> bool {
+        self.paces
+    }
+
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("rho", self.rho);
         emit("bottleneck_segments_per_s", self.pair.rate.unwrap_or(f64::NAN));
-    }
-}
-
-/// Hybla with its own pacing: the host's answers, and a rate beside them.
-#[derive(Debug)]
-struct Paced {
-    host: Windowed<Hybla>,
-    on: bool,
-    srtt: Span,
-    /// Bytes in flight at the last ACK.
-    in_flight: u64,
-}
-
-impl Controller for Paced {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.srtt = flow.rtt.map_or(Span::ZERO, |rtt| rtt.smoothed);
-        self.in_flight = flow.in_flight;
-        self.host.on_ack(flow, ack);
-    }
-
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.host.on_congestion(flow, why);
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.host.on_undo(flow, before);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.host.on_life(flow, what);
-    }
-
-    fn on_deadline(&mut self, flow: &Flow) {
-        self.host.on_deadline(flow);
-    }
-
-    fn decision(&self) -> Decision {
-        let wanted = self.host.decision();
-        if !self.on || self.srtt == Span::ZERO || wanted.pacing != Pacing::Window {
-            return wanted;
-        }
-        let gain = if wanted.cwnd < wanted.ssthresh / 2 { 2.0 } else { 1.2 };
-        let rate = gain * wanted.cwnd.max(self.in_flight) as f64 / self.srtt.secs();
-        Decision { pacing: Pacing::Rate(Rate(rate as u64)), ..wanted }
-    }
-
-    fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
-        self.host.backoff(flow, why)
-    }
-
-    fn recovery(&self) -> Recovery {
-        self.host.recovery()
-    }
-
-    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
-        self.host.start_by(if self.on { choice.paced() } else { choice })
-    }
-
-    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
-        self.host.resume(saved)
-    }
-
-    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
-        self.host.validate_window(nvp)
-    }
-
-    fn wants_rate(&self) -> bool {
-        self.host.wants_rate()
-    }
-
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.host.probe(emit);
     }
 }
 

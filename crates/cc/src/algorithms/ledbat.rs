@@ -4,8 +4,8 @@
 //! Unit: segments; delays in seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
 //! Rules (section 2.4.2): queueing delay = FILTER(current delays) - MIN(base delays) -> [`DelayHistory::queueing`]; off_target =
 //! (TARGET - queueing delay) / TARGET and cwnd += GAIN off_target acked / cwnd -> `avoid`; at most half of the window goes at a
-//! loss, not below MIN_CWND -> `backoff`; one segment after a timeout. Parameters of section 2.5: TARGET 100 ms, GAIN 1,
-//! BASE_HISTORY 10 minutes, CURRENT_FILTER the smallest of 4, MIN_CWND 2.
+//! loss, not below MIN_CWND -> `backoff`; one segment after a timeout, which the next ACK lifts to MIN_CWND -> `avoid`.
+//! Parameters of section 2.5: TARGET 100 ms, GAIN 1, BASE_HISTORY 10 minutes, CURRENT_FILTER the smallest of 4, MIN_CWND 2.
 //! The text of the RFC was not at hand: the rules are from knowledge of it, hence grade B. Apple's tcp_ledbat.c, which was
 //! read, implements an older draft with a fixed cut of one eighth, and was of use for LEDBAT++ only.
 //! Decisions and deviations:
@@ -58,6 +58,11 @@ pub(crate) const ENTRY: Entry = Entry {
 /// MIN_CWND.
 pub(crate) const LEAST: f64 = 2.0;
 
+/// Half of the window, but not below MIN_CWND unless it was there already.
+pub(crate) fn halved(cwnd: f64) -> f64 {
+    cwnd.min((cwnd / 2.0).max(LEAST))
+}
+
 /// See the head of this file.
 #[derive(Debug)]
 struct Ledbat {
@@ -95,14 +100,14 @@ impl Policy for Ledbat {
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        let Some(queueing) = self.delays.queueing() else { return };
-        let off_target = (self.target - queueing) / self.target;
+        let off_target =
+            self.delays.queueing().map_or(0.0, |queueing| (self.target - queueing) / self.target);
         let change = self.gain * off_target * ack.segments(flow) / w.cwnd;
-        w.cwnd = (w.cwnd + change).max(LEAST.min(w.cwnd));
+        w.cwnd = (w.cwnd + change).max(LEAST);
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd.min((w.cwnd / 2.0).max(LEAST)), why)
+        Cut::standard(halved(w.cwnd), why)
     }
 
     fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
@@ -169,6 +174,9 @@ mod tests {
         assert_eq!(rig.w(), 2.0);
         rig.congestion(Congestion::Timeout);
         assert_eq!(rig.w(), 1.0);
+        // cwnd = max(cwnd, MIN_CWND) ends every ACK of section 2.4.2, however long the delay.
+        rig.ack(1.0, 0.01, 1.5, false);
+        assert_eq!(rig.w(), 2.0);
     }
 
     /// BASE_HISTORY: the least RTT of the last ten minutes counts, and what is older is forgotten.

@@ -8,16 +8,21 @@
 //! acknowledged segment, and the first one ends where the delay exceeds 3/4 TARGET (section 4.1) -> `slow_start`; slowdowns
 //! (section 4.4) -> `slow_down`: ssthresh = cwnd, two segments for two round trips, slow start back to ssthresh; the first one
 //! two round trips after the first slow start, the next after nine times what the last one took. TARGET is 60 ms (section 4.5),
-//! delays are RTTs.
-//! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's tcp_ledbat.c, which
-//! implements revision 01, and from descriptions of revision 01 by other implementations that quote its sections. Hence grade
-//! B.
+//! delays are RTTs. The window is at least two segments: each ACK outside recovery lifts a smaller one, and a loss leaves two
+//! (Apple, `bg_ss_fltsz` in `update_cwnd` and `tcp_ledbat_pre_fr`) -> `avoid`, `backoff`. Only a timeout leaves one, until the
+//! next ACK.
+//! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's tcp_ledbat.c (xnu, a version
+//! with `tcp_ledbat_plus_plus`, read in 2026), which implements revision 01, and from descriptions of revision 01 by other
+//! implementations that quote its sections. Hence grade B.
 //! Decisions and deviations:
 //!  * the rule per round trip is applied to each acknowledged segment: 1/W of it, and -1/2 segment at most.
 //!  * below the target Apple's code grows by a segment per round trip; the draft's GAIN is used.
 //!  * base delay and delay as in LEDBAT: the least of ten minutes, and of four samples.
 //!  * the first window is the sender's initial window (`initial_window` of a flow), not 2.
-//!  * a slow start after a slowdown ends early only where the delay exceeds TARGET itself (Apple). A loss ends it as well.
+//!  * a slow start after a slowdown ends early only where the delay exceeds TARGET itself (Apple). The slowdown then counts twice
+//!    for the wait until the next (Apple). A loss ends it as well, and the slowdown counts once.
+//!  * the floor of two segments matters beyond its size. One segment at a time waits for the receiver's delayed ACK, up to 200 ms
+//!    that look like a queue above TARGET, and a window without a floor would stay at one segment for ever.
 //!  * a loss halves the window, an ECN echo too. A timeout begins anew, with the first slow start's rules (Apple,
 //!    `tcp_ledbat_after_timeout`).
 //!  * Apple's delay of 30 s for a slowdown after a decrease is not in the draft and left out.
@@ -25,7 +30,7 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::ledbat::{DelayHistory, LEAST};
+use crate::algorithms::ledbat::{DelayHistory, LEAST, halved};
 use crate::controller::{Congestion, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -81,6 +86,8 @@ struct PlusPlus {
     frozen: Time,
     /// The next slowdown.
     due: Option<Time>,
+    /// The delay ended the slow start of the slowdown under way, before the window was back.
+    cut_short: bool,
 }
 
 impl PlusPlus {
@@ -95,6 +102,7 @@ impl PlusPlus {
             began: None,
             frozen: Time(0),
             due: None,
+            cut_short: false,
         }
     }
 
@@ -111,22 +119,26 @@ impl PlusPlus {
     /// Slow start is over: when is the next slowdown?
     fn schedule(&mut self, flow: &Flow) {
         let wait = match self.began.take() {
-            Some(began) => Span::from_secs(self.wait * flow.now.since(began).secs()),
+            Some(began) => {
+                let took = flow.now.since(began).secs();
+                Span::from_secs(self.wait * if self.cut_short { 2.0 * took } else { took })
+            }
             None => Self::rounds(flow),
         };
-        self.first = false;
+        (self.first, self.cut_short) = (false, false);
         self.due = self.slows_down.then(|| flow.now + wait);
     }
 
     /// Section 4.4: two segments for two round trips, and slow start back to where it was.
     fn slow_down(&mut self, w: &mut Window, flow: &Flow) {
-        (w.ssthresh, w.cwnd) = (w.cwnd, LEAST.min(w.cwnd));
+        (w.ssthresh, w.cwnd) = (w.cwnd, LEAST);
         self.frozen = flow.now + Self::rounds(flow);
         (self.began, self.due) = (Some(flow.now), None);
     }
 
     fn begin_anew(&mut self) {
         (self.first, self.began, self.due, self.frozen) = (true, None, None, Time(0));
+        self.cut_short = false;
     }
 }
 
@@ -142,6 +154,7 @@ impl Policy for PlusPlus {
         let exit = if self.first { EXIT * self.target } else { self.target };
         if self.delays.queueing().is_some_and(|queueing| queueing > exit) {
             w.ssthresh = w.cwnd;
+            self.cut_short = self.began.is_some();
             return ack.segments(flow);
         }
         let gain = self.gain();
@@ -156,12 +169,11 @@ impl Policy for PlusPlus {
         }
         let over = self.delays.queueing().map_or(0.0, |queueing| (queueing / self.target - 1.0).max(0.0));
         let per_round = (self.gain() - self.constant * w.cwnd * over).max(-w.cwnd / 2.0); // section 4.3
-        let least = LEAST.min(w.cwnd);
-        w.cwnd = (w.cwnd + per_round * ack.segments(flow) / w.cwnd).max(least);
+        w.cwnd = (w.cwnd + per_round * ack.segments(flow) / w.cwnd).max(LEAST);
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
+        Cut::standard(halved(w.cwnd), why)
     }
 
     fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
@@ -264,6 +276,49 @@ mod tests {
             let apart = pair[1] - pair[0];
             assert!((38.0..70.0).contains(&apart), "{slowed:?}");
         }
+    }
+
+    /// Apple: `bg_ss_fltsz` lifts. A window of one segment waits 200 ms for the receiver's delayed ACK, which is above the target of 60 ms and
+    /// would keep it there. And a loss of two segments leaves two.
+    #[test]
+    fn a_window_of_one_segment_is_lifted_to_two_whatever_the_delay() {
+        let mut rig = without_slowdowns(0.04, 20.0, 0.0);
+        rig.congestion(Congestion::Timeout);
+        assert_eq!(rig.w(), 1.0);
+        for _ in 0..5 {
+            rig.ack(1.0, 0.24, 0.24, true);
+        }
+        assert_eq!(rig.w(), 2.0);
+        rig.congestion(Congestion::Loss);
+        assert_eq!(rig.w(), 2.0);
+    }
+
+    /// Apple, `ledbat_pp_congestion_avd`: nine times what a slowdown took, and eighteen times if the delay kept the window from coming back.
+    #[test]
+    fn a_slowdown_that_the_delay_cuts_short_doubles_the_wait() {
+        let between = |queueing: f64| {
+            let mut rig = Rig::new("ledbat-plus-plus", &[], 2.0, 64.0);
+            let mut starts = alloc::vec::Vec::new();
+            let mut ended = None;
+            while starts.len() < 2 {
+                let (began, before) = (rig.secs(), rig.w());
+                // The queue shows only in the slow start after the first slowdown, from 16 segments on.
+                let shows = queueing > 0.0 && starts.len() == 1 && ended.is_none() && before >= 16.0;
+                let rtt = if shows { 0.6 + queueing } else { 0.6 };
+                rig.round(rtt);
+                if rig.w() < before / 4.0 {
+                    starts.push(began); // with its first ACK
+                } else if shows {
+                    ended = Some(began + 4.0 * rtt / before); // when the filter's four samples are of the queue
+                } else if starts.len() == 1 && ended.is_none() && rig.w() >= 64.0 {
+                    ended = Some(rig.secs());
+                }
+            }
+            let ended = ended.expect("slow start ended");
+            (starts[1] - ended) / (ended - starts[0])
+        };
+        near(between(0.0), 9.0, 0.15);
+        near(between(0.07), 18.0, 0.15);
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! `mptcp_coupled.c`), which the RFC describes.
 //! Slow start and the answer to losses are those of RFC 5681, for each subflow alone.
 //! Deviations:
+//!  * eq. 1 counts acknowledged bytes, and so does this; that implementation counts ACKs in congestion avoidance (`per = "ack"`), which with
+//!    delayed ACKs halves the growth.
 //!  * alpha is computed for each ACK, not once per window (section 4.1 leaves that to implementations). alpha / w_total is one factor, so
 //!    that w_total cancels out.
 //!  * windows of all subflows count in segments of the own size: `MSS_i` of eq. 1.
@@ -14,6 +16,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::coupled::{Coupled, Coupling, Path};
+use crate::algorithms::increments::PER_SEGMENT;
 use crate::registry::{Entry, Grade, SenderOptions};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -23,11 +26,11 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "C. Raiciu, M. Handley, D. Wischik: Coupled Congestion Control for Multipath Transport Protocols, 2011",
     reference: "RFC 6356",
     grade: Grade::A,
-    params: &[],
+    params: &[PER_SEGMENT],
     sender: SenderOptions::NONE,
     colour: "#0077bb",
     marker: "P",
-    build: |_, start| Box::new(Coupled::windowed(Lia::default(), start)),
+    build: |args, start| Box::new(Coupled::windowed(Lia::default(), args, start)),
 };
 
 /// LIA's window rules.

@@ -25,6 +25,7 @@ mod hswa;
 mod htcp;
 mod hybla;
 mod illinois;
+mod increments;
 mod jersey;
 mod kl;
 mod lda;

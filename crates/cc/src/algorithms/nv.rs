@@ -1,4 +1,4 @@
-//! TCP-NV: L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux's module tcp_nv.c, 2016. Vegas for data centres: predicts
+//! TCP-NV: L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux's module tcp_nv.c (since Linux 4.8, 2016). Vegas for data centres: predicts
 //! from the greatest rate of a round which window would do without a queue, and decides only where enough was measured.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us. Its author recommends it only within a data centre
@@ -11,7 +11,8 @@
 //! (`tcpnv_state`, `tcpnv_reset`).
 //! Decisions and deviations:
 //!  * the module spreads the period after which the least RTT is forgotten at random between 3/4 and 5/4 of 5 s. Here a
-//!    multiplicative hash of the nanosecond at which one ends gives the length of the next. The first ends after 2 s.
+//!    multiplicative hash of the nanosecond at which one ends gives the length of the next. The first ends 2 s after the first sample (in
+//!    the module: after the connection's start).
 //!  * a base RTT given by a BPF program is left out, and so is `nv_catchup`, which nothing ever sets.
 //!  * decisions take effect on the next ACK that may change the window (outside recovery, while it limits the sender).
 //!  * least RTT and rates are not rounded to 100 bit/s.
@@ -67,7 +68,7 @@ const SLOWEST: i32 = -8;
 const BUNDLE: f64 = 4.0;
 const BUNDLE_STEP: f64 = 2.0;
 const BUNDLE_MOST: f64 = 81.0;
-const FIRST_RESET: Time = Time(2_000_000_000);
+const FIRST_RESET: Span = Span::from_millis(2000);
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -84,7 +85,8 @@ struct Nv {
     average: Option<f64>,
     least: f64,
     least_next: f64,
-    reset_at: Time,
+    /// `None` before the first ACK.
+    reset_at: Option<Time>,
     /// The greatest rate of the round, segments per second, samples in it, and rounds without a decision.
     rate: f64,
     samples: u32,
@@ -110,7 +112,7 @@ impl Nv {
             average: None,
             least: f64::INFINITY,
             least_next: f64::INFINITY,
-            reset_at: FIRST_RESET,
+            reset_at: None,
             rate: 0.0,
             samples: 0,
             rounds: 0,
@@ -132,7 +134,7 @@ impl Nv {
         (self.least, self.least_next) = (self.least_next, f64::INFINITY);
         let hash = now.0.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let uniform = (hash >> 11) as f64 / (1_u64 << 53) as f64;
-        self.reset_at = now + Span::from_secs(self.reset_period * (0.75 + 0.5 * uniform));
+        self.reset_at = Some(now + Span::from_secs(self.reset_period * (0.75 + 0.5 * uniform)));
         self.bundle = (self.bundle / 2.0).max(BUNDLE);
     }
 
@@ -200,7 +202,7 @@ impl Policy for Nv {
         self.samples = (self.samples + 1).min(255);
         self.least = self.least.min(average);
         self.least_next = self.least_next.min(average);
-        if flow.now >= self.reset_at {
+        if flow.now >= *self.reset_at.get_or_insert(flow.now + FIRST_RESET) {
             self.reset_least(flow.now);
         }
         self.due |= ack.round_end;
@@ -261,7 +263,9 @@ mod tests {
     use crate::algorithms::pipe::Pipe;
     use crate::controller::Congestion;
     use crate::registry::Value;
-    use crate::rig::near;
+    use crate::report::{Ack, RateSample, RttSample};
+    use crate::rig::{Rig, near, probe};
+    use crate::time::{Rate, Span, Time};
 
     /// (share of the link, mean queue) of 60 s after the first 30.
     fn alone(given: &[(&str, Value)]) -> (f64, f64) {
@@ -294,6 +298,29 @@ mod tests {
         near(pipe.w(), 0.8 * before, 1e-3);
         pipe.cc.on_congestion(&pipe.flow, Congestion::Timeout);
         assert_eq!(pipe.w(), 1.0);
+    }
+
+    /// `tcpnv_init`: the first period lasts 2 s from the start of the connection, whenever that is. On a path whose RTT rises from 0.1 s
+    /// to 0.3 s after 1.9 s the next period, of 3 to 5 s, knows nothing but 0.3 s, so that the least RTT is that after 7 s.
+    #[test]
+    fn the_first_period_counts_from_the_start_of_the_connection() {
+        for start in [0, 100, 101, 102, 103] {
+            let mut rig = Rig::new("nv", &[("reset_period", Value::Number(4.0))], 10.0, 2.0);
+            rig.flow.now = Time(start * 1_000_000_000);
+            for i in 0..704 {
+                let mut ack = Ack { acks: 1, acked: 1, ..Ack::default() };
+                ack.rtt = Some(RttSample::one(Span::from_millis(if i < 190 { 100 } else { 300 })));
+                ack.rate = Some(RateSample {
+                    rate: Rate(0),
+                    app_limited: false,
+                    prior_delivered: 0,
+                    prior_in_flight: 0,
+                });
+                rig.cc.on_ack(&rig.flow, &ack);
+                rig.flow.now = rig.flow.now + Span::from_millis(10);
+            }
+            near(probe(&*rig.cc, "least_rtt_s"), 0.3, 1e-3);
+        }
     }
 
     /// Slow start ends by the measure, not by a loss: an endless queue never overflows.

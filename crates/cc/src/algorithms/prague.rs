@@ -7,14 +7,17 @@
 //! segment a / W, a = 1 above the target RTT); `prague_rate_scaled_ai_ack_increase` -> [`Prague::increase`] (a = (RTT / target)^2 below it);
 //! `prague_update_pacing_rate` -> `decision` (W / SRTT; twice that below half of ssthresh); `prague_enter_loss` -> `backoff` (W / 2).
 //! RTT independence: a flow whose RTT is below the target grows by a segment per target RTT in terms of rate, updates alpha at most once
-//! per target RTT, and reduces at most as often. It begins so many rounds after the slow start (`transition`, 500 in the reference).
+//! per target RTT, and reduces at most as often. It begins after so many rounds outside slow start (`transition`, 500 in the reference), which
+//! no later slow start takes back (`prague_new_round`).
 //! The connection's part is an option, `ecn = "accecn"` with `ect1`, for which the entry asks.
 //! Decisions and deviations:
 //!  * growth goes on during a reduction, by what is not marked, as in the reference (its point 4). The host's gate for marked ACKs does not
 //!    hold: it sees the unmarked part of an acknowledgement alone.
 //!  * a loss ends growth until recovery is over, as for every algorithm of the host. After a timeout the window is one segment (RFC 5681), where the
 //!    reference halves it.
-//!  * the window is real-valued; the reference carries a remainder to the same effect.
+//!  * the window is real-valued; the reference carries a remainder to the same effect. But it takes a reduction down by one segment per ACK
+//!    (`--tp->snd_cwnd`), where it is at once here: until W alpha / 2 ACKs have come its window is the larger one.
+//!  * the rate is of W or of what is in flight, whichever is more (version 0.6); later states of the team's tree count fractions of W.
 //!  * no fallback to a classic response where the queue marks as RFC 3168 says: it is off in the reference.
 //!  * no bound on bursts: segments here are single, so that nothing of the reference's choice of offload sizes is left.
 //!  * idle restart: nothing changes, as in the reference.
@@ -27,7 +30,7 @@ use crate::controller::{Congestion, Pacing};
 use crate::registry::{Args, Entry, Grade, Marks, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::windowed::{Cut, Policy, Start, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "prague",
@@ -51,7 +54,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { marks: Marks::L4s, ..SenderOptions::NONE },
     colour: "#99ddff",
     marker: "s",
-    build: |args, start| Box::new(Windowed::new(Prague::new(args), start)),
+    build: |args, start| Box::new(Windowed::new(Prague::new(args, start), start)),
 };
 
 /// The least window that marks may leave, in segments (MIN_CWND).
@@ -64,8 +67,9 @@ struct Prague {
     share: MarkedShare,
     target: Span,
     transition: f64,
-    /// Rounds since the last slow start.
+    /// Rounds in congestion avoidance so far, and whether the flow is in slow start.
     rounds: f64,
+    slow: bool,
     /// A round is over, and alpha has not been updated since.
     over: bool,
     /// A mark has been seen: there is a queue that marks.
@@ -80,12 +84,13 @@ struct Prague {
 }
 
 impl Prague {
-    fn new(args: &Args) -> Self {
+    fn new(args: &Args, start: Start) -> Self {
         Self {
             share: MarkedShare::new(args),
             target: Span::from_secs(args.number("target_rtt")),
             transition: args.number("transition"),
             rounds: 0.0,
+            slow: start.initial_window < start.initial_ssthresh,
             over: false,
             marks: false,
             alpha_at: Time(0),
@@ -115,7 +120,7 @@ impl Prague {
     /// A round is over, and if the flow is independent of its RTT a target RTT since the last update, too.
     fn end_window(&mut self, now: Time) {
         self.over = false;
-        self.rounds += 1.0;
+        self.rounds += if self.slow { 0.0 } else { 1.0 };
         self.per_round = self.increase();
         if self.marks {
             self.share.end_window();
@@ -143,11 +148,12 @@ impl Policy for Prague {
     }
 
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
-        self.rounds = 0.0; // they count from the end of slow start
+        self.slow = true;
         crate::windowed::exponential(w, ack.segments(flow))
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        self.slow = false;
         additive(w, flow, ack, self.per_round);
     }
 
@@ -164,9 +170,14 @@ impl Policy for Prague {
     }
 
     fn on_congestion(&mut self, _w: &Window, flow: &Flow, why: Congestion) {
+        self.slow = why == Congestion::Timeout;
         if why == Congestion::Ecn && self.may_cut(flow.now) {
             self.cut_at = flow.now;
         }
+    }
+
+    fn answers_marks_apart(&self) -> bool {
+        true
     }
 
     fn grows_beside_marks(&self) -> bool {
@@ -220,6 +231,29 @@ mod tests {
         near(rig.w() - 100.0, 0.01, 1e-3);
         rig.marked(2.0, 2.0, 0.05, false);
         near(rig.w() - 100.0, 0.01, 1e-3);
+    }
+
+    /// `prague_new_round`: rounds of slow start do not count, and those in avoidance stay counted after a timeout. With a transition of three
+    /// rounds at 5 ms growth falls from 1 / W to 0.04 / W.
+    #[test]
+    fn rounds_count_outside_slow_start_and_are_never_taken_back() {
+        let given = [("transition", Value::Number(3.0))];
+        let mut rig = Rig::new("prague", &given, 2.0, 64.0);
+        let grows = |rig: &mut Rig| {
+            let before = rig.w();
+            rig.ack(1.0, 0.005, 0.005, false);
+            (rig.w() - before) * before
+        };
+        (0..5).for_each(|_| rig.round(0.005));
+        assert_eq!(rig.w(), 64.0);
+        near(grows(&mut rig), 1.0, 0.05);
+        (0..6).for_each(|_| rig.round(0.005));
+        near(grows(&mut rig), 0.04, 0.05);
+        rig.congestion(Congestion::Timeout);
+        while rig.w() < rig.t() {
+            rig.round(0.005);
+        }
+        near(grows(&mut rig), 0.04, 0.05);
     }
 
     /// Alpha stays at its first value until a mark comes, and then follows the share of marks as DCTCP's: from 1 with a quarter marked

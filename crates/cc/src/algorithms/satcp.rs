@@ -97,6 +97,10 @@ impl Policy for SaTcp {
         self.cubic.on_undo(w, flow);
     }
 
+    fn on_descent(&mut self, full_bdp: f64) {
+        self.cubic.on_descent(full_bdp);
+    }
+
     fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
         self.cubic.on_life(w, flow, what);
     }

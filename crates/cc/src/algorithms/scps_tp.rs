@@ -3,19 +3,20 @@
 //! modes, with a rate on top of the window; `scps-rate` has no congestion control, but the rate alone.
 //!
 //! Unit: segments; Mbit/s of payload. Valid for 1 <= cwnd < 2^40, RTT above 1 us.
-//! The standard was not at hand, so the grade is B. The rules are those that were read in the reference implementation (MITRE, 1999):
+//! The standard was not at hand, so the grade is B. The rules and constants are those that were read in the reference implementation (MITRE,
+//! 1999: tp_timers.c, tp_socket.c, scpstp.h):
 //!  * Vegas (`tp_TFVegas`): Diff = W - floor(W BaseRTT / RTT), in whole segments -> [`whole_diff`]. Linear: one segment more below alpha;
 //!    above beta 1 + min(W/2, (Diff - beta)/2) segments less, and exponential again at one segment -> `avoid`. Exponential: W doubles each
-//!    round until Diff is above gamma -> `slow_start`. A loss halves W.
+//!    round until Diff is above gamma -> `slow_start`. A loss halves W. alpha, beta and gamma are 3, 5 and 4 (scpstp.h: ALPHA, BETA, GAMMA).
 //!  * van Jacobson (the part of `tp_process_ack` that takes a SNACK): half of the window or of what is in flight, whichever is less,
 //!    rounded up to whole segments, at least two -> `backoff`. Growth is Jacobson's: one segment per ACK, then one per round.
 //!  * the cause of losses is assumed: `losses = "corruption"` leaves W as it is in Vegas mode. In van Jacobson mode it has no effect.
 //!  * rate control (`tp_TFRate`): credit grows at the rate, and a segment goes out when there is credit for it, retransmissions too ->
-//!    [`Controller::decision`]. The window is then the receiver's in `scps-rate`, "no congestion control".
+//!    [`RateControl`]. The window is then the receiver's in `scps-rate`, "no congestion control".
 //!
 //! Decisions and deviations:
-//!  * alpha, beta and gamma are 2, 4 and 1; the values of the implementation's header were not found. Diff counts whole segments and is 1
-//!    as soon as anything is queued, so with Vegas's alpha of 1 the window would stand still above an empty queue.
+//!  * Diff counts whole segments and is 1 as soon as anything is queued, so with Vegas's alpha of 1 the window would stand still above an
+//!    empty queue.
 //!  * RTT is the mean of a round; the implementation times one segment per round. Growth by one comes at the end of the round, as there.
 //!  * steps down leave T = W, so that the sender's recovery has its target. At one segment T is infinite.
 //!  * a timeout leads to one segment and T = W/2, in Vegas mode with `losses = "corruption"`, too, where the implementation spares the
@@ -33,9 +34,7 @@ use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
-use crate::resume::SavedPath;
-use crate::slow_start::SlowStart;
-use crate::time::{Rate, Span, Time};
+use crate::time::{Rate, Time};
 use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
 
 const SOURCE: &str = "Consultative Committee for Space Data Systems: Space Communications Protocol Specification (SCPS), Transport Protocol, 2006";
@@ -54,13 +53,13 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("rate control: payload goes out no faster, whatever the window says; 0: no rate control"),
         Param::choice("losses", &["congestion", "corruption"])
             .about("the assumed cause of a loss; corruption leaves the window of Vegas mode as it is"),
-        Param::number("alpha", 2.0, 0.0..=1000.0)
+        Param::number("alpha", 3.0, 0.0..=1000.0)
             .unit("segments")
             .about("Vegas mode: grow while fewer segments are queued"),
-        Param::number("beta", 4.0, 0.0..=1000.0)
+        Param::number("beta", 5.0, 0.0..=1000.0)
             .unit("segments")
             .about("Vegas mode: shrink while more segments are queued"),
-        Param::number("gamma", 1.0, 0.0..=1000.0)
+        Param::number("gamma", 4.0, 0.0..=1000.0)
             .unit("segments")
             .about("Vegas mode: the first phase ends when more segments are queued"),
         BASE_WINDOW,
@@ -69,11 +68,10 @@ pub(crate) const ENTRY: Entry = Entry {
     colour: "#77aadd",
     marker: "o",
     build: |args, start| {
-        let rate = args.number("rate");
         if args.is("mode", "vegas") {
-            Box::new(RateControlled::new(Windowed::new(VegasMode::new(args), start), rate))
+            Box::new(Windowed::new(VegasMode::new(args), start))
         } else {
-            Box::new(RateControlled::new(Windowed::new(VanJacobson, start), rate))
+            Box::new(Windowed::new(VanJacobson { rate: RateControl::new(args) }, start))
         }
     },
 };
@@ -97,6 +95,21 @@ fn payload(megabits: f64) -> Rate {
     Rate(((megabits * 1e6 / 8.0) as u64).clamp(1, LARGEST))
 }
 
+/// Rate control on top of a window.
+#[derive(Clone, Copy, Debug)]
+struct RateControl(Option<Rate>);
+
+impl RateControl {
+    fn new(args: &Args) -> Self {
+        let rate = args.number("rate");
+        Self((rate > 0.0).then(|| payload(rate)))
+    }
+
+    fn pacing(self) -> Pacing {
+        self.0.map_or(Pacing::Window, Pacing::Rate)
+    }
+}
+
 /// W - floor(W Base / RTT) in whole segments of W.
 fn whole_diff(gauge: &Gauge, w: f64, rtt_secs: f64) -> f64 {
     let w = libm::floor(w);
@@ -110,6 +123,7 @@ struct VegasMode {
     gamma: f64,
     spares: bool,
     gauge: Gauge,
+    rate: RateControl,
 }
 
 impl VegasMode {
@@ -121,6 +135,7 @@ impl VegasMode {
             gamma: args.number("gamma"),
             spares: args.is("losses", "corruption"),
             gauge: Gauge::new(args),
+            rate: RateControl::new(args),
         }
     }
 }
@@ -161,6 +176,10 @@ impl Policy for VegasMode {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
+    fn pacing(&self, _w: &Window) -> Pacing {
+        self.rate.pacing()
+    }
+
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("base_rtt_s", self.gauge.base_secs());
     }
@@ -171,7 +190,9 @@ impl Policy for VegasMode {
 }
 
 #[derive(Debug)]
-struct VanJacobson;
+struct VanJacobson {
+    rate: RateControl,
+}
 
 impl Policy for VanJacobson {
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
@@ -182,69 +203,9 @@ impl Policy for VanJacobson {
         let flight = flow.in_flight as f64 / f64::from(flow.mss.max(1));
         Cut::standard(libm::ceil(w.cwnd.min(flight) / 2.0).max(2.0).min(w.cwnd), why)
     }
-}
 
-/// A window, and a rate on top of it.
-#[derive(Debug)]
-struct RateControlled<P> {
-    window: Windowed<P>,
-    rate: Option<Rate>,
-}
-
-impl<P: Policy> RateControlled<P> {
-    fn new(window: Windowed<P>, megabits: f64) -> Self {
-        Self { window, rate: (megabits > 0.0).then(|| payload(megabits)) }
-    }
-}
-
-impl<P: Policy> Controller for RateControlled<P> {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.window.on_ack(flow, ack);
-    }
-
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.window.on_congestion(flow, why);
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.window.on_undo(flow, before);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.window.on_life(flow, what);
-    }
-
-    fn decision(&self) -> Decision {
-        let decision = self.window.decision();
-        Decision { pacing: self.rate.map_or(decision.pacing, Pacing::Rate), ..decision }
-    }
-
-    fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
-        self.window.backoff(flow, why)
-    }
-
-    fn on_deadline(&mut self, flow: &Flow) {
-        self.window.on_deadline(flow);
-    }
-
-    fn recovery(&self) -> Recovery {
-        self.window.recovery()
-    }
-
-    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
-        self.window.start_by(choice)
-    }
-
-    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
-        self.window.resume(saved)
-    }
-
-    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
-        self.window.validate_window(nvp)
-    }
-
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        self.window.probe(emit);
+    fn pacing(&self, _w: &Window) -> Pacing {
+        self.rate.pacing()
     }
 }
 
@@ -311,8 +272,30 @@ mod tests {
     use crate::time::Rate;
 
     fn vegas(w: f64, t: f64) -> Rig {
-        let given = [("alpha", Value::Number(1.0)), ("beta", Value::Number(3.0))];
+        let given =
+            [("alpha", Value::Number(1.0)), ("beta", Value::Number(3.0)), ("gamma", Value::Number(1.0))];
         Rig::new("scps-tp", &given, w, t)
+    }
+
+    /// scpstp.h: ALPHA 3, BETA 5, GAMMA 4. By hand, BaseRTT 1 s: W = 20 at 1.2 s leaves 20 - floor(16.67) = 4, which holds. At 1.1 s
+    /// 20 - 18 = 2, one segment more. 21 at 1.4 s leave 21 - 15 = 6, one above beta: 1 + 1/2 segments less. The first phase bears 31 -
+    /// floor(28.18) = 3 and ends at 63 - floor(57.27) = 6.
+    #[test]
+    fn the_thresholds_are_those_of_the_reference_implementation() {
+        let mut rig = Rig::new("scps-tp", &[], 19.0, 2.0);
+        rig.round(1.0);
+        rig.round(1.2);
+        assert_eq!(rig.w(), 20.0);
+        rig.round(1.1);
+        assert_eq!(rig.w(), 21.0);
+        rig.round(1.4);
+        assert_eq!(rig.w(), 19.5);
+        let mut rig = Rig::new("scps-tp", &[], 8.0, 1e9);
+        rig.round(1.0);
+        rig.round(1.1);
+        assert!(rig.w() == 32.0 && rig.t() > 1e8, "{} {}", rig.w(), rig.t());
+        rig.round(1.1);
+        assert_eq!((rig.w(), rig.t()), (63.0, 63.0));
     }
 
     /// `tp_TFVegas` by hand, BaseRTT 1 s. W = 10 at 1.1 s: 10 - floor(9.09) = 1, which holds. At 2 s: 10 - 5 = 5, two above beta, so

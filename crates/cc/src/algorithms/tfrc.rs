@@ -236,17 +236,15 @@ impl Tfrc {
         if first {
             (self.x, self.doubled_at) = (fastest, flow.now);
             self.marks = [(flow.now, flow.delivered); 2];
-        } else if let Some(received) = self.measured(flow, r) {
-            self.note_received(flow.now, received, r);
-            self.marks = [(flow.now, flow.delivered), self.marks[0]];
         }
         let p = self.history.rate(self.position(flow));
-        let limit = if !self.busy && (self.news || p > self.p) {
-            self.received.iter_mut().for_each(|(_, x)| *x /= 2.0);
-            self.most_received()
-        } else {
-            2.0 * self.most_received()
-        };
+        let worse = self.news || p > self.p;
+        if !first && let Some(received) = self.measured(flow, r) {
+            self.note_received(flow.now, received, r, worse);
+            self.marks = [(flow.now, flow.delivered), self.marks[0]];
+        }
+        let share = if !self.busy && worse { 1.0 } else { 2.0 };
+        let limit = share * self.most_received();
         self.p = p;
         if p > 0.0 {
             self.x = self.allowed(r).min(limit).max(self.floor());
@@ -259,13 +257,15 @@ impl Tfrc {
         Some(self.settle(r))
     }
 
-    /// X_recv_set: the values of two round trips, or only the largest if the application limits the sender.
-    fn note_received(&mut self, now: Time, received: f64, r: f64) {
+    /// X_recv_set: the values of two round trips, or only the largest if the application limits the sender. Then, if losses are `worse`, old
+    /// values are halved first and the new one counts for 0.85 of it.
+    fn note_received(&mut self, now: Time, received: f64, r: f64, worse: bool) {
         if self.busy {
             self.received.retain(|(at, _)| now.since(*at).secs() <= 2.0 * r);
             self.received.push((now, received));
         } else {
-            let most = self.received.iter().fold(received, |most, (_, x)| most.max(*x));
+            let (old, new) = if worse { (0.5, 0.85) } else { (1.0, 1.0) };
+            let most = self.received.iter().fold(new * received, |most, (_, x)| most.max(old * *x));
             self.received.clear();
             self.received.push((now, most));
         }

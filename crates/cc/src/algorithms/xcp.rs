@@ -6,7 +6,7 @@
 //! throughput, and W changes by change x RTT / segment with each acknowledgement. There is no slow start and no congestion avoidance.
 //! Equations: header -> `header`, W <- max(W + feedback, 1) of section 3.2 -> `on_header`; the queue's part is the queue `xcp`.
 //!
-//! The rules are those of the authors' module for ns-2.35 (tcp/xcp-end-sys.cc), which was read; paper and draft are cited from knowledge.
+//! The rules are those of the authors' module for ns-2.35 (xcp/xcp-end-sys.cc), which was read; paper and draft are cited from knowledge.
 //! Decisions and deviations:
 //!  * where no queue on the path computes, the sender would get what it asks for. Then it behaves as Reno: slow start and congestion
 //!    avoidance. It does so until the first header comes back that a queue has written.

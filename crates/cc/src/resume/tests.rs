@@ -128,6 +128,13 @@ fn a_path_that_is_not_confirmed_is_left_alone() {
     let mut later = jumped(0.6);
     later.cc.on_path_change(&later.flow, &PathChange::default());
     assert_eq!((later.w(), phase(&later)), (14.5, 3.0));
+    // Section 3.3, "Confirming the path during transmission": PipeSize is 29 and the segment acknowledged.
+    for (rtt, expected) in [(0.3, (15.0, 3.0)), (0.301, (150.0, 1.0)), (6.001, (15.0, 3.0))] {
+        let mut shorter = jumped(0.6);
+        in_flight(&mut shorter, 100);
+        shorter.ack(1.0, 0.001, rtt, false);
+        assert_eq!((shorter.w(), phase(&shorter)), expected, "{rtt}");
+    }
     let mut timed_out = jumped(0.6);
     timed_out.congestion(Congestion::Timeout);
     assert_eq!((timed_out.w(), phase(&timed_out)), (1.0, 4.0));

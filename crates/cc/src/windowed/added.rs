@@ -54,6 +54,11 @@ impl Added {
         self.validation.iter_mut().for_each(|validation| validation.on_life(flow, what, w));
     }
 
+    /// See [`SlowStartRule::full_bdp`].
+    pub(super) fn full_bdp(&mut self) -> Option<f64> {
+        self.slow_start.as_mut()?.full_bdp()
+    }
+
     pub(super) fn pace(&self, cwnd: u64) -> Option<Rate> {
         let resumed = self.resume.and_then(|resume| resume.pace(cwnd));
         resumed.or_else(|| self.slow_start.as_ref()?.pace(cwnd))

@@ -118,10 +118,12 @@ impl Ours {
         let asked = step.changes.iter().any(|change| matches!(change, Change::Cut(_)));
         for change in &step.changes {
             match *change {
-                // The kernel keeps its threshold at a timeout in recovery and at a second one (tcp_input.c, `tcp_enter_loss`).
+                // A timeout in recovery, or a second one: the threshold stays (tcp_input.c, `tcp_enter_loss`).
                 Change::Entered(State::Loss, _, sent) if !asked => {
                     self.sent += sent;
+                    self.flow.reduced = true;
                     self.cc.on_congestion(&self.flow, Congestion::Timeout);
+                    self.flow.reduced = false;
                 }
                 Change::Cut(kernel) => {
                     let why = why(&step.changes);

@@ -4,9 +4,9 @@ use alloc::collections::VecDeque;
 use super::{equation, interval_for};
 use crate::controller::{Congestion, Controller, Pacing};
 use crate::registry::{self, Value};
-use crate::report::{Ack, Flow, Rtt, RttSample};
+use crate::report::{Ack, Flow, RateSample, Rtt, RttSample};
 use crate::rig::near;
-use crate::time::{Span, Time};
+use crate::time::{Rate, Span, Time};
 use crate::windowed::Start;
 
 const S: f64 = 1000.0;
@@ -21,6 +21,8 @@ struct Path {
     /// When the fate of each packet in flight is known, and whether it is lost.
     flight: VecDeque<(f64, bool)>,
     sent: u64,
+    /// The application, and not the rate, limits the sender.
+    app_limited: bool,
 }
 
 impl Path {
@@ -35,6 +37,7 @@ impl Path {
             send_at: 0.0,
             flight: VecDeque::new(),
             sent: 0,
+            app_limited: false,
         };
         // The first window leaves at once; its ACKs start the rate.
         path.flight.extend([(R, false); 4]);
@@ -62,6 +65,12 @@ impl Path {
             self.flow.delivered += S as u64;
             (ack.acked, ack.rtt) = (S as u64, Some(RttSample::one(rtt)));
         }
+        ack.rate = self.app_limited.then_some(RateSample {
+            rate: Rate(0),
+            app_limited: true,
+            prior_delivered: 0,
+            prior_in_flight: 0,
+        });
         self.cc.on_ack(&self.flow, &ack);
     }
 
@@ -120,6 +129,24 @@ fn regular_losses_give_the_rate_of_the_equation() {
             near(path.run(10.0 * every as f64 / x, |n| n % every == 0), x, 0.02);
         }
     }
+}
+
+/// Section 4.3, a data-limited interval with a new loss event: old values of X_recv_set are halved, the new one counts for 0.85. At a steady
+/// 100 segments a second X becomes max(50, 85), where the equation after 20 000 segments without a loss allows ten times as many.
+#[test]
+fn a_loss_while_the_application_limits_leaves_85_hundredths_of_what_arrives() {
+    let mut path = Path::new(&[]);
+    path.app_limited = true;
+    let mut at = R;
+    let mut feed = |path: &mut Path, lost: bool| {
+        at += 0.01;
+        path.learn(at, lost);
+    };
+    (0..30).for_each(|_| feed(&mut path, false));
+    feed(&mut path, true);
+    (0..20_000).for_each(|_| feed(&mut path, false));
+    feed(&mut path, true);
+    near(path.x(), 85.0, 0.1);
 }
 
 /// Bernoulli losses: p is the rate of loss events, and the mean of a concave function of a noisy mean is a little less.

@@ -90,15 +90,16 @@ fn a_timeout_halves_the_rate_and_an_undo_restores_it() {
     near(pipe.probe("rate"), rate, 1e-9);
 }
 
-/// A pause spoils the intervals under way, not the rate.
+/// A pause spoils the intervals under way, not the rate. What is in flight before it may still decide a step, at most the bound, and a probe
+/// is 5 % off.
 #[test]
 fn a_pause_keeps_the_rate() {
     let mut pipe = Pipe::new("vivace", &[], 0.1, 0.0);
     pipe.run(10.0, |_| {});
-    let rate = pipe.probe("rate");
+    let (rate, bound) = (pipe.probe("rate"), pipe.probe("boundary"));
     pipe.pause(30.0);
     let Pacing::Rate(now) = pipe.cc.decision().pacing else { panic!("it paces") };
-    near(now.bytes_per_sec(), rate, 0.06);
+    near(now.bytes_per_sec(), rate, 0.05 + bound);
     let end = pipe.secs() + 20.0;
     assert!(pipe.run(end, |_| {}) > 0.85);
 }
