@@ -97,7 +97,7 @@ impl Connection {
 
     /// Does the receive window change?
     fn changes(&self) -> bool {
-        self.options.reading != Reading::AtOnce
+        matches!(self.options.reading, Reading::Paced(_) | Reading::OnDemand)
     }
 
     fn bytes(&self, segments: u64) -> u64 {

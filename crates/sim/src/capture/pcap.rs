@@ -99,6 +99,9 @@ pub struct Writer {
     failed: Option<io::Error>,
 }
 
+/// Bytes of a file's name that stand in the name of its work: no name has more than 255, and the number of the process is added.
+const LONGEST_NAME: usize = 200;
+
 impl Writer {
     /// Begins the file with the names of its interfaces. `whole`: packets are kept with their payload.
     ///
@@ -112,6 +115,13 @@ impl Writer {
         let direct = path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir());
         let work = (!direct && path.file_name().is_some() && !path.is_dir()).then(|| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name: String = name
+                .chars()
+                .scan(0, |bytes, c| {
+                    *bytes += c.len_utf8();
+                    (*bytes <= LONGEST_NAME).then_some(c)
+                })
+                .collect();
             path.with_file_name(format!(".{name}.{}", std::process::id()))
         });
         let opened = match &work {

@@ -91,7 +91,7 @@ fn under_way(directions: &mut [Direction], flows: usize) -> Vec<[u64; 2]> {
         }
     };
     for direction in directions {
-        direction.on_the_way().for_each(&mut count);
+        direction.on_the_way().chain(direction.doomed()).for_each(&mut count);
         if let Some(scheduled) = direction.scheduled() {
             scheduled.packets().iter().for_each(&mut count);
         }

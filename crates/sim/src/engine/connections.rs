@@ -150,6 +150,7 @@ fn nothing_sent(one: &FlowReport) -> FlowReport {
         sent_packets: 0,
         retransmitted_packets: 0,
         dropped_packets: 0,
+        inside_packets: 0,
         timeouts: 0,
         spurious_timeouts: 0,
         cwnd_mean_segments: 0.0,
@@ -164,6 +165,7 @@ fn count(sum: &mut FlowReport, one: &FlowReport) {
     sum.sent_packets += one.sent_packets;
     sum.retransmitted_packets += one.retransmitted_packets;
     sum.dropped_packets += one.dropped_packets;
+    sum.inside_packets += one.inside_packets;
     sum.timeouts += one.timeouts;
     sum.spurious_timeouts += one.spurious_timeouts;
 }

@@ -17,7 +17,7 @@ use crate::host::multipath::MultipathConnection;
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
-use crate::link::packet::{ACK, CONTROL, Packet};
+use crate::link::packet::{ACK, Packet};
 use crate::link::random::Stream;
 use crate::queue::Class;
 use crate::record::outcome::Outcome;
@@ -133,9 +133,19 @@ impl Network {
         if let Some(tap) = &mut self.tap {
             tap.loses(at, brought, packet);
         }
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.missing_data.dropped += u64::from(!packet.has(ACK | CONTROL));
-        flow.missing_acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
+        if let Some(missing) = self.flows[packet.flow as usize].missing(packet) {
+            missing.dropped += 1;
+        }
+    }
+
+    /// Takes the losses of direction `i` that come after the end of the run out of the books of the flows: these packets are still inside.
+    fn keep_doomed(&mut self, i: usize, end: Time) {
+        self.directions[i].dropped(end);
+        for packet in self.directions[i].doomed() {
+            if let Some(missing) = self.flows[packet.flow as usize].missing(packet) {
+                missing.dropped -= 1;
+            }
+        }
     }
 
     /// Loses the packets that direction `i` has given up since the last call. `brought` brings another packet at `at`.
@@ -180,6 +190,7 @@ impl Network {
         for i in 0..self.directions.len() {
             self.directions[i].catch_up(end);
             self.lose_doomed(i, end, None);
+            self.keep_doomed(i, end);
         }
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
         audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;

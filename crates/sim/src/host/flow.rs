@@ -10,7 +10,7 @@ use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Duty, Ends, Fed, Purpose, SubflowEnds};
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
+use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use crate::workload::application::Application;
@@ -420,19 +420,34 @@ impl Tcp {
             self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
         };
         packet.flags |= if ack.extra { LOW } else { 0 };
+        // Both ends have the same options: what the sender is told is what the receiver tells.
+        if self.sender.is_told_more() || self.sender.options().snack.is_some() {
+            self.tell_more(now, ack, &mut packet, sacks);
+        }
+        packet
+    }
+
+    /// Adds to an acknowledgement what it tells beside what has arrived: a window, holes, counters of marks, a header.
+    #[inline(never)]
+    fn tell_more(&mut self, now: Time, ack: &AckSegment, packet: &mut Packet, sacks: &mut SackStore) {
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
         }
         if self.sender.options().snack.is_some() {
-            self.tell_holes(&mut packet, sacks);
+            self.tell_holes(packet, sacks);
         }
         if let Some(counts) = self.receiver.mark_counts() {
-            self.count_marks(&mut packet, ack.sack.blocks().len() as u32, counts, sacks);
+            self.count_marks(packet, ack.sack.blocks().len() as u32, counts, sacks);
         }
         if let Some(header) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()?.answer(now)) {
-            sacks.carry(&mut packet, header);
+            sacks.carry(packet, header);
         }
-        packet
+        // Last: whatever else gave it a handle, the window of the packet that had that before must not stay.
+        if let Some(grown) = self.receiver.grown_window()
+            && (grown > 0 || packet.handle > 0)
+        {
+            packet.handle = sacks.tell(packet.handle, grown);
+        }
     }
 
     /// As [`Tcp::ack_packet`], for an acknowledgement with these SACK blocks, at least one.
@@ -508,6 +523,12 @@ impl FlowState {
             missing_data: Missing::default(),
             missing_acks: Missing::default(),
         }
+    }
+
+    /// The books of packets like `packet` that do not arrive; `None` for the segments of handshake and teardown, which are not counted.
+    pub(crate) fn missing(&mut self, packet: &Packet) -> Option<&mut Missing> {
+        let missing = if packet.has(ACK) { &mut self.missing_acks } else { &mut self.missing_data };
+        (!packet.has(CONTROL)).then_some(missing)
     }
 
     /// Which half of a relayed flow it is, if it is one.

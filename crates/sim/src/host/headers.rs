@@ -32,6 +32,9 @@ impl Tcp {
         if let Some(header) = sacks.headers.of(packet) {
             self.sender.on_header(now, &header);
         }
+        if self.sender.learns_window() {
+            self.sender.on_grown_window(sacks.window(packet.handle));
+        }
         if self.sender.minds_marks() {
             self.learn_marks(sacks.reported(packet.handle));
         }

@@ -23,6 +23,7 @@ impl FlowState {
             sent_packets: self.data.sent,
             retransmitted_packets: 0,
             dropped_packets: self.missing_data.dropped,
+            inside_packets: self.data.sent - self.data.arrived - self.missing_data.dropped,
             timeouts: 0,
             spurious_timeouts: 0,
             rtt: None,

@@ -87,9 +87,18 @@ impl SackStore {
 
     /// Gives a packet a mark; `handle` may be none yet. Returns the handle.
     pub(crate) fn mark(&mut self, handle: u32, mark: Mark) -> u32 {
-        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
+        let handle = if handle == 0 { self.put_without_window() } else { handle };
         self.marks.resize(self.slots.len(), Mark::default());
         self.marks[handle as usize - 1] = mark;
+        handle
+    }
+
+    /// A handle for a packet that tells nothing, not even the window of a packet that had the handle before.
+    fn put_without_window(&mut self) -> u32 {
+        let handle = self.put(0, []).0;
+        if let Some(window) = self.windows.get_mut(handle as usize - 1) {
+            *window = 0;
+        }
         handle
     }
 

@@ -6,6 +6,7 @@
 use bentpipe_cc::Time;
 
 use crate::link::direction::{Admission, Behaviour, Direction, Promises, Refusal, Transit};
+use crate::link::foreseen::Doom;
 use crate::link::loss::LossModel;
 use crate::link::moving::Moving;
 use crate::link::packet::Packet;
@@ -46,14 +47,13 @@ impl Direction {
         let has_room = self.has_room(now, packet.size);
         self.tell_rate(free_at, now);
         if !self.takes(now, packet) {
-            self.counts.dropped_queue += 1;
-            return Transit::Refused(if has_room { Refusal::Early } else { Refusal::Full });
+            return self.refuse(if has_room { Refusal::Early } else { Refusal::Full });
         }
         let begin = free_at.max(now.0);
-        let Some(moving) = self.moving() else { return Transit::Refused(Refusal::Full) };
+        let Some(moving) = self.moving() else { return self.refuse(Refusal::Full) };
         if let Some(at) = moving.drops(now, begin) {
             self.wait(now, at, packet.size);
-            self.counts.dropped_queue += 1;
+            self.foresee(now, Time(at), Doom::Flush, packet);
             return Transit::Refused(Refusal::Flushed);
         }
         let cut = moving.loses(begin);
@@ -78,10 +78,13 @@ impl Direction {
         let Transmitter { free_at, busy, .. } = &mut self.transmitter;
         (*free_at, *busy) = (sent.at, *busy + (sent.at - begin));
         let struck = self.strikes(loss_rate, Time(sent.at), packet.size);
-        let lost = struck || cut.is_some();
-        self.counts.dropped_error += u64::from(lost);
         let at = Time(cut.unwrap_or(arrival));
-        if lost { Transit::Lost(at) } else { Transit::Arrives(at) }
+        if !struck && cut.is_none() {
+            return Transit::Arrives(at);
+        }
+        let lost_at = if struck { sent.at.min(at.0) } else { at.0 };
+        self.foresee(now, Time(lost_at), Doom::Error, packet);
+        Transit::Lost(at)
     }
 
     /// Tells a rule that decides on arrival the mean rate since the transmitter became free, if that is before `now`.

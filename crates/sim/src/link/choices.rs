@@ -8,6 +8,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::link::arq::{ArqSender, Frame};
 use crate::link::direction::{Direction, Promises, Transit};
+use crate::link::foreseen::Doom;
 use crate::link::link_layer::LinkLayer;
 use crate::link::moving::Moving;
 use crate::link::packet::{LOST, Packet, WAKE};
@@ -151,7 +152,9 @@ impl Direction {
             }
             if part == left {
                 let lost = self.is_struck(sent, frame.packet.size);
-                self.counts.dropped_error += u64::from(lost);
+                if lost {
+                    self.foresee(Time(at), sent, Doom::Error, &frame.packet);
+                }
                 self.finish(sent, self.arrival_of(sent.0), lost, frame);
             }
         }
@@ -161,8 +164,7 @@ impl Direction {
     /// The last byte of a packet has been sent at `sent`, and reaches the far end at `at` if it is not lost.
     fn finish(&mut self, sent: Time, mut at: Time, lost: bool, mut frame: Frame) {
         if lost && self.arq().is_some_and(|arq| arq.retry(sent.0, &frame)) {
-            self.counts.dropped_error -= 1;
-            return;
+            return self.survive();
         }
         if lost {
             frame.packet.flags |= LOST;

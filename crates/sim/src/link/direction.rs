@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use bentpipe_cc::{Span, Time};
 
 use crate::link::backlog::Backlog;
+use crate::link::foreseen::{Doom, Foreseen};
 use crate::link::link_layer::LinkLayer;
 use crate::link::loss::LossModel;
 use crate::link::moving::Moving;
@@ -34,7 +35,8 @@ pub(super) struct InFlight {
     packet: Packet,
 }
 
-/// What one direction of a link has done.
+/// What one direction of a link has done. Losses that are known and still to come are counted already: [`Direction::dropped`] has those until an
+/// instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Packets that came. A direction that decides at departure counts the packets that were chosen.
@@ -165,6 +167,8 @@ pub struct Direction {
     /// `None` for drop-tail at one rate, so that a link is no larger and costs no more for rules of other links.
     pub(super) behaviour: Option<Box<Behaviour>>,
     pub(super) losses: Vec<LossModel>,
+    /// Losses to come, once there has been one.
+    pub(super) foreseen: Option<Box<Foreseen>>,
 }
 
 impl Direction {
@@ -249,6 +253,7 @@ impl Direction {
             counts: Counts::default(),
             behaviour: None,
             losses: Vec::new(),
+            foreseen: None,
         }
     }
 
@@ -467,11 +472,11 @@ impl Direction {
     pub(crate) fn transit(&mut self, now: Time, packet: &mut Packet) -> Transit {
         self.counts.offered += 1;
         if let Room::Ahead(room) = self.room {
+            debug_assert_eq!(packet.size, self.transmitter.size_alike(), "a size that nobody announced");
             let begin = self.transmitter.free_at.max(now.0);
             let ahead = begin - now.0;
             if ahead > room {
-                self.counts.dropped_queue += 1;
-                return Transit::Refused(Refusal::Full);
+                return self.refuse(Refusal::Full);
             }
             self.counts.waited += u128::from(ahead);
             self.counts.most = self.counts.most.max(ahead);
@@ -485,8 +490,7 @@ impl Direction {
         if begin > now.0 {
             self.backlog.drain(now.0);
             if !self.has_room(now, packet.size) {
-                self.counts.dropped_queue += 1;
-                return Transit::Refused(Refusal::Full);
+                return self.refuse(Refusal::Full);
             }
             self.wait(now, begin, packet.size);
         }
@@ -503,18 +507,19 @@ impl Direction {
         self.backlog.drain(now.0);
         let has_room = self.has_room(now, packet.size);
         if !self.takes(now, packet) {
-            self.counts.dropped_queue += 1;
-            return Transit::Refused(if has_room { Refusal::Early } else { Refusal::Full });
+            return self.refuse(if has_room { Refusal::Early } else { Refusal::Full });
         }
         let begin = self.transmitter.free_at.max(now.0);
         if begin > now.0 {
             self.wait(now, begin, packet.size);
         }
         let sent = self.transmitter.send(begin, packet.size);
-        let lost = self.is_struck(Time(sent), packet.size);
-        self.counts.dropped_error += u64::from(lost);
         let arrival = self.arrival_of(sent);
-        if lost { Transit::Lost(arrival) } else { Transit::Arrives(arrival) }
+        if !self.is_struck(Time(sent), packet.size) {
+            return Transit::Arrives(arrival);
+        }
+        self.foresee(now, Time(sent), Doom::Error, packet);
+        Transit::Lost(arrival)
     }
 
     /// Is a packet whose transmission ends at `sent` lost on the channel?

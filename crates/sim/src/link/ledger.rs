@@ -28,7 +28,9 @@ struct Ledger {
     delivered: u64,
     /// Waiting before the transmitter of a direction that decides at departure.
     waiting: u64,
-    /// Waiting, in transmission or propagating elsewhere, and not lost.
+    /// Packets that wait, as the queue counts them.
+    queued: u64,
+    /// Waiting, in transmission or propagating elsewhere, and not lost so far.
     under_way: u64,
     /// Bytes that wait: by the queue's counter, and by adding up its packets.
     waiting_bytes: (u64, u64),
@@ -45,7 +47,7 @@ impl Direction {
         plan: Option<&DirectionPlan>,
         end: Time,
     ) -> Result<(), Breach> {
-        let ledger = self.ledger();
+        let ledger = self.ledger(end);
         balance(name, &ledger)?;
         let Some(plan) = plan else { return Ok(()) };
         room(name, plan, &ledger)?;
@@ -55,8 +57,16 @@ impl Direction {
         })
     }
 
-    fn ledger(&mut self) -> Ledger {
+    /// Packets offered until `end`, and those of them that are inside then: they wait or are under way.
+    pub(crate) fn inside(&mut self, end: Time) -> (u64, u64) {
+        let ledger = self.ledger(end);
+        (ledger.offered, ledger.waiting + ledger.under_way)
+    }
+
+    fn ledger(&mut self, end: Time) -> Ledger {
+        let queued = self.waiting(end);
         let counts = self.counts;
+        let (dropped_queue, dropped_error) = self.dropped(end);
         let (waiting, came, scheduled) = match self.scheduled() {
             Some(scheduled) => {
                 let packets = scheduled.packets();
@@ -65,14 +75,15 @@ impl Direction {
             }
             None => (0, counts.offered, (0, 0)),
         };
-        let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() as u64;
+        let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() + self.doomed().count();
         Ledger {
             offered: came,
-            dropped_queue: counts.dropped_queue,
-            dropped_error: counts.dropped_error,
+            dropped_queue,
+            dropped_error,
             delivered: counts.delivered,
             waiting,
-            under_way: there + counts.beyond,
+            queued,
+            under_way: there as u64 + counts.beyond,
             waiting_bytes: (self.backlog.bytes() + scheduled.0, self.backlog.bytes_added_up() + scheduled.1),
             most_bytes: self.scheduled().map_or(0, |scheduled| scheduled.most_bytes()),
             queue_max: self.queue_max(),
@@ -89,6 +100,8 @@ fn balance(name: &str, l: &Ledger) -> Result<(), Breach> {
         .into_iter()
         .fold(0, u64::wrapping_add);
     hold(law, l.offered == accounted, || format!("link {name}: {l:?}"))?;
+    let law = "what waits at a link is neither dropped nor lost";
+    hold(law, l.queued <= l.waiting + l.under_way, || format!("link {name}: {l:?}"))?;
     hold("a queue's bytes are those of its packets", l.waiting_bytes.0 == l.waiting_bytes.1, || {
         format!("link {name}: {:?}", l.waiting_bytes)
     })

@@ -44,6 +44,7 @@ mod choices;
 pub(crate) mod dama;
 mod departures;
 pub(crate) mod direction;
+pub(crate) mod foreseen;
 pub(crate) mod headers;
 pub(crate) mod ledger;
 pub(crate) mod link_layer;

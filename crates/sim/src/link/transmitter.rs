@@ -53,6 +53,11 @@ impl Transmitter {
         self.whole.max(1)
     }
 
+    /// The size for which [`Transmitter::repeat`] was called.
+    pub(crate) fn size_alike(&self) -> u16 {
+        self.size
+    }
+
     /// Sends one more packet of that size from `begin` on. Returns the end of its transmission, which is before the end of the clock.
     #[inline(always)]
     pub(crate) fn send_alike(&mut self, begin: u64) -> u64 {

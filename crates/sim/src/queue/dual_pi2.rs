@@ -14,6 +14,9 @@
 //!  * Delays are measured by time stamps: at an update that of the packet at the head, at departure that of the packet itself.
 //!  * The constants of PI2 are keys, as those of PIE. The defaults are those of Linux; RFC 9332 derives them from the longest
 //!    round trip: alpha = 0.1 T_UPDATE / RTT_max^2 and beta = 0.3 / RTT_max.
+//!  * Linux's sch_dualpi2.c, as the L4S team published it, never marks or drops while fewer than two MTUs wait in both queues (`must_drop`),
+//!    and begins the round robin anew with a credit of one MTU times the difference of the weights. The RFC's pseudo-code has neither, and is
+//!    followed: on links of a few Mbit/s, where one packet takes longer than `step`, an L4S flow may be marked more than by Linux.
 //!  * A queue of one L4S packet, the one that leaves, is not marked for its own delay (Th_len).
 //!  * Updates fall on multiples of T_UPDATE from the start of the run. They are made before the next packet comes or leaves;
 //!    nothing else looks at the probability, and between two such instants both heads stay where they are.

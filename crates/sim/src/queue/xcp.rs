@@ -6,7 +6,7 @@
 //! positive one equally among flows, a negative one by throughput. Traffic is shuffled besides, so that flows come to equal shares also
 //! where phi is zero. A packet's header takes the change on, if that is less than what the header allows already.
 //!
-//! The rules are those of the authors' module for ns-2.35 (queue/xcpq.cc), which was read; papers and draft are cited from knowledge.
+//! The rules are those of the authors' module for ns-2.35 (xcp/xcpq.cc), which was read; papers and draft are cited from knowledge.
 //! On arrival -> `arrives`, the control timer -> `control`, before departure -> `departs`, the queue timer -> `measure`.
 //! Decisions and deviations:
 //!  * the timers start with the run, without the random delay that keeps the routers of ns-2 from acting at once.

@@ -165,5 +165,6 @@ impl DelayLineHistory {
 /// Packets that wait at `link`, and packets that it has dropped until `now`, thinned acknowledgements apart.
 fn seen(link: &mut Direction, now: Time) -> (u64, u64) {
     let waiting = link.waiting(now);
-    (waiting, link.counts.dropped_queue - link.thinned() + link.counts.dropped_error)
+    let (queue, errors) = link.dropped(now);
+    (waiting, queue - link.thinned() + errors)
 }

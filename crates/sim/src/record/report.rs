@@ -64,6 +64,8 @@ pub struct FlowReport {
     pub retransmitted_packets: u64,
     /// Data packets of this flow that the network dropped.
     pub dropped_packets: u64,
+    /// Data packets of this flow that wait or are under way when the run ends.
+    pub inside_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Timeouts found to be spurious.
@@ -190,6 +192,8 @@ pub struct LinkReport {
     pub rate_bps: u64,
     /// Share of the time in which the transmitter was busy.
     pub utilisation: f64,
+    /// Packets that came. Each is delivered, dropped, lost, thinned, or still inside at the end.
+    pub offered_packets: u64,
     /// Packets that reached the far end.
     pub delivered_packets: u64,
     /// Packets that found the queue full, or that it dropped early.
@@ -198,6 +202,8 @@ pub struct LinkReport {
     pub dropped_error: u64,
     /// Acknowledgements dropped from the queue because a newer one says the same.
     pub thinned_acks: u64,
+    /// Packets that wait, are being sent or propagate when the run ends.
+    pub inside_packets: u64,
     /// Transmissions by ARQ besides the first of each packet.
     pub repeated: u64,
     /// Packets marked "congestion experienced".
@@ -212,15 +218,19 @@ impl LinkReport {
     /// What `direction` has done until `end`, which is not before its last call: the direction called `way`, "forward" or "reverse", of the
     /// link `name`, with this nominal rate.
     pub fn of(direction: &mut Direction, name: &str, way: &'static str, rate_bps: u64, end: Time) -> Self {
+        let (offered_packets, inside_packets) = direction.inside(end);
+        let (dropped_queue, dropped_error) = direction.dropped(end);
         Self {
             name: name.to_owned(),
             direction: way,
             rate_bps,
             utilisation: direction.utilisation(end),
+            offered_packets,
             delivered_packets: direction.counts.delivered,
-            dropped_queue: direction.counts.dropped_queue - direction.thinned(),
-            dropped_error: direction.counts.dropped_error,
+            dropped_queue: dropped_queue - direction.thinned(),
+            dropped_error,
             thinned_acks: direction.thinned(),
+            inside_packets,
             repeated: direction.repeated(),
             marked: direction.counts.marked,
             queue_mean_packets: direction.queue_mean(end),

@@ -84,16 +84,7 @@ pub(super) fn parts(
             "there is nothing to send; write e.g. \"1 MB\", or leave size out for as much as the other end";
         return Err(work.error(&key.with("both_ways").with("size"), message));
     }
-    let traffic = match given.size {
-        Some(size) => Some(Traffic::Bulk { size: Some(size) }),
-        None => flow.traffic.clone(),
-    };
-    let back = Flow {
-        cc: given.cc.or_else(|| flow.cc.clone()),
-        initial_window: given.initial_window.or(flow.initial_window),
-        traffic,
-        ..flow.clone()
-    };
+    let back = answering(flow);
     let warnings = work.warnings.len();
     let mut second = source(work, &back, (key, &cc), path)?;
     let more = work.warnings.split_off(warnings);
@@ -124,6 +115,21 @@ pub(super) fn parts(
             source: Arc::new(second),
         },
     ])
+}
+
+/// The flow as the end that answers has it.
+pub(super) fn answering(flow: &Flow) -> Flow {
+    let given = way_back(flow);
+    let traffic = match given.size {
+        Some(size) => Some(Traffic::Bulk { size: Some(size) }),
+        None => flow.traffic.clone(),
+    };
+    Flow {
+        cc: given.cc.or_else(|| flow.cc.clone()),
+        initial_window: given.initial_window.or(flow.initial_window),
+        traffic,
+        ..flow.clone()
+    }
 }
 
 /// What the plan of the two directions says of both.

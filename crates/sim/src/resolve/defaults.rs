@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::registry::Value;
+use bentpipe_cc::registry::{self, Value};
 use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
+use crate::resolve::both_ways;
+use crate::resolve::options;
 use crate::resolve::plan::{CcPlan, FlowPlan, Source};
-use crate::resolve::workload;
-use crate::scenario::error::Error;
+use crate::resolve::relay;
+use crate::resolve::subflows;
+use crate::resolve::work::Work;
+use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
     Acks, Arg, BothWays, Cc, EcnKey, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto,
@@ -17,64 +21,78 @@ use crate::scenario::{
 
 impl Scenario {
     /// The same scenario with all defaults written out: options of the profile, a controller's sender options and path parameters, queues,
-    /// return directions. It resolves to the same plan.
+    /// return directions. It resolves to the same plan. A default that differs between the senders of a flow has no key of the flow, and is
+    /// not written.
     ///
     /// # Errors
     /// As for [`Scenario::resolve`].
     pub fn with_defaults(&self) -> Result<Scenario, Error> {
         let plan = self.resolve()?;
+        let work = Work { scenario: self, warnings: Vec::new(), opportunities: BTreeMap::new() };
         let mut full = self.clone();
         for link in full.link.values_mut() {
             fill_link(link);
         }
         for (table, flow) in (0..).zip(&mut full.flow) {
             let from = plan.flows.partition_point(|copy| copy.table < table);
-            let (first, second) = (plan.flows.get(from), plan.flows.get(from + 1));
-            let Some(first) = first else { break };
-            let client = second.filter(|_| flow.relay.is_some()).unwrap_or(first);
-            let connection = || plan.flows[from..].iter().take(first.part.count());
-            let most = |of: fn(&FlowPlan) -> Span| connection().map(of).max().unwrap_or(Span::ZERO);
+            let Some(first) = plan.flows.get(from) else { break };
+            let count =
+                first.subflow.as_ref().map_or(first.part.count(), |of| of.connection.subflows as usize);
+            let parts = &plan.flows[from..from + count];
+            let most = |of: fn(&FlowPlan) -> Span| parts.iter().map(of).max().unwrap_or(Span::ZERO);
             // A connection of a source of short flows has a start of its own.
             let start = if first.opened_by.is_some() { Time(0) } else { first.start };
             flow.start.get_or_insert(Duration(since_start(start)));
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
             flow.extra_delay.get_or_insert(Duration(most(|part| part.extra_delay)));
             flow.priority.get_or_insert(first.priority);
-            match &*first.source {
-                Source::Cbr { packet, .. } => {
-                    if let Some(Traffic::Cbr { packet: size, .. }) = &mut flow.traffic {
-                        size.get_or_insert(Size(u64::from(*packet)));
-                    }
+            if let Source::Cbr { packet, .. } = &*first.source {
+                if let Some(Traffic::Cbr { packet: size, .. }) = &mut flow.traffic {
+                    size.get_or_insert(Size(u64::from(*packet)));
                 }
-                Source::Tcp { cc, options, application, .. } => {
-                    flow.ack_jitter.get_or_insert(Duration(most(|part| part.ack_jitter)));
-                    flow.traffic.get_or_insert(Traffic::Bulk { size: None });
-                    let mut options = **options;
-                    if application.is_some() {
-                        options.mss = workload::mss(flow, &options);
-                    }
-                    match (&*client.source, &mut flow.relay) {
-                        (Source::Tcp { cc, options: of_client, .. }, Some(relay)) => {
-                            options.receive_window = of_client.receive_window;
-                            relay.initial_window.get_or_insert(of_client.initial_window);
-                            relay.cc = controller(cc).or_else(|| relay.cc.take()).or_else(|| flow.cc.clone());
-                        }
-                        // What each controller asks of its own sender is no option of both halves, nor of all subflows.
-                        _ if first.subflow.is_some() => {}
-                        // What each controller asks of its own sender is no option of both halves.
-                        _ if matches!(&flow.both_ways, Some(BothWays::Back(back)) if back.cc.is_some()) => {}
-                        _ => fill_wishes(flow, &options),
-                    }
-                    flow.cc = controller(cc).or_else(|| flow.cc.take());
-                    if agree_on_marks(&options, &client.source) {
-                        fill_marks(flow, &options);
-                    }
-                    fill_options(flow, &options);
-                }
+                continue;
             }
+            flow.ack_jitter.get_or_insert(Duration(most(|part| part.ack_jitter)));
+            flow.traffic.get_or_insert(Traffic::Bulk { size: None });
+            let key = Key::of(["flow"]).with(table as usize);
+            let senders = senders(flow);
+            let options = senders.iter().map(|sender| options::of(&work, sender, &key));
+            let options = options.collect::<Result<Vec<_>, _>>()?;
+            // What follows from the flow's keys alone.
+            fill_options(flow, &options::of(&work, &Flow { cc: None, ..flow.clone() }, &key)?);
+            fill_what_all_ask_for(flow, &senders, &options);
+            fill_controllers(flow, parts);
         }
         Ok(full)
     }
+}
+
+/// The flow as each of its senders has it: itself, the relay, the end that answers, each further subflow.
+fn senders(flow: &Flow) -> Vec<Flow> {
+    let mut all = vec![flow.clone()];
+    all.extend(flow.relay.iter().map(|given| relay::behind(flow, given)));
+    all.extend(both_ways::is_on(flow).then(|| both_ways::answering(flow)));
+    all.extend(flow.subflow.iter().map(|of| subflows::further(flow, of)));
+    all
+}
+
+/// Writes out the arguments of all controllers, of which those that a path gives differ between paths.
+fn fill_controllers(flow: &mut Flow, parts: &[FlowPlan]) {
+    let of_part = |number: usize| match &*parts.get(number)?.source {
+        Source::Tcp { cc, .. } => controller(cc),
+        Source::Cbr { .. } => None,
+    };
+    let inherited = flow.cc.clone();
+    if let Some(relay) = &mut flow.relay {
+        relay.cc = of_part(1).or_else(|| relay.cc.take()).or_else(|| inherited.clone());
+    }
+    if let Some(BothWays::Back(back)) = &mut flow.both_ways {
+        back.cc = of_part(1).or_else(|| back.cc.take()).or_else(|| inherited.clone());
+    }
+    for (number, subflow) in (1..).zip(&mut flow.subflow) {
+        subflow.cc = of_part(number).or_else(|| subflow.cc.take()).or_else(|| inherited.clone());
+    }
+    flow.cc = of_part(0).or(inherited);
 }
 
 fn since_start(time: Time) -> Span {
@@ -84,9 +102,12 @@ fn since_start(time: Time) -> Span {
 fn fill_link(link: &mut Link) {
     let forward = link.queue.get_or_insert_default().clone();
     let reverse = link.reverse.get_or_insert_with(Reverse::default);
-    // Where the forward direction has a file, rate and delay may be that file's. A direction without a delay has the satellite's.
+    // Where the forward direction has a file, rate and delay may be that file's. A direction without a delay has the satellite's. Without a
+    // rate its opportunities have their own.
     if link.timeline.is_none() && reverse.timeline.is_none() {
-        reverse.rate = reverse.rate.take().or_else(|| link.rate.clone());
+        if reverse.opportunities.is_none() {
+            reverse.rate = reverse.rate.take().or_else(|| link.rate.clone());
+        }
         reverse.delay = reverse.delay.take().or_else(|| link.delay.clone());
     }
     reverse.queue.get_or_insert(forward);
@@ -110,13 +131,18 @@ fn controller(cc: &CcPlan) -> Option<Cc> {
 
 fn fill_options(flow: &mut Flow, o: &Options) {
     flow.profile.get_or_insert(Profile::default());
-    flow.mss.get_or_insert(Size(u64::from(o.mss)));
     flow.header.get_or_insert(Size(u64::from(o.header)));
     // A written-out size excludes the SACK option.
     if !o.ack_grows {
         flow.ack_size.get_or_insert(Size(u64::from(o.ack_size)));
     }
-    flow.initial_window.get_or_insert(o.initial_window);
+    let initial_window = *flow.initial_window.get_or_insert(o.initial_window);
+    if let Some(relay) = &mut flow.relay {
+        relay.initial_window.get_or_insert(initial_window);
+    }
+    if let Some(BothWays::Back(back)) = &mut flow.both_ways {
+        back.initial_window.get_or_insert(initial_window);
+    }
     if o.initial_ssthresh.is_finite() {
         flow.initial_ssthresh.get_or_insert(o.initial_ssthresh);
     }
@@ -171,32 +197,39 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         SpuriousTimeout::FRto => Spurious::FRto,
         SpuriousTimeout::Eifel => Spurious::Eifel,
     });
-    flow.idle_restart.get_or_insert(o.idle_restart);
     flow.pacing.get_or_insert(o.pacing);
 }
 
-/// Do both halves of a flow tell of marks in one way? What each controller asks for is no option of both.
-fn agree_on_marks(first: &Options, client: &Source) -> bool {
-    match client {
-        Source::Tcp { options, .. } => {
-            (options.ecn, options.echo, options.ect1) == (first.ecn, first.echo, first.ect1)
-        }
-        Source::Cbr { .. } => true,
+/// Writes out what controllers ask of their senders, where all senders of the flow are asked for the same.
+fn fill_what_all_ask_for(flow: &mut Flow, senders: &[Flow], options: &[Options]) {
+    if let Some(mss) = common(options, |o| o.mss) {
+        flow.mss.get_or_insert(Size(u64::from(mss)));
+    }
+    if let Some(restart) = common(options, |o| o.idle_restart) {
+        flow.idle_restart.get_or_insert(restart);
+    }
+    if let Some((ecn, echo, ect1)) = common(options, |o| (o.ecn, o.echo, o.ect1)) {
+        flow.ecn.get_or_insert(match echo {
+            EcnEcho::Rfc3168 => EcnKey::Flag(ecn),
+            EcnEcho::Dctcp => EcnKey::By(MarkEcho::Dctcp),
+            EcnEcho::AccEcn => EcnKey::By(MarkEcho::AccEcn),
+        });
+        flow.ect1.get_or_insert(ect1);
+    }
+    let asked = |sender: &Flow| {
+        let entry = sender.cc.as_ref().and_then(|cc| registry::find(&cc.name));
+        entry.map_or((false, false, false), |e| (e.sender.aen, e.sender.bulk_repeat, e.sender.fixed_rto))
+    };
+    if let Some((aen, bulk_repeat, fixed_rto)) = common(senders, asked) {
+        flow.aen.get_or_insert(aen);
+        flow.bulk_repeat.get_or_insert(bulk_repeat);
+        flow.fixed_rto.get_or_insert(fixed_rto);
     }
 }
 
-fn fill_marks(flow: &mut Flow, o: &Options) {
-    flow.ecn.get_or_insert(match (o.ecn, o.echo) {
-        (ecn, EcnEcho::Rfc3168) => EcnKey::Flag(ecn),
-        (_, EcnEcho::Dctcp) => EcnKey::By(MarkEcho::Dctcp),
-        (_, EcnEcho::AccEcn) => EcnKey::By(MarkEcho::AccEcn),
-    });
-    flow.ect1.get_or_insert(o.ect1);
-}
-
-/// The options that a controller asks for.
-fn fill_wishes(flow: &mut Flow, o: &Options) {
-    flow.aen.get_or_insert(o.aen);
-    flow.bulk_repeat.get_or_insert(o.bulk_repeat);
-    flow.fixed_rto.get_or_insert(o.fixed_rto);
+/// What is the same of all, if it is.
+fn common<T, V: PartialEq>(all: &[T], of: impl Fn(&T) -> V) -> Option<V> {
+    let mut values = all.iter().map(of);
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
 }

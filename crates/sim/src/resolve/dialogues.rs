@@ -7,13 +7,14 @@ use bentpipe_tcp::Options;
 
 use crate::link::random::Stream;
 use crate::resolve::names::Names;
+use crate::resolve::options;
 use crate::resolve::plan::{
     Again, ApplicationPlan, ClientPlan, ConnectionPart, FlowPlan, Half, Lengths, ObjectNumbers, Opener,
     Sizes, Source, VideoPlan, Way, WebPlan,
 };
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::work::Work;
-use crate::resolve::workload::{fit, length, mss, sizes};
+use crate::resolve::workload::{fit, length, sizes};
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration, Size};
 use crate::scenario::{CountLaw, Flow, ObjectCount, Traffic};
@@ -74,10 +75,16 @@ pub(super) fn parts(
         let asks = ApplicationPlan::Client { request, kind };
         // Both ends send to the relay in one manner, and the relay sends on in its own, whichever way.
         for (of, way_back) in responses.iter().zip(responses.iter().rev()) {
+            let sender = match (&flow.relay, of.part.half) {
+                (Some(given), Some(Half::Second)) => relay::behind(flow, given),
+                _ => flow.clone(),
+            };
+            // The segments of the responses may have been fitted to these.
+            let mss = options::sizes(work, &sender, of_flow)?.mss;
             let mut source = with(
                 of,
                 &|options| {
-                    options.mss = mss(flow, options);
+                    options.mss = mss;
                     fit(options, &asks);
                 },
                 Some(&asks),

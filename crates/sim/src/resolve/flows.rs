@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{AckRule, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::Options;
 
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::both_ways;
@@ -12,9 +12,8 @@ use crate::resolve::congestion_header;
 use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
-use crate::resolve::loss_recovery;
-use crate::resolve::marks;
 use crate::resolve::names::Names;
+use crate::resolve::options;
 use crate::resolve::path::{PathPlan, directions};
 use crate::resolve::plan::{
     CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, SubflowPlan, Way,
@@ -26,8 +25,8 @@ use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, name_of};
 use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Acks, Arg, Cc, Flow, Profile, Rto, Spurious, Traffic};
+use crate::scenario::units::Size;
+use crate::scenario::{Arg, Cc, Flow, Profile, Traffic};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -53,7 +52,7 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
         let wire = match &flow.traffic {
             Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
             _ => {
-                let options = sizes(work, flow, &key)?;
+                let options = options::sizes(work, flow, &key)?;
                 options.mss + options.header
             }
         };
@@ -253,7 +252,7 @@ fn source(
         let message = format!("is missing; add e.g. cc = \"reno\" (there are {})", names.join(", "));
         return Err(work.error(cc_key, message));
     };
-    let mut options = options(work, flow, key)?;
+    let mut options = options::of(work, flow, key)?;
     if options.mss < options.header {
         let (name, mss, header) = (name_of(flow), options.mss, options.header);
         work.warnings.push(format!(
@@ -261,7 +260,7 @@ fn source(
         ));
     }
     let marks = |direction: &DirectionId| direction.of(links).discipline.plan().marks();
-    if options.ecn && flow.ecn.is_some() && !path.there.iter().any(marks) {
+    if options.ecn && !path.there.iter().any(marks) {
         let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
@@ -280,18 +279,7 @@ fn source(
 
 fn cbr_packet(work: &Work<'_>, packet: Option<Size>, key: &Key) -> Result<u32, Error> {
     let size = packet.unwrap_or(Size(1_000));
-    bytes(work, size, 1, &key.with("traffic").with("packet"))
-}
-
-/// A size of at least `least` bytes that fits a packet.
-fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Result<u32, Error> {
-    match u32::try_from(size.0) {
-        Ok(bytes) if (least..=MAX_PACKET).contains(&size.0) => Ok(bytes),
-        _ => {
-            Err(work
-                .error(key, format!("{size} is out of range; it must be from {least} to {MAX_PACKET} bytes")))
-        }
-    }
+    options::bytes(work, size, 1, &key.with("traffic").with("packet"))
 }
 
 /// Checks a controller's name and parameters, fills in those of the path or of Linux, and notes its sender options.
@@ -387,126 +375,9 @@ fn controller(
         args.extend(known.map(|fact| (param.name.to_owned(), Value::Number(fact))));
     }
     registry::check(entry, &args).map_err(|e| work.error(&name, e.to_string()))?;
+    args.sort_by(|(one, _), (other, _)| one.cmp(other));
     options.aen = entry.sender.aen;
     options.bulk_repeat = entry.sender.bulk_repeat;
     options.fixed_rto = entry.sender.fixed_rto;
     Ok(CcPlan::Registered { id: entry.id, args })
-}
-
-/// The profile's options with the flow's own sizes.
-fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
-    let mut options = match flow.profile.unwrap_or_default() {
-        Profile::Modern => Options::modern(),
-        Profile::Paper => Options::paper(),
-        Profile::Linux => Options::linux(),
-        Profile::Scps => Options::scps(),
-    };
-    // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
-    let carried = congestion_header::bytes(flow);
-    options.mss -= carried;
-    if let Some(mss) = flow.mss {
-        options.mss = bytes(work, mss, 1, &key.with("mss"))?;
-    }
-    if let Some(header) = flow.header {
-        options.header = bytes(work, header, 0, &key.with("header"))?;
-    }
-    subflows::fit(flow, &mut options);
-    options.header += carried;
-    if u64::from(options.mss) + u64::from(options.header) > MAX_PACKET {
-        let message =
-            format!("with a header of {} bytes, a packet is larger than {MAX_PACKET} bytes", options.header);
-        return Err(work.error(&key.with("mss"), message));
-    }
-    if let Some(size) = flow.ack_size {
-        options.ack_size = bytes(work, size, 1, &key.with("ack_size"))?;
-        options.ack_grows = false;
-    }
-    options.ack_size += carried;
-    Ok(options)
-}
-
-/// All options but those that follow from the controller.
-fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
-    let mut o = sizes(work, flow, key)?;
-    o.initial_window = flow.initial_window.unwrap_or(o.initial_window);
-    o.initial_ssthresh = flow.initial_ssthresh.unwrap_or(o.initial_ssthresh);
-    if let Some(window) = flow.receive_window {
-        let segments = match window {
-            WindowSize::Segments(n) => n,
-            WindowSize::Bytes(n) => n / u64::from(o.mss),
-        };
-        if segments == 0 {
-            let message =
-                format!("{window} is less than one segment of {} bytes; write e.g. \"432 segments\"", o.mss);
-            return Err(work.error(&key.with("receive_window"), message));
-        }
-        o.receive_window = Some(segments);
-    }
-    if let Some(rate) = flow.read_rate {
-        let key = key.with("read_rate");
-        if o.receive_window.is_none() {
-            let message =
-                "needs the size of the buffer; add e.g. receive_window = \"1 MB\", or leave this out";
-            return Err(work.error(&key, message));
-        }
-        o.reading = Reading::Paced(work.rate(rate, &key)?);
-    }
-    loss_recovery::choose(work, flow, key, &mut o)?;
-    o.prr = flow.prr.unwrap_or(o.prr);
-    o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
-    o.slow_start_limit = flow.slow_start_limit.unwrap_or(o.slow_start_limit);
-    o.limited_transmit = flow.limited_transmit.unwrap_or(o.limited_transmit);
-    let delay = match (flow.delayed_ack_timeout, o.delayed_ack) {
-        (Some(given), _) => given.0,
-        (None, Some(of_profile)) => of_profile,
-        (None, None) => Span::from_millis(200),
-    };
-    let delayed = flow.delayed_ack.unwrap_or(o.delayed_ack.is_some());
-    if flow.delayed_ack_timeout.is_some() && !delayed {
-        let message = "acknowledgements are not delayed; add delayed_ack = true, or leave this out";
-        return Err(work.error(&key.with("delayed_ack_timeout"), message));
-    }
-    o.delayed_ack = delayed.then_some(delay);
-    o.acks = flow.acks.map_or(o.acks, |rule| match rule {
-        Acks::Rfc5681 => AckRule::Rfc5681,
-        Acks::Linux => AckRule::Linux,
-    });
-    o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
-    marks::agree(work, flow, key, &mut o)?;
-    o.handshake = flow.handshake.unwrap_or(o.handshake);
-    o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
-    o.rto = flow.rto.map_or(o.rto, |rule| match rule {
-        Rto::Rfc6298 => RtoRule::Rfc6298,
-        Rto::Linux => RtoRule::Linux,
-    });
-    o.min_rto = flow.min_rto.map_or(o.min_rto, |d| d.0);
-    o.max_rto = flow.max_rto.map_or(o.max_rto, |d| d.0);
-    o.granularity = flow.granularity.map_or(o.granularity, |d| d.0);
-    for (name, value) in [
-        ("initial_rto", o.initial_rto),
-        ("min_rto", o.min_rto),
-        ("max_rto", o.max_rto),
-        ("granularity", o.granularity),
-    ] {
-        if value == Span::ZERO {
-            return Err(work.error(&key.with(name), "must be longer than zero; write e.g. \"200 ms\""));
-        }
-    }
-    if o.max_rto < o.min_rto {
-        let message = format!("{} is less than min_rto = {}", Duration(o.max_rto), Duration(o.min_rto));
-        return Err(work.error(&key.with("max_rto"), format!("{message}; it must not be")));
-    }
-    o.spurious = match flow.spurious {
-        None => o.spurious,
-        Some(Spurious::Off) => SpuriousTimeout::Off,
-        Some(Spurious::FRto) => SpuriousTimeout::FRto,
-        Some(Spurious::Eifel) if o.timestamps => SpuriousTimeout::Eifel,
-        Some(Spurious::Eifel) => {
-            let message = "Eifel detection needs timestamps; add timestamps = true, or write \"f-rto\"";
-            return Err(work.error(&key.with("spurious"), message));
-        }
-    };
-    o.idle_restart = workload::idle_restart(work, flow, key)?;
-    o.pacing = flow.pacing.unwrap_or(o.pacing);
-    Ok(o)
 }

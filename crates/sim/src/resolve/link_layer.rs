@@ -7,9 +7,9 @@ use bentpipe_cc::Span;
 use crate::queue::QueueLimit;
 use crate::resolve::plan::{AccessPlan, ArqPlan, DamaPlan, DirectionPlan, LinkLayerPlan, OpportunitiesPlan};
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key, quoted};
+use crate::scenario::error::{Error, Key, quoted_name};
 use crate::scenario::units::BitRate;
-use crate::scenario::{Access, AckThinning, Arq, text};
+use crate::scenario::{Access, AckThinning, Arq, file};
 
 /// Largest file of opportunities, in bytes.
 const MAX_FILE: u64 = 256 << 20;
@@ -135,16 +135,17 @@ impl Work<'_> {
     }
 }
 
-/// Reads a file of opportunities, by the rules of mahimahi's `LinkQueue`.
+/// Reads a file of opportunities, by the rules of mahimahi's `LinkQueue`. No message repeats a line: the file may be another
+/// than was meant.
 fn read(file: &str) -> Result<Arc<[u64]>, String> {
-    let in_file = |message: String| format!("file of opportunities {}: {message}", quoted(file));
-    let text = text::read(file.as_ref(), MAX_FILE).map_err(in_file)?;
+    let in_file = |message: String| format!("file of opportunities {}: {message}", quoted_name(file));
+    let text = file::text(file.as_ref(), MAX_FILE).map_err(in_file)?;
     let mut all: Vec<u64> = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let wrong = |message: String| in_file(format!("line {}: {message}", i + 1));
         let at = line.trim().parse().ok().filter(|&at| at <= MAX_MS);
         let Some(at) = at else {
-            return Err(wrong(format!("{} is not a whole number of milliseconds from 0", quoted(line))));
+            return Err(wrong("it is not a whole number of milliseconds from 0".to_owned()));
         };
         if let Some(last) = all.last().copied().filter(|&last| last > at) {
             return Err(wrong(format!("{at} comes after {last}; the instants may not decrease")));

@@ -12,9 +12,9 @@ use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkLayerPlan, LinkPlan, LossPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key, quoted, suggestion};
+use crate::scenario::error::{Error, Key, quoted, quoted_name, suggestion};
 use crate::scenario::units::{BitRate, Duration};
-use crate::scenario::{Link, Loss, Satellite, Varying, text};
+use crate::scenario::{Link, Loss, Satellite, Varying, file};
 
 /// Largest trace file of losses, in bytes.
 const MAX_TRACE: u64 = 256 << 20;
@@ -300,16 +300,15 @@ fn outage(given: [Option<Span>; 5]) -> Result<LossPlan, (&'static str, String)> 
     }
 }
 
-/// Reads a trace file of lost packets.
+/// Reads a trace file of lost packets. No message repeats a line: the file may be another than was meant.
 fn trace(file: &str) -> Result<Arc<[u64]>, String> {
-    let in_file = |message: String| format!("trace file {}: {message}", quoted(file));
-    let text = text::read(file.as_ref(), MAX_TRACE).map_err(in_file)?;
+    let in_file = |message: String| format!("trace file {}: {message}", quoted_name(file));
+    let text = file::text(file.as_ref(), MAX_TRACE).map_err(in_file)?;
     let mut lost = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let number = line.split('#').next().unwrap_or_default().trim();
         if !number.is_empty() {
-            let wrong =
-                |_| in_file(format!("line {}: {} is not a packet number from 0", i + 1, quoted(number)));
+            let wrong = |_| in_file(format!("line {} is not a packet number from 0", i + 1));
             lost.push(number.parse().map_err(wrong)?);
         }
     }

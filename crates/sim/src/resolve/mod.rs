@@ -15,7 +15,7 @@ mod links;
 mod loss_recovery;
 mod marks;
 mod names;
-
+mod options;
 mod path;
 pub mod plan;
 mod relay;
@@ -62,6 +62,7 @@ pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {
         let message = "there is no flow; add a table [[flow]] with cc = \"reno\" and path = [\"sat\"]";
         return Err(work.error(&Key::of(["flow"]), message));
     }
+    names::check_links(&work)?;
     let courses = work.courses()?;
     let paths = flows::paths(&work, &courses)?;
     let links = work.links(&courses, &paths)?;

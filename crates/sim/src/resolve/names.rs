@@ -8,6 +8,28 @@ use crate::resolve::work::{Work, default_name};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key, quoted};
 
+/// Makes sure that a name is one: not empty, and without the `/` that parts names in rows, traces and random streams, as in
+/// "sat/reverse" and "web/3/responses".
+fn check(work: &Work<'_>, name: &str, key: &Key, example: &str) -> Result<(), Error> {
+    if name.is_empty() {
+        Err(work.error(key, format!("a name is not empty; {example}")))
+    } else if name.contains('/') {
+        let name = quoted(name);
+        Err(work.error(
+            key,
+            format!("{name} has a \"/\", which only separates names (\"sat/reverse\"); {example}"),
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+/// Makes sure that every link has a name of the right form.
+pub(super) fn check_links(work: &Work<'_>) -> Result<(), Error> {
+    let mut names = work.scenario.link.keys();
+    names.try_for_each(|name| check(work, name, &Key::of(["link", name]), "write e.g. [link.sat]"))
+}
+
 /// Gives flows their names.
 pub(super) struct Names<'a> {
     /// How many flows without a name of their own share a default.
@@ -43,9 +65,7 @@ impl<'a> Names<'a> {
             }
         };
         let key = key.with("name");
-        if name.is_empty() {
-            return Err(work.error(&key, "a name is not empty; leave it out, or write e.g. name = \"star\""));
-        }
+        check(work, &name, &key, "leave it out, or write e.g. name = \"star\"")?;
         self.take(work, name, &key)
     }
 

@@ -48,7 +48,7 @@ pub(super) fn parts(
     let mut first = source(work, flow, (key, &cc), to)?;
     bound(work, flow, &mut first, key)?;
     let cc = if given.cc.is_some() { key.with("relay").with("cc") } else { cc };
-    let mut second = source(work, &second(flow, given), (key, &cc), from)?;
+    let mut second = source(work, &behind(flow, given), (key, &cc), from)?;
     if let Source::Tcp { application, .. } = &mut second {
         *application = None; // the relay passes on what comes
     }
@@ -116,7 +116,7 @@ pub(super) fn split(path: &PathPlan, extra: Span, at: usize, courses: &[Course])
 }
 
 /// The flow as its second half has it.
-fn second(flow: &Flow, relay: &Relay) -> Flow {
+pub(super) fn behind(flow: &Flow, relay: &Relay) -> Flow {
     Flow {
         cc: relay.cc.clone().or_else(|| flow.cc.clone()),
         initial_window: relay.initial_window.or(flow.initial_window),

@@ -12,7 +12,7 @@ use crate::resolve::relay::FlowPart;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{Work, name_of};
 use crate::scenario::error::{Error, Key};
-use crate::scenario::{Flow, Traffic};
+use crate::scenario::{Flow, SubflowKeys, Traffic};
 
 /// Most subflows of a connection.
 const MAX_SUBFLOWS: usize = 16;
@@ -132,8 +132,7 @@ pub(super) fn spread(
         let own = key.with("subflow").with(i).with("cc");
         let cc_key = if of.cc.is_some() { own } else { key.with("cc") };
         let before = work.warnings.len();
-        let with = Flow { cc: of.cc.clone().or_else(|| flow.cc.clone()), ..flow.clone() };
-        let source = source(work, &with, (key, &cc_key), branch)?;
+        let source = source(work, &further(flow, of), (key, &cc_key), branch)?;
         // What was said of one subflow need not be said of the next.
         let warnings = work.warnings.split_off(before);
         for warning in warnings {
@@ -165,6 +164,11 @@ pub(super) fn spread(
         *source = Arc::new(own);
     }
     Ok(Some(shared))
+}
+
+/// The flow as one of its further subflows has it.
+pub(super) fn further(flow: &Flow, subflow: &SubflowKeys) -> Flow {
+    Flow { cc: subflow.cc.clone().or_else(|| flow.cc.clone()), ..flow.clone() }
 }
 
 /// Names the subflows of a connection, which has the name that they were given together.

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::resolve::work::{MAX_DELAY, MAX_RATE};
-use crate::scenario::error::quoted;
-use crate::scenario::text;
+use crate::scenario::error::{quoted, quoted_name};
+use crate::scenario::file;
 
 /// The version of the format that is read.
 const VERSION: u32 = 1;
@@ -46,20 +46,25 @@ impl TimeTable {
     /// Reads a file; `Err` says in one line what is wrong, where, and what would be right.
     pub(super) fn read(file: &str) -> Result<Self, String> {
         let path = Path::new(file);
-        let in_file = |message: String| format!("time line {file:?}: {message}");
+        let in_file = |message: String| format!("time line {}: {message}", quoted_name(file));
         let parquet = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet"));
         let text = match READER.get() {
             Some(reader) if parquet => reader(path),
             None if parquet => {
                 Err("Parquet is read by the Python package; write the table as CSV".to_owned())
             }
-            _ => text::read(path, MAX_FILE),
+            _ => file::text(path, MAX_FILE),
         };
         text.and_then(|text| Self::parse(&text)).map_err(in_file)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if let Some(line) = lone_return(text) {
+            return Err(format!(
+                "line {line}: a carriage return without a line feed ends no line; save the file with line ends LF or CR LF"
+            ));
+        }
         let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()).peekable();
         if let Some((first, _)) = lines.next_if(|(line, _)| line.trim_start().starts_with('#')) {
             check_version(first)?;
@@ -117,9 +122,12 @@ impl TimeTable {
         let at = number(0, MAX_TIME_S)?.ok_or((0, "is empty; write seconds".to_owned()))?;
         let at = libm::round(at * 1e9) as u64;
         match self.at.last() {
-            None if at > 0 => return Err((0, format!("{} is not 0; the first row is at 0", cell(0)))),
+            None if at > 0 => {
+                return Err((0, format!("{} is not 0; the first row is at 0", quoted(cell(0)))));
+            }
             Some(&before) if at <= before => {
-                return Err((0, format!("{} is not later than the row before, to the nanosecond", cell(0))));
+                let now = quoted(cell(0));
+                return Err((0, format!("{now} is not later than the row before, to the nanosecond")));
             }
             _ => self.at.push(at),
         }
@@ -146,13 +154,20 @@ impl TimeTable {
     }
 }
 
+/// The line with the first carriage return that no line feed follows, as old Macintosh programs end lines.
+fn lone_return(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let at = (0..bytes.len()).find(|&at| bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'))?;
+    Some(1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count())
+}
+
 /// Checks the first line, `# bentpipe timeline 1`.
 fn check_version(line: &str) -> Result<(), String> {
     let version = line.trim_start_matches(['#', ' ']).strip_prefix("bentpipe timeline").map(str::trim);
     match version.map(str::parse::<u32>) {
         Some(Ok(VERSION)) => Ok(()),
         Some(Ok(other)) => Err(format!("it is of version {other}; this program reads version {VERSION}")),
-        _ => Err(format!("line 1: {} is not \"# bentpipe timeline {VERSION}\"", quoted(line))),
+        _ => Err(format!("line 1: it begins with #, but is not \"# bentpipe timeline {VERSION}\"")),
     }
 }
 
@@ -170,8 +185,8 @@ fn number(cell: &str, highest: f64) -> Result<Option<f64>, String> {
     }
     match cell.parse::<f64>() {
         Ok(x) if (0.0..=highest).contains(&x) => Ok(Some(x)),
-        Ok(x) if x < 0.0 => Err(format!("{cell} is negative; it must be from 0 to {highest}")),
-        Ok(x) if x > highest => Err(format!("{cell} is too high; it must be from 0 to {highest}")),
+        Ok(x) if x < 0.0 => Err(format!("{} is negative; it must be from 0 to {highest}", quoted(cell))),
+        Ok(x) if x > highest => Err(format!("{} is too high; it must be from 0 to {highest}", quoted(cell))),
         _ => Err(format!("{} is not a number; write one from 0 to {highest}", quoted(cell))),
     }
 }
@@ -212,6 +227,8 @@ mod tests {
             ("# a note\nt_s,up\n0,true\n".to_owned(), &["line 1", "bentpipe timeline 1"]),
             (String::new(), &["empty"]),
             ("t_s,rate_bps\n".to_owned(), &["no rows"]),
+            ("t_s,rate_bps\r0,1\r".to_owned(), &["line 1", "carriage return", "LF"]),
+            ("t_s,rate_bps\r\n0,1\r\n1,2\r".to_owned(), &["line 3", "carriage return"]),
             ("rate_bps\n1\n".to_owned(), &["line 1", "no column t_s"]),
             ("t_s,rate\n0,1\n".to_owned(), &["line 1", "rate_bps", "delay_s"]),
             ("t_s,up,up\n0,true,true\n".to_owned(), &["line 1", "up", "twice"]),
@@ -232,6 +249,20 @@ mod tests {
             let message = TimeTable::parse(&text).expect_err(&text);
             assert!(parts.iter().all(|part| message.contains(part)), "{text:?}: {message}");
             assert!(!message.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn a_message_quotes_sixty_characters_of_a_cell_and_none_of_a_file_without_the_header() {
+        let long = "9".repeat(1_000_000);
+        for row in [format!("2,{long}"), format!("2,-{long}"), format!("{long},1"), format!("0.{long},1")] {
+            let message = TimeTable::parse(&format!("t_s,rate_bps\n0,1\n0.9999999999,1\n{row}\n"))
+                .expect_err(&row[..9]);
+            assert!(message.contains(&"9".repeat(50)) && message.len() < 200, "{message:.300}");
+        }
+        for text in ["root:x:0:0\nt_s,up\n", "# secret\nt_s,up\n0,true\n", "secret,secret\n1,2\n"] {
+            let message = TimeTable::parse(text).expect_err(text);
+            assert!(!message.contains("secret") && !message.contains("root"), "{message}");
         }
     }
 }

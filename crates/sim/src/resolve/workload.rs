@@ -9,9 +9,9 @@ use crate::link::random::Stream;
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{ApplicationPlan, Burst, FlowPlan, Lengths, LinkPlan, Opener, Sizes, Source};
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key, quoted};
+use crate::scenario::error::{Error, Key, quoted_name};
 use crate::scenario::units::Size;
-use crate::scenario::{Arg, Flow, Length, LengthLaw, Profile, SizeLaw, Traffic, TransferSize, text};
+use crate::scenario::{Arg, Flow, Length, LengthLaw, Profile, SizeLaw, Traffic, TransferSize, file};
 use crate::workload::arrivals::poisson;
 
 /// Most connections of a run.
@@ -93,18 +93,6 @@ pub(super) fn fit(options: &mut Options, application: &ApplicationPlan) {
         ApplicationPlan::OnOff { .. } | ApplicationPlan::Server { .. } => return,
     };
     options.mss = options.mss.min(u32::try_from(size).unwrap_or(u32::MAX)).max(1);
-}
-
-/// The payload of a full segment of the flow, whatever its application sends.
-pub(super) fn mss(flow: &Flow, options: &Options) -> u32 {
-    let profile = match flow.profile.unwrap_or_default() {
-        Profile::Modern => Options::modern(),
-        Profile::Paper => Options::paper(),
-        Profile::Linux => Options::linux(),
-        Profile::Scps => Options::scps(),
-    };
-    let given = flow.mss.and_then(|mss| u32::try_from(mss.0).ok());
-    given.unwrap_or(profile.mss).max(options.mss)
 }
 
 /// The source of short flows that a flow is, if it is one.
@@ -284,10 +272,10 @@ fn list(sizes: Vec<u64>, weights: &[f64]) -> Sizes {
     Sizes::List { sizes: sizes.into(), shares: shares.into() }
 }
 
-/// The sizes in a file, one number of bytes a line.
+/// The sizes in a file, one number of bytes a line. No message repeats a line: the file may be another than was meant.
 fn read(file: &str) -> Result<Vec<u64>, String> {
-    let in_file = |message: String| format!("file of sizes {}: {message}", quoted(file));
-    let text = text::read(file.as_ref(), MAX_FILE).map_err(in_file)?;
+    let in_file = |message: String| format!("file of sizes {}: {message}", quoted_name(file));
+    let text = file::text(file.as_ref(), MAX_FILE).map_err(in_file)?;
     let mut sizes = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let number = line.split('#').next().unwrap_or_default().trim();
@@ -297,11 +285,7 @@ fn read(file: &str) -> Result<Vec<u64>, String> {
         match number.parse::<u64>() {
             Ok(size) if size > 0 => sizes.push(size),
             _ => {
-                return Err(in_file(format!(
-                    "line {}: {} is not a number of bytes from 1",
-                    i + 1,
-                    quoted(number)
-                )));
+                return Err(in_file(format!("line {} is not a number of bytes from 1", i + 1)));
             }
         }
     }

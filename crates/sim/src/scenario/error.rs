@@ -210,10 +210,18 @@ pub(crate) fn suggestion<'a>(wrong: &str, names: impl IntoIterator<Item = &'a st
     }
 }
 
-/// `text` in quotes, cut if it is long.
+/// What somebody else wrote, in quotes, and cut after 60 characters.
 pub(crate) fn quoted(text: &str) -> String {
-    const LIMIT: usize = 60;
-    match text.char_indices().nth(LIMIT) {
+    quoted_up_to(60, text)
+}
+
+/// The name of a file in quotes, cut after 300 characters.
+pub(crate) fn quoted_name(file: &str) -> String {
+    quoted_up_to(300, file)
+}
+
+fn quoted_up_to(limit: usize, text: &str) -> String {
+    match text.char_indices().nth(limit) {
         None => format!("{text:?}"),
         Some((end, _)) => format!("{:?}...", &text[..end]),
     }

@@ -37,7 +37,8 @@ pub struct Scenario {
     /// Ground stations besides the built-in ones, by name; they take precedence.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub station: BTreeMap<String, Station>,
-    /// Links, by name.
+    /// Links, by name. A name has no "/".
+    #[schemars(extend("propertyNames" = { "pattern": "^[^/]+$" }))]
     #[schemars(extend("x-hint" = "write a table [link.NAME] with e.g. rate = \"1 Mbit/s\", delay = \"9 ms\""))]
     pub link: BTreeMap<String, Link>,
     /// Flows.
@@ -200,8 +201,9 @@ pub struct Satellite {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Unique name; by default that of the controller. Copies get -1, -2 and so on.
+    /// Unique name, which has no "/". Copies get -1, -2 and so on. Default: that of the controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = "^[^/]+$"))]
     pub name: Option<String>,
     /// Congestion controller; every flow has one unless its traffic is "cbr".
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -246,7 +248,7 @@ pub struct Flow {
     /// Payload of a full segment. Paper 1460 bytes, else 1448 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<Size>,
-    /// Bytes on the wire added to each data segment. Paper 40 bytes, else 52 bytes.
+    /// Bytes on the wire added to each data segment; the header of XCP, RCP or TEAR comes on top. Paper 40 bytes, else 52 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<Size>,
     /// Bytes on the wire of an acknowledgement. Paper 40 bytes; else 52 bytes, and the SACK option where
@@ -261,7 +263,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2.0, max = 1e12))]
     pub initial_ssthresh: Option<f64>,
-    /// Receive window. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
+    /// Receive window. With `acks = "linux"` it grows as the kernel's unless it is given. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<WindowSize>,
     /// The receiving application reads no faster than this, in payload. `receive_window` is then its buffer, and the window shrinks by what
@@ -357,7 +359,7 @@ pub struct Flow {
     /// Retransmission timeout before the first RTT sample. Paper "3 s", else "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Duration>,
-    /// How the retransmission timeout follows from round-trip times. Paper "rfc6298", else "linux".
+    /// How the retransmission timeout follows from round-trip times, and whether one in a recovery sets ssthresh anew. Paper "rfc6298", else "linux".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rto: Option<Rto>,
     /// Smallest retransmission timeout; with `rto = "linux"` what it adds to the smoothed round-trip time at least. Paper and linux
@@ -522,7 +524,7 @@ pub enum FullAck {
     Ssthresh,
 }
 
-/// How the retransmission timeout follows from round-trip times.
+/// How the retransmission timeout follows from round-trip times, and whether one in a recovery sets ssthresh anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Rto {
     /// SRTT + 4 RTTVAR, at least `min_rto` (RFC 6298).

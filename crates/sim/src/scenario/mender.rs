@@ -138,7 +138,7 @@ impl Mender {
     fn flow(&mut self) -> Value {
         let link = self.add_link();
         // No other is called so.
-        json!({ "name": format!("{link}/flow"), "cc": "reno", "path": [link] })
+        json!({ "name": format!("{link}-flow"), "cc": "reno", "path": [link] })
     }
 
     /// The name of a link that no other flow crosses.

@@ -3,6 +3,7 @@
 mod build;
 mod controller;
 pub mod error;
+pub(crate) mod file;
 mod keys;
 mod keywords;
 mod link_layer;

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
 use crate::scenario::error::{Error, Key, MOST_SHOWN, Origin, quoted};
-use crate::scenario::syntax;
+use crate::scenario::{file, syntax};
 
 /// Largest scenario file that is read, in bytes.
 const MAX_FILE: u64 = 16 << 20;
@@ -14,45 +14,10 @@ const MAX_FILE: u64 = 16 << 20;
 /// Deepest path of an override; a scenario is at most half as deep.
 const MAX_DEPTH: usize = 16;
 
-/// Reads a text file of at most `limit` bytes.
-pub(crate) fn read(path: &Path, limit: u64) -> Result<String, String> {
-    use std::io::{ErrorKind, Read};
-    let explain = |e: std::io::Error| match e.kind() {
-        ErrorKind::NotFound => "there is no such file; check the name".to_owned(),
-        ErrorKind::PermissionDenied => "the file may not be read; check its permissions".to_owned(),
-        ErrorKind::IsADirectory => "this is a directory; name a file in it".to_owned(),
-        _ => format!("the file cannot be read: {e}"),
-    };
-    let kind = std::fs::metadata(path).map_err(explain)?;
-    if kind.is_dir() {
-        return Err("this is a directory; name a file in it".to_owned());
-    }
-    if !kind.is_file() {
-        // To open a pipe without a writer would last for ever, and so may a device.
-        return Err("this is a pipe, a socket or a device; name a file".to_owned());
-    }
-    let mut bytes = Vec::new();
-    // One byte more than allowed tells a file that is too large, also one that has no length beforehand, as in /proc.
-    std::fs::File::open(path).map_err(explain)?.take(limit + 1).read_to_end(&mut bytes).map_err(explain)?;
-    if bytes.len() as u64 > limit {
-        return Err(format!("the file is larger than {} MiB; is it the right one?", limit >> 20));
-    }
-    String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        let line = line_at(&e.as_bytes()[..at], at);
-        format!("the file is not text in UTF-8: byte {} on line {line} is invalid; save it as UTF-8", at + 1)
-    })
-}
-
 /// Reads a scenario file.
 pub(crate) fn read_scenario(path: &Path) -> Result<String, Error> {
     let origin = Origin { file: Some(path.display().to_string()), ..Origin::default() };
-    read(path, MAX_FILE).map_err(|message| origin.error_on_line(None, message))
-}
-
-/// Line, from 1, of the byte at `offset`.
-fn line_at(text: &[u8], offset: usize) -> usize {
-    1 + text[..offset.min(text.len())].iter().filter(|b| **b == b'\n').count()
+    file::text(path, MAX_FILE).map_err(|message| origin.error_on_line(None, message))
 }
 
 /// Lines of ascending and descending offsets without counting from the start each time.

@@ -92,7 +92,8 @@ fn vegas_keeps_between_alpha_and_beta_segments_in_the_queue() {
 
 #[test]
 fn reno_under_random_loss_follows_the_square_root_law() {
-    // Mathis et al. 1997: W = sqrt(3/2) / sqrt(p) for periodic loss. Random loss gives 1.31 / sqrt(p) (algorithms.md 0.6).
+    // Mathis et al. 1997: W = sqrt(3/2) / sqrt(p) for periodic loss. Random loss gives 1.31 / sqrt(p), the mean over time
+    // (Ott, Kemperman and Mathis, The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996).
     let per = 1e-3_f64;
     let mean: f64 = (0..6)
         .map(|seed| {

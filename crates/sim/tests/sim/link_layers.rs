@@ -177,9 +177,9 @@ fn each_mistake_in_a_link_layer_is_named() {
         assert!(parts.iter().all(|part| said.contains(part)), "{said}: {parts:?}");
     }
     for (name, text, parts) in [
-        ("letters", "1\n2\nthree\n", &["line 3", "\"three\"", "whole number of milliseconds"][..]),
-        ("negative", "-1\n", &["line 1", "\"-1\""]),
-        ("gap", "1\n\n2\n", &["line 2", "\"\""]),
+        ("letters", "1\n2\nthree\n", &["line 3", "whole number of milliseconds"][..]),
+        ("negative", "-1\n", &["line 1", "from 0"]),
+        ("gap", "1\n\n2\n", &["line 2", "whole number"]),
         ("back", "5\n4\n", &["line 2", "4 comes after 5"]),
         ("empty", "", &["no opportunity"]),
         ("zero", "0\n0\n", &["0 ms", "must be later"]),
@@ -187,6 +187,10 @@ fn each_mistake_in_a_link_layer_is_named() {
         let path = file(&format!("{name}.up"), text);
         let said = message(&format!("opportunities = {path:?}"));
         assert!(said.contains("my.toml:5: link.x.opportunities: "), "{said}");
+        assert!(
+            !said.contains("three") && !said.contains("-1"),
+            "what is no such file is not quoted: {said}"
+        );
         assert!(parts.iter().all(|part| said.contains(part)), "{said}: {parts:?}");
     }
 }

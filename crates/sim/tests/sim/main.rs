@@ -2,6 +2,7 @@
 
 mod outcome;
 
+mod accounts;
 mod closed_forms;
 mod extra_segments;
 mod extremes;
@@ -21,3 +22,4 @@ mod tfrc;
 mod time_line_keys;
 mod time_lines;
 mod timers;
+mod written_out;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bentpipe_cc::{PathChange, Span, Time, registry};
 use bentpipe_sim::pcap::{Capture, Place};
 use bentpipe_sim::plan::{DirectionPlan, Hint, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine};
-use bentpipe_sim::record::{Outcome, Report};
+use bentpipe_sim::record::{FlowReport, Outcome, Report};
 use bentpipe_sim::{
     RunError, RunPool, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured,
 };
@@ -52,7 +52,13 @@ fn in_range(r: &Report) -> Result<(), TestCaseError> {
         let sum: f64 = shares.iter().sum();
         prop_assert!(sum.abs() < 1e-6 || (sum - 1.0).abs() < 1e-6, "shares sum to {sum}: {f:?}");
     }
+    // The rows of subflows are those of their connection again.
+    let each = r.flows.iter().filter(|f| f.half != Some("subflow"));
+    let arrived = |f: &FlowReport| f.sent_packets.checked_sub(f.dropped_packets + f.inside_packets);
+    prop_assert_eq!(each.map(arrived).sum::<Option<u64>>(), Some(r.packets), "{:?}", r.flows);
     for l in &r.links {
+        let fates = [l.delivered_packets, l.dropped_queue, l.dropped_error, l.thinned_acks, l.inside_packets];
+        prop_assert_eq!(l.offered_packets, fates.iter().sum::<u64>(), "{:?}", l);
         prop_assert!((0.0..=1.0).contains(&l.utilisation), "{l:?}");
         prop_assert!(
             l.queue_mean_packets >= 0.0 && l.queue_mean_packets <= l.queue_max_packets as f64 + 1e-6,
@@ -82,6 +88,22 @@ fn by_both_loops(plan: &Plan, text: &str) -> Result<Option<Outcome>, TestCaseErr
     prop_assert!(links[0] == links[1], "links differ:\n{text}\n{}\n{}", links[0], links[1]);
     prop_assert!(format!("{fast:?}") == format!("{reference:?}"), "{text}");
     Ok(Some(fast))
+}
+
+/// A scenario with its defaults written out is the same scenario: it resolves to the same plan and is written out the same way.
+fn written_out_it_means_the_same(text: &str) -> Result<(), TestCaseError> {
+    let written = Scenario::from_toml(text, "random.toml", &[]).expect("it has been read before");
+    let plan = written.resolve().expect("it has been resolved before");
+    let full = written.with_defaults().map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+    let json = serde_json::to_string(&full).expect("JSON");
+    let read = Scenario::from_json(&json).map_err(|e| TestCaseError::fail(format!("{e}\n{json}\n{text}")))?;
+    prop_assert_eq!(&read, &full, "{}\n{}", json, text);
+    let again = read.resolve().map_err(|e| TestCaseError::fail(format!("{e}\n{json}\n{text}")))?;
+    let [plan, again] = [plan, again].map(|plan| format!("{plan:#?}"));
+    let differ = plan.lines().zip(again.lines()).find(|(a, b)| a != b);
+    prop_assert!(plan == again, "{:?}\n{json}\n{text}", differ);
+    prop_assert_eq!(&read.with_defaults().expect("it is correct"), &full, "{}", text);
+    Ok(())
 }
 
 /// A column on each line.
@@ -118,6 +140,18 @@ fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
     let recorded = recorded.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
     prop_assert_eq!(format!("{:?}", recorded.report), format!("{:?}", outcome.report), "{}", text);
     Ok(Some((plan, outcome)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases().cases * 4, ..ProptestConfig::default() })]
+    #[test]
+    fn defaults_written_out_make_the_same_plan(
+        text in prop_oneof![scenario(0), scenario(1), scenario(2), scenario(3)],
+    ) {
+        if plan(&text)?.is_some() {
+            written_out_it_means_the_same(&text)?;
+        }
+    }
 }
 
 proptest! {

@@ -459,8 +459,8 @@ fn relays_that_cannot_be() {
     expect(&text(two, cbr), 14, "flow.0.relay", &["no connection that a relay could end"]);
     let slow = text(two, "cc = \"reno\"\nread_rate = \"1 Mbit/s\"");
     expect(&slow, 14, "flow.0.read_rate", &["size of the buffer", "receive_window"]);
-    let twins = "cc = \"reno\"\nname = \"x/first\"\n[[flow]]\nname = \"x\"\ncc = \"reno\"\npath = [\"a\", \"b\"]\nrelay = { at = \"a\", buffer = \"1 MB\" }";
-    expect(&text(two, twins), 16, "flow.1.name", &["x/first", "names must differ"]);
+    // The halves are called x/first and x/second, which no flow can be.
+    expect(&text(two, "cc = \"reno\"\nname = \"x/first\""), 14, "flow.0.name", &["x/first", "\"/\""]);
 }
 
 #[test]
@@ -533,7 +533,7 @@ fn trace_file_of_losses() {
     assert!(message.starts_with(&start) && message.contains("no such file"), "{message}");
     std::fs::write(here.join("bad.txt"), "1\n2\nthree\n").unwrap();
     let message = with("bad.txt").unwrap_err();
-    assert!(message.contains("line 3") && message.contains("\"three\""), "{message}");
+    assert!(message.contains("line 3") && !message.contains("three"), "{message}");
     std::fs::write(here.join("good.txt"), "# lost\n7\n\n3 # again\n7\n").unwrap();
     let plan = with("good.txt").unwrap();
     let lost = bentpipe_sim::plan::LossPlan::Trace { lost: [3, 7].into() };

@@ -372,9 +372,7 @@ impl FastPath {
     #[cold]
     fn beyond(&mut self, i: usize, packet: &Packet) {
         self.network.directions[i].counts.beyond += 1;
-        if !packet.has(CONTROL) {
-            let flow = &mut self.network.flows[packet.flow as usize];
-            let missing = if packet.has(ACK) { &mut flow.missing_acks } else { &mut flow.missing_data };
+        if let Some(missing) = self.network.flows[packet.flow as usize].missing(packet) {
             missing.beyond += 1;
         }
     }

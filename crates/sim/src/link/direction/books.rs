@@ -2,7 +2,9 @@
 
 use bentpipe_cc::Time;
 
-use super::{Direction, Room};
+use super::{Direction, Refusal, Room, Transit};
+use crate::link::foreseen::Doom;
+use crate::link::packet::Packet;
 use crate::link::transmitter::Transmitter;
 
 impl Direction {
@@ -58,5 +60,47 @@ impl Direction {
             self.backlog.begins().map(|begin| u128::from(begin - end.0)).sum()
         };
         (self.counts.waited - beyond) as f64 / end.0 as f64
+    }
+
+    /// Counts a loss of `packet` that happens at `at`, and is known at `now`.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::link) fn foresee(&mut self, now: Time, at: Time, doom: Doom, packet: &Packet) {
+        match doom {
+            Doom::Error => self.counts.dropped_error += 1,
+            Doom::Flush => self.counts.dropped_queue += 1,
+        }
+        let foreseen = self.foreseen.get_or_insert_default();
+        foreseen.pass(now);
+        foreseen.note(at, doom, packet);
+    }
+
+    /// The error foreseen last costs no packet: the link layer sends that again.
+    pub(in crate::link) fn survive(&mut self) {
+        self.counts.dropped_error -= 1;
+        if let Some(foreseen) = &mut self.foreseen {
+            foreseen.take_back();
+        }
+    }
+
+    /// Packets that the queue has dropped, and packets lost to errors, until `now`, which is not before the last call.
+    pub(crate) fn dropped(&mut self, now: Time) -> (u64, u64) {
+        let (flushes, errors) = self.foreseen.as_mut().map_or((0, 0), |foreseen| {
+            foreseen.pass(now);
+            foreseen.counts()
+        });
+        (self.counts.dropped_queue - flushes, self.counts.dropped_error - errors)
+    }
+
+    /// The packets that will be lost or flushed after the instant of the last call of [`Direction::dropped`].
+    pub(crate) fn doomed(&self) -> impl Iterator<Item = &Packet> {
+        self.foreseen.iter().flat_map(|foreseen| foreseen.packets())
+    }
+
+    /// Counts a packet that does not come inside.
+    #[inline(always)]
+    pub(in crate::link) fn refuse(&mut self, why: Refusal) -> Transit {
+        self.counts.dropped_queue += 1;
+        Transit::Refused(why)
     }
 }
