@@ -10,6 +10,7 @@ use bentpipe_cc::Time;
 use bentpipe_sim::pcap::{CaptureError, Place, Writer};
 
 use crate::error::EmulationError;
+use crate::ip;
 use crate::route::{Hop, Route};
 
 /// Packets that may wait to be written. More are counted, and not captured.
@@ -84,19 +85,9 @@ impl CaptureFile {
     }
 }
 
-/// The bytes of a packet that a capture without payload keeps: the headers of IPv4 and of TCP or UDP.
-fn headers(bytes: &[u8]) -> &[u8] {
-    let ip = usize::from(bytes[0] & 15) * 4;
-    let transport = match bytes[9] {
-        6 => bytes.get(ip + 12).map_or(0, |offset| usize::from(offset >> 4) * 4),
-        _ => 8,
-    };
-    &bytes[..bytes.len().min(ip + transport)]
-}
-
 fn write(mut writer: Writer, seen: &Receiver<Seen>, whole: bool) -> Result<(), CaptureError> {
     while let Ok((interface, at, bytes)) = seen.recv() {
-        let kept = if whole { &bytes } else { headers(&bytes) };
+        let kept = if whole { &bytes } else { ip::headers(&bytes) };
         writer.packet(interface, at, kept, bytes.len() as u32);
     }
     writer.finish()

@@ -96,7 +96,7 @@ impl Chain {
         }
     }
 
-    /// A whole IPv4 packet comes at `now`, which is not before the last call.
+    /// A whole packet of IPv4 or IPv6 comes at `now`, which is not before the last call.
     pub fn push(&mut self, now: Time, bytes: &[u8]) {
         self.advance(now);
         let number = self.store.put(bytes);

@@ -5,12 +5,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// The largest packet of a device, bytes.
-pub(crate) const MTU: usize = 1_500;
+use crate::routing;
+
 /// Packets that wait in the kernel until they are read. The queue of the link is the emulator's; this one must never be the bottleneck.
 const TRANSMIT_QUEUE: i32 = 10_000;
 
@@ -21,9 +21,9 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Makes a device in the namespace of the calling thread and sets it up: `own` on this side, `peer` on the other, in a network of 24
-    /// bits.
-    pub(crate) fn open(name: &str, own: Ipv4Addr) -> io::Result<Self> {
+    /// Makes a device in the namespace of the calling thread and sets it up with its addresses, in networks of 24 and of 64 bits. Its
+    /// largest packet has `mtu` bytes.
+    pub(crate) fn open(name: &str, own: Ipv4Addr, own_6: Option<Ipv6Addr>, mtu: u16) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
         let mut request = request(name);
@@ -31,15 +31,14 @@ impl Device {
         control(file.as_raw_fd(), libc::TUNSETIFF, &mut request)?;
         let socket = socket()?;
         let socket = socket.as_raw_fd();
-        request.ifr_ifru.ifru_mtu = MTU as i32;
+        request.ifr_ifru.ifru_mtu = i32::from(mtu);
         control(socket, libc::SIOCSIFMTU, &mut request)?;
         request.ifr_ifru.ifru_metric = TRANSMIT_QUEUE; // ifr_qlen is the same member of the union
         control(socket, libc::SIOCSIFTXQLEN, &mut request)?;
-        request.ifr_ifru.ifru_addr = address(own);
-        control(socket, libc::SIOCSIFADDR, &mut request)?;
-        request.ifr_ifru.ifru_netmask = address(Ipv4Addr::new(255, 255, 255, 0));
-        control(socket, libc::SIOCSIFNETMASK, &mut request)?;
-        raise(socket, request)?;
+        raise(name, own, Ipv4Addr::new(255, 255, 255, 0))?;
+        if let Some(own_6) = own_6 {
+            routing::add_ipv6(name, own_6)?;
+        }
         Ok(Self { file })
     }
 
@@ -86,10 +85,20 @@ impl AsRawFd for Device {
 
 /// Sets the loopback device of the calling thread's namespace up.
 pub(crate) fn raise_loopback() -> io::Result<()> {
-    raise(socket()?.as_raw_fd(), request("lo"))
+    up(socket()?.as_raw_fd(), request("lo"))
 }
 
-fn raise(socket: RawFd, mut request: libc::ifreq) -> io::Result<()> {
+/// Gives a device of the calling thread's namespace an address and sets it up.
+pub(crate) fn raise(name: &str, own: Ipv4Addr, mask: Ipv4Addr) -> io::Result<()> {
+    let (socket, mut request) = (socket()?, request(name));
+    request.ifr_ifru.ifru_addr = address(own);
+    control(socket.as_raw_fd(), libc::SIOCSIFADDR, &mut request)?;
+    request.ifr_ifru.ifru_netmask = address(mask);
+    control(socket.as_raw_fd(), libc::SIOCSIFNETMASK, &mut request)?;
+    up(socket.as_raw_fd(), request)
+}
+
+fn up(socket: RawFd, mut request: libc::ifreq) -> io::Result<()> {
     control(socket, libc::SIOCGIFFLAGS, &mut request)?;
     // SAFETY: SIOCGIFFLAGS has filled this member in.
     let flags = unsafe { request.ifr_ifru.ifru_flags };

@@ -19,6 +19,13 @@ pub enum EmulationError {
     },
     /// The request is wrong.
     Wrong(String),
+    /// A link has stopped forwarding by itself.
+    Failed {
+        /// The thread that forwarded: link and way.
+        thread: String,
+        /// What it said last.
+        why: String,
+    },
     /// Packets cannot be captured.
     Capture(CaptureError),
 }
@@ -28,6 +35,7 @@ impl std::fmt::Display for EmulationError {
         match self {
             Self::Unable { what, needs, source } => write!(f, "cannot {what}: {source}; {needs}"),
             Self::Wrong(what) => f.write_str(what),
+            Self::Failed { thread, why } => write!(f, "the emulated link has failed ({thread}): {why}"),
             Self::Capture(error) => error.fmt(f),
         }
     }
@@ -37,7 +45,7 @@ impl std::error::Error for EmulationError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Unable { source, .. } => Some(source),
-            Self::Wrong(_) => None,
+            Self::Wrong(_) | Self::Failed { .. } => None,
             Self::Capture(error) => error.source(),
         }
     }

@@ -1,7 +1,9 @@
 //! The thread that drives one way of a link by the wall clock.
 
+use std::any::Any;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -12,20 +14,34 @@ use bentpipe_cc::{Span, Time};
 use crate::capture::{Captor, Spot};
 use crate::chain::Chain;
 use crate::clock::Clock;
-use crate::device::{Device, MTU};
+use crate::device::Device;
 use crate::ip::{self, Refused};
 use crate::route::Hop;
 use crate::status::{HopStatus, Sample, WayStatus};
 
-/// Packets that are read before a look at what is due.
+/// Packets that are read before a look at what is due, and packets that are written before a look at what has come.
 const BATCH: usize = 32;
 /// Packets that are due within this time are written together. A sleep costs more than a write, and at 1 Gbit/s a packet is due every 12
 /// microseconds. At 100 Mbit/s they are 120 microseconds apart, and each is written on its own.
 const TOGETHER: Span = Span(50_000);
+/// What a network card of the receiving end could take: 1 Gbit/s. Packets that are due at one instant, as behind a repeat of the link layer,
+/// can be received no sooner by a real host; see [`Worker::lateness`].
+const PORT_NS_PER_BYTE: u64 = 8;
 /// The priority in the real-time class SCHED_FIFO: above all usual threads, below the kernel's own.
 const PRIORITY: i32 = 10;
 /// How long a caller waits for the thread's answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The devices of one way, and the largest packet that crosses it, bytes.
+#[derive(Debug)]
+pub(crate) struct Devices {
+    /// What is read.
+    pub(crate) from: Device,
+    /// What is written.
+    pub(crate) to: Device,
+    /// Longer packets are refused.
+    pub(crate) mtu: usize,
+}
 
 /// What is recorded of one way.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +50,9 @@ pub(crate) struct Recording {
     pub(crate) interval: Option<Span>,
     /// Who captures packets.
     pub(crate) captor: Option<Captor>,
+    /// A fault of ours in the thread, for tests: it panics when it has read this many packets.
+    #[cfg(test)]
+    pub(crate) panics_after: Option<u64>,
 }
 
 /// The caller's side of the thread.
@@ -59,14 +78,14 @@ struct Shared {
 struct Answer {
     number: u64,
     status: WayStatus,
-    failed: Option<io::Error>,
+    failed: Option<String>,
 }
 
 impl Forwarder {
     /// Starts the thread: what is read from `from` crosses `hops` and is written to `to`.
     pub(crate) fn start(
         name: &str,
-        (from, to): (Device, Device),
+        devices: Devices,
         hops: Vec<Hop>,
         seed: u64,
         clock: Clock,
@@ -87,24 +106,11 @@ impl Forwarder {
         });
         let (count, theirs) = (hops.len(), shared.clone());
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            // Directions are made here because they stay in one thread.
-            let mut chain = Chain::new(&hops, seed);
-            if let Some(Spot::Entry(i)) = recording.captor.as_ref().map(|captor| captor.spot) {
-                chain.tap(i);
+            let work = || Worker::begin(devices, hops, seed, clock, recording, theirs.clone()).run();
+            // What a panic leaves behind is dropped with the worker, but for the last answer.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+                theirs.fail(format!("a fault of Bentpipe, please report it: {}", words(&*panic)));
             }
-            let worker = Worker {
-                chain,
-                samples: vec![Vec::new(); hops.len()],
-                next_sample: recording.interval.map(|_| Time(0)),
-                hops,
-                recording,
-                from,
-                to,
-                clock,
-                status: WayStatus { realtime: become_prompt(), ..WayStatus::default() },
-                shared: theirs,
-            };
-            worker.run();
         })?;
         Ok(Self { shared, thread: Some(thread), hops: count })
     }
@@ -130,14 +136,14 @@ impl Forwarder {
         self.shared.stop.store(true, Ordering::Release);
         self.ring();
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic has been told of on standard error
+            let _ = thread.join(); // it does not panic; see `failure`
         }
     }
 
     /// Why the thread ended by itself, if it did.
     pub(crate) fn failure(&self) -> Option<String> {
         let answer = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
-        answer.failed.as_ref().map(io::Error::to_string)
+        answer.failed.clone()
     }
 
     fn ring(&self) {
@@ -153,6 +159,23 @@ impl Drop for Forwarder {
     }
 }
 
+impl Shared {
+    /// The thread ends by itself. The numbers of its last answer stay.
+    fn fail(&self, why: String) {
+        let mut answer = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.number += 1;
+        answer.failed = Some(why);
+        drop(answer);
+        self.told.notify_all();
+    }
+}
+
+/// What a panic says.
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
+}
+
 /// The thread's own.
 struct Worker {
     chain: Chain,
@@ -160,19 +183,64 @@ struct Worker {
     recording: Recording,
     /// When the next samples are taken, and those of each hop so far.
     next_sample: Option<Time>,
+    burst: Burst,
     samples: Vec<Vec<Sample>>,
     from: Device,
     to: Device,
+    mtu: usize,
     clock: Clock,
     status: WayStatus,
     shared: Arc<Shared>,
 }
 
+/// Packets that were due at one instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Burst {
+    due: Time,
+    /// When the first of them was written.
+    written: Time,
+    /// Those that have been written so far, and their bytes.
+    packets: u64,
+    bytes: u64,
+}
+
 impl Worker {
+    /// Called in the thread itself: directions stay in the thread that makes them.
+    fn begin(
+        Devices { from, to, mtu }: Devices,
+        hops: Vec<Hop>,
+        seed: u64,
+        clock: Clock,
+        recording: Recording,
+        shared: Arc<Shared>,
+    ) -> Self {
+        let mut chain = Chain::new(&hops, seed);
+        if let Some(Spot::Entry(i)) = recording.captor.as_ref().map(|captor| captor.spot) {
+            chain.tap(i);
+        }
+        Self {
+            chain,
+            samples: vec![Vec::new(); hops.len()],
+            next_sample: recording.interval.map(|_| Time(0)),
+            burst: Burst::default(),
+            hops,
+            recording,
+            from,
+            to,
+            mtu,
+            clock,
+            status: WayStatus { realtime: become_prompt(), ..WayStatus::default() },
+            shared,
+        }
+    }
+
     fn run(mut self) {
         let failed = self.forward().err();
         let now = self.clock.now();
-        self.tell(failed, |worker| worker.hops_at_the_end(now));
+        self.tell(|worker| worker.hops_at_the_end(now));
+        if let Some(error) = failed {
+            self.shared.fail(error.to_string());
+        }
     }
 
     fn forward(&mut self) -> io::Result<()> {
@@ -180,30 +248,36 @@ impl Worker {
         let mut readable = true;
         loop {
             self.sample();
-            self.deliver();
+            let waiting = self.deliver();
             self.capture();
-            let more = readable && self.read(&mut buffer)?;
+            let read = if readable { self.read(&mut buffer)? } else { 0 };
             readable = true;
             if self.shared.wanted.swap(false, Ordering::AcqRel) {
-                self.tell(None, Self::hops_now);
+                self.tell(Self::hops_now);
             }
             if self.shared.stop.load(Ordering::Acquire) {
                 return Ok(());
             }
-            if !more {
+            if !waiting && read < BATCH {
                 let now = self.clock.now();
                 match self.chain.next().into_iter().chain(self.next_sample).min() {
                     Some(due) if due <= now => {}
-                    due => readable = self.sleep(due.map(|due| due.since(now).max(TOGETHER)))?,
+                    // More packets come when some have come. Those of a short while are read together: nobody has to wake this thread for
+                    // each, least of all the thread of the other way in the middle of a burst.
+                    _ if read > 0 => {
+                        self.sleep(Some(TOGETHER), false)?;
+                    }
+                    due => readable = self.sleep(due.map(|due| due.since(now).max(TOGETHER)), true)?,
                 }
             }
         }
     }
 
-    /// Writes what is due.
-    fn deliver(&mut self) {
+    /// Writes what is due, and not more than a batch. Is there more?
+    fn deliver(&mut self) -> bool {
         self.chain.advance(self.clock.now());
-        while let Some(delivery) = self.chain.take() {
+        for _ in 0..BATCH {
+            let Some(delivery) = self.chain.take() else { return false };
             let bytes = self.chain.bytes(&delivery);
             let length = bytes.len() as u64;
             if self.to.write(bytes).is_ok() {
@@ -216,31 +290,52 @@ impl Worker {
             if let Some(captor) = self.recording.captor.as_ref().filter(|captor| captor.spot == Spot::Exit) {
                 captor.see(now, self.chain.bytes(&delivery).to_vec());
             }
-            self.status.lateness.0.saturating_record(now.since(delivery.due).0);
+            let late = self.lateness(delivery.due, now, length);
+            self.status.lateness.0.saturating_record(late.0);
             self.chain.free(delivery);
         }
+        true
     }
 
-    /// Reads what has come, and not more than a batch. Is there more?
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
-        for _ in 0..BATCH {
-            let Some(length) = self.from.read(buffer)? else { return Ok(false) };
+    /// How late a packet of so many bytes was written at `now`. Of packets that are due at one instant each has the time that those before it
+    /// take through the receiver's port.
+    fn lateness(&mut self, due: Time, now: Time, bytes: u64) -> Span {
+        if self.burst.due != due {
+            self.burst = Burst { due, written: now, packets: 0, bytes: 0 };
+        }
+        let late = now.since(due + Span(self.burst.bytes * PORT_NS_PER_BYTE));
+        self.burst.packets += 1;
+        self.burst.bytes += bytes;
+        if self.burst.packets > 1 {
+            self.status.burst_packets = self.status.burst_packets.max(self.burst.packets);
+            self.status.burst_s = self.status.burst_s.max(now.since(self.burst.written).secs());
+        }
+        late
+    }
+
+    /// Reads what has come, and not more than a batch. How many packets?
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        for i in 0..BATCH {
+            let Some(length) = self.from.read(buffer)? else { return Ok(i) };
             let packet = &buffer[..length];
             self.status.read_packets += 1;
-            match ip::check(packet, MTU) {
+            #[cfg(test)]
+            assert_ne!(self.recording.panics_after, Some(self.status.read_packets), "injected");
+            match ip::check(packet, self.mtu) {
                 Ok(()) => self.chain.push(self.clock.now(), packet),
-                Err(Refused::NotIpv4) => self.status.refused_protocol += 1,
+                Err(Refused::NotIp) => self.status.refused_protocol += 1,
                 Err(Refused::TooLong) => self.status.refused_size += 1,
             }
         }
-        Ok(true)
+        Ok(BATCH)
     }
 
-    /// Sleeps until a packet comes, the bell rings, or so much time has passed. Has a packet come?
-    fn sleep(&self, most: Option<Span>) -> io::Result<bool> {
+    /// Sleeps until the bell rings, or so much time has passed, or a packet comes if that shall wake it. Has a packet come?
+    fn sleep(&self, most: Option<Span>, packets: bool) -> io::Result<bool> {
         let bell = self.shared.bell.as_raw_fd();
-        let mut fds =
-            [self.from.as_raw_fd(), bell].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        // No descriptor is below zero: such an entry is skipped (man 2 poll).
+        let from = if packets { self.from.as_raw_fd() } else { -1 };
+        let mut fds = [from, bell].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
         let most = most.map(|most| libc::timespec {
             tv_sec: (most.0 / 1_000_000_000) as i64,
             tv_nsec: (most.0 % 1_000_000_000) as i64,
@@ -286,13 +381,12 @@ impl Worker {
     }
 
     /// Answers the caller.
-    fn tell(&mut self, failed: Option<io::Error>, hops: impl FnOnce(&mut Self) -> Vec<HopStatus>) {
+    fn tell(&mut self, hops: impl FnOnce(&mut Self) -> Vec<HopStatus>) {
         self.status.hops = hops(self);
         self.status.inside = self.chain.inside() as u64;
         let mut answer = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
         answer.number += 1;
         answer.status = self.status.clone();
-        answer.failed = failed;
         drop(answer);
         self.shared.told.notify_all();
     }

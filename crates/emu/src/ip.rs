@@ -2,40 +2,49 @@
 
 use bentpipe_sim::link::Ecn;
 
-/// IPv4 without options (RFC 791 section 3.1).
+/// IPv4 without options (RFC 791 section 3.1), and TCP without options (RFC 9293 section 3.1).
 const HEADER: usize = 20;
+/// IPv6 (RFC 8200 section 3).
+const HEADER_6: usize = 40;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 /// Why a packet is not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It is not IPv4, or its header is not whole.
-    NotIpv4,
+    /// It is neither IPv4 nor IPv6, or its header is not whole.
+    NotIp,
     /// It is longer than the links' largest packet.
     TooLong,
 }
 
 /// Looks whether `packet` may be forwarded by links whose largest packet has `mtu` bytes.
 pub(crate) fn check(packet: &[u8], mtu: usize) -> Result<(), Refused> {
-    if packet.len() < HEADER
-        || packet[0] >> 4 != 4
-        || packet.len() < header_length(packet)
-        || packet[0] & 15 < 5
-    {
-        return Err(Refused::NotIpv4);
+    let whole = match packet.first().map(|byte| byte >> 4) {
+        Some(4) => packet[0] & 15 >= 5 && packet.len() >= usize::from(packet[0] & 15) * 4,
+        Some(6) => packet.len() >= HEADER_6,
+        _ => false,
+    };
+    match whole {
+        false => Err(Refused::NotIp),
+        true if packet.len() > mtu => Err(Refused::TooLong),
+        true => Ok(()),
     }
-    if packet.len() > mtu { Err(Refused::TooLong) } else { Ok(()) }
 }
 
-fn header_length(packet: &[u8]) -> usize {
-    usize::from(packet[0] & 15) * 4
+fn is_ipv6(packet: &[u8]) -> bool {
+    packet[0] >> 4 == 6
 }
 
-/// The codepoint of an IPv4 packet (RFC 3168 section 5).
+/// The byte that has DSCP and codepoint: type of service, or traffic class (RFC 2474 section 3).
+fn traffic_class(packet: &[u8]) -> u8 {
+    if is_ipv6(packet) { packet[0] << 4 | packet[1] >> 4 } else { packet[1] }
+}
+
+/// The codepoint of a packet (RFC 3168 section 5).
 #[inline]
 pub(crate) fn ecn(packet: &[u8]) -> Ecn {
-    match packet[1] & 3 {
+    match traffic_class(packet) & 3 {
         0 => Ecn::NotCapable,
         2 => Ecn::Ect0,
         1 => Ecn::Ect1,
@@ -43,8 +52,12 @@ pub(crate) fn ecn(packet: &[u8]) -> Ecn {
     }
 }
 
-/// Writes the mark "congestion experienced" into an IPv4 packet, and corrects the checksum of its header (RFC 1624, equation 3).
+/// Writes the mark "congestion experienced" into a packet. IPv4 has a checksum of its header, which is corrected (RFC 1624, equation 3).
 pub(crate) fn mark(packet: &mut [u8]) {
+    if is_ipv6(packet) {
+        packet[1] |= 3 << 4;
+        return;
+    }
     let before = u16::from_be_bytes([packet[0], packet[1]]);
     packet[1] |= 3;
     let after = u16::from_be_bytes([packet[0], packet[1]]);
@@ -57,7 +70,79 @@ pub(crate) fn mark(packet: &mut [u8]) {
 
 /// The precedence of a packet, 0 to 7: the class of its DSCP (RFC 2474 section 4.2.2).
 pub(crate) fn precedence(packet: &[u8]) -> u8 {
-    packet[1] >> 5
+    traffic_class(packet) >> 5
+}
+
+/// Which part of its datagram a packet has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Whole,
+    /// The first fragment, which has the header of the protocol above IP.
+    First,
+    /// A later fragment, which has none.
+    Later,
+}
+
+/// What a packet carries: the protocol above IP, and the offset at which that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Payload {
+    protocol: u8,
+    offset: usize,
+    part: Part,
+}
+
+fn payload(packet: &[u8]) -> Payload {
+    if is_ipv6(packet) {
+        return payload_6(packet);
+    }
+    let fragment = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff;
+    let part = match fragment {
+        0 => Part::Whole,
+        _ if fragment & 0x1fff == 0 => Part::First,
+        _ => Part::Later,
+    };
+    Payload { protocol: packet[9], offset: usize::from(packet[0] & 15) * 4, part }
+}
+
+/// Behind the extension headers (RFC 8200 section 4, RFC 4302 section 2.2).
+fn payload_6(packet: &[u8]) -> Payload {
+    const FRAGMENT: u8 = 44;
+    const AUTHENTICATION: u8 = 51;
+    let mut found = Payload { protocol: packet[6], offset: HEADER_6, part: Part::Whole };
+    while let Some(header) = packet.get(found.offset..found.offset + 8) {
+        let length = match found.protocol {
+            // Options hop by hop and for the destination, and routes.
+            0 | 60 | 43 => (usize::from(header[1]) + 1) * 8,
+            AUTHENTICATION => (usize::from(header[1]) + 2) * 4,
+            FRAGMENT => {
+                let fragment = u16::from_be_bytes([header[2], header[3]]);
+                found.part = match (fragment >> 3, fragment & 1) {
+                    (0, 0) => Part::Whole,
+                    (0, _) => Part::First,
+                    _ => Part::Later,
+                };
+                8
+            }
+            _ => break,
+        };
+        found.protocol = header[0];
+        found.offset += length;
+        if found.part == Part::Later {
+            break;
+        }
+    }
+    found
+}
+
+/// The headers of a packet: IP, and TCP or UDP or eight bytes of another protocol. A later fragment has that of IP alone.
+pub(crate) fn headers(packet: &[u8]) -> &[u8] {
+    let Payload { protocol, offset, part } = payload(packet);
+    let above = match (part, protocol) {
+        (Part::Later, _) => 0,
+        (_, TCP) => packet.get(offset + 12).map_or(0, |byte| usize::from(byte >> 4) * 4),
+        _ => 8,
+    };
+    &packet[..packet.len().min(offset + above)]
 }
 
 /// What a segment of TCP acknowledges.
@@ -72,9 +157,9 @@ pub(crate) struct Acknowledgement {
 pub(crate) fn acknowledgement(packet: &[u8]) -> Option<Acknowledgement> {
     const ACK: u8 = 1 << 4;
     const SACK: u8 = 5;
-    let is_whole = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff == 0;
-    let segment = packet.get(header_length(packet)..).filter(|segment| segment.len() >= HEADER)?;
-    if packet[9] != TCP || !is_whole || segment[13] & ACK == 0 {
+    let Payload { protocol, offset, part } = payload(packet);
+    let segment = packet.get(offset..).filter(|segment| segment.len() >= HEADER)?;
+    if protocol != TCP || part != Part::Whole || segment[13] & ACK == 0 {
         return None;
     }
     let data = usize::from(segment[12] >> 4) * 4;
@@ -104,12 +189,14 @@ pub(crate) fn flow_hash(packet: &[u8], seed: u64) -> u64 {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     };
-    take(&packet[9..10]);
-    take(&packet[12..20]);
-    let is_first = u16::from_be_bytes([packet[6], packet[7]]) & 0x1fff == 0;
-    let ports = header_length(packet);
-    if is_first && matches!(packet[9], TCP | UDP) && packet.len() >= ports + 4 {
-        take(&packet[ports..ports + 4]);
+    let Payload { protocol, offset, part } = payload(packet);
+    take(&[protocol]);
+    take(if is_ipv6(packet) { &packet[8..HEADER_6] } else { &packet[12..HEADER] });
+    if let Some(ports) = packet.get(offset..offset + 4)
+        && part != Part::Later
+        && matches!(protocol, TCP | UDP)
+    {
+        take(ports);
     }
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -221,14 +308,80 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_of_ipv4_or_too_long_is_refused() {
+    fn what_is_no_packet_of_ip_or_too_long_is_refused() {
         assert_eq!(check(&packet(1500, 0, 5), 1500), Ok(()));
         assert_eq!(check(&packet(1501, 0, 5), 1500), Err(Refused::TooLong));
-        assert_eq!(check(&packet(20, 0, 5)[..19], 1500), Err(Refused::NotIpv4));
-        for first in [0x60, 0x44, 0x4f] {
+        assert_eq!(check(&packet(20, 0, 5)[..19], 1500), Err(Refused::NotIp));
+        for first in [0x50, 0x44, 0x4f] {
             let mut bytes = packet(40, 0, 5);
             bytes[0] = first;
-            assert_eq!(check(&bytes, 1500), Err(Refused::NotIpv4), "{first:x}");
+            assert_eq!(check(&bytes, 1500), Err(Refused::NotIp), "{first:x}");
         }
+        assert_eq!(check(&[], 1500), Err(Refused::NotIp));
+        assert_eq!(check(&packet_6(0, UDP, &[0; 8]), 1500), Ok(()));
+        assert_eq!(check(&packet_6(0, UDP, &[])[..39], 1500), Err(Refused::NotIp));
+        assert_eq!(check(&packet_6(0, UDP, &[0; 1461]), 1500), Err(Refused::TooLong));
+        assert_eq!(check(&packet_6(0, UDP, &[0; 1461]), 1501), Ok(()));
+    }
+
+    /// An IPv6 packet with this traffic class, whose next header is `next` and which has `payload` behind the header.
+    fn packet_6(class: u8, next: u8, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; HEADER_6];
+        bytes[0] = 0x60 | class >> 4;
+        bytes[1] = class << 4 | 0x0a; // the upper bits of the flow label
+        bytes[4..6].copy_from_slice(&(payload.len() as u16).to_be_bytes());
+        bytes[6] = next;
+        bytes[8..10].copy_from_slice(&[0xfd, 0x77]);
+        bytes[24..26].copy_from_slice(&[0xfd, 0x77]);
+        (bytes[23], bytes[39]) = (1, 2);
+        bytes.extend(payload);
+        bytes
+    }
+
+    #[test]
+    fn the_traffic_class_of_ipv6_has_codepoint_and_precedence() {
+        let read: Vec<Ecn> = (0..4).map(|tos| ecn(&packet_6(0xb8 | tos, UDP, &[]))).collect();
+        assert_eq!(read, [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Congested]);
+        // Expedited forwarding is 46, class 5.
+        assert_eq!((precedence(&packet_6(46 << 2, UDP, &[])), precedence(&packet(40, 46 << 2, 5))), (5, 5));
+        let mut marked = packet_6(0xba, UDP, &[1, 2, 3]);
+        mark(&mut marked);
+        assert_eq!(marked, packet_6(0xbb, UDP, &[1, 2, 3]), "only the codepoint changes");
+    }
+
+    #[test]
+    fn extension_headers_of_ipv6_are_stepped_over() {
+        let udp = [0x12, 0x34, 0, 9, 0, 8, 0, 0];
+        let options = |next| [vec![next, 1], vec![0; 14]].concat();
+        let fragment = |next, offset: u16, more: u16| {
+            [vec![next, 0], (offset << 3 | more).to_be_bytes().to_vec(), vec![0, 0, 0, 7]].concat()
+        };
+        let plain = packet_6(0, UDP, &udp);
+        let long = packet_6(0, 0, &[options(60), options(UDP), udp.to_vec()].concat());
+        assert_eq!(flow_hash(&plain, 1), flow_hash(&long, 1), "the same flow");
+        assert_ne!(flow_hash(&plain, 1), flow_hash(&packet_6(0, UDP, &[9; 8]), 1), "other ports");
+        let mut other = plain.clone();
+        other[39] = 3;
+        assert_ne!(flow_hash(&plain, 1), flow_hash(&other, 1), "another address");
+        let first = packet_6(0, 44, &[fragment(UDP, 0, 1), udp.to_vec()].concat());
+        assert_eq!(flow_hash(&plain, 1), flow_hash(&first, 1));
+        let later = |data: u8| packet_6(0, 44, &[fragment(UDP, 100, 0), vec![data; 8]].concat());
+        assert_eq!(flow_hash(&later(1), 1), flow_hash(&later(2), 1), "data are not read as ports");
+        assert_eq!((headers(&long).len(), headers(&later(1)).len(), headers(&plain).len()), (80, 48, 48));
+        // A length that lies, and a header that is cut off, end the search.
+        let lying = packet_6(0, 0, &[vec![UDP, 255], vec![0; 6]].concat());
+        assert_eq!((flow_hash(&lying, 1), headers(&lying)), (flow_hash(&lying, 1), &lying[..]));
+        assert_eq!(headers(&packet_6(0, 0, &[0; 3])).len(), 43);
+    }
+
+    #[test]
+    fn acknowledgements_in_ipv6_are_read() {
+        let four = segment(77, 0x10, &[], 0);
+        let six = |next, before: &[u8]| packet_6(0, next, &[before, &four[HEADER..]].concat());
+        let read = |bytes: &[u8]| acknowledgement(bytes).map(|ack| (ack.number, ack.plain));
+        assert_eq!(read(&six(TCP, &[])), Some((77, true)));
+        assert_eq!(read(&six(60, &[TCP, 0, 0, 0, 0, 0, 0, 0])), Some((77, true)));
+        assert_eq!(read(&six(44, &[TCP, 0, 0, 1, 0, 0, 0, 7])), None, "a fragment");
+        assert_eq!(headers(&six(TCP, &[])).len(), 60);
     }
 }

@@ -5,7 +5,7 @@
 //! into the device of one end is read here, crosses the simulator's own directions ([`bentpipe_sim::link::Direction`]: same queues, losses
 //! and time lines) with the wall clock in the place of simulated time, and is written to the device of the other end.
 //!
-//! Link `i` has the network 10.77.`i`.0/24; `.1` is its near end, `.2` its far end. So the usual emulation is two ends and one link, and a
+//! Link `i` has the networks 10.77.`i`.0/24 and fd77:0:0:`i`::/64; `.1` and `::1` are its near end, `.2` and `::2` its far end. So the usual emulation is two ends and one link, and a
 //! relay is an end of its own between two links:
 //!
 //! ```text
@@ -24,15 +24,19 @@
 mod capture;
 mod chain;
 mod clock;
+mod counters;
 mod device;
 mod error;
 mod forwarder;
 mod ip;
 mod namespace;
+mod netlink;
 mod network;
+mod outside;
 mod packet_store;
 pub mod relay;
 mod route;
+mod routing;
 mod status;
 
 pub use chain::{Chain, Delivery, HopCounts};

@@ -3,25 +3,34 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::Path;
 
+use crate::counters::Counters;
 use crate::error::{EmulationError, unable};
 
 const NEEDS: &str = "run it as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN";
 
 /// What is set in each namespace before a program runs there: a path below /proc/sys/net, and the value. Windows large enough for a link of
-/// 100 Mbit/s and 500 ms with a full queue; nothing remembered from one connection to the next; no packets of the kernel's own.
-const SETTINGS: [(&str, &str); 5] = [
+/// 100 Mbit/s and 500 ms with a full queue; nothing remembered from one connection to the next; no packets of the kernel's own: devices have
+/// no addresses of IPv6 but those that they are given (mode 1 of include/uapi/linux/if_link.h), so that nobody looks for routers or reports
+/// groups.
+const SETTINGS: [(&str, &str); 6] = [
     ("ipv4/tcp_rmem", "4096 131072 67108864"),
     ("ipv4/tcp_wmem", "4096 65536 67108864"),
     ("ipv4/tcp_no_metrics_save", "1"),
-    ("ipv6/conf/all/disable_ipv6", "1"),
-    ("ipv6/conf/default/disable_ipv6", "1"),
+    ("ipv6/conf/all/disable_ipv6", "0"),
+    ("ipv6/conf/default/disable_ipv6", "0"),
+    ("ipv6/conf/default/addr_gen_mode", "1"),
 ];
 
 /// A network namespace.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     file: File,
+    /// What the kernel counts there.
+    pub(crate) counters: Counters,
+    /// Does the kernel have IPv6?
+    pub(crate) has_ipv6: bool,
 }
 
 impl Namespace {
@@ -35,9 +44,10 @@ impl Namespace {
             }
             let open = unable("open a network namespace", "mount /proc");
             let file = File::open("/proc/thread-self/ns/net").map_err(open)?;
-            crate::device::raise_loopback().map_err(unable("set a loopback device up", NEEDS))?;
             configure().map_err(unable("set a network namespace up", "/proc/sys must be writable"))?;
-            Ok(Self { file })
+            crate::device::raise_loopback().map_err(unable("set a loopback device up", NEEDS))?;
+            let counters = Counters::open().map_err(unable("read the kernel's counters", "mount /proc"))?;
+            Ok(Self { file, counters, has_ipv6: Path::new("/proc/sys/net/ipv6").exists() })
         });
         made.join().unwrap_or_else(|_| Err(EmulationError::Wrong("a thread has failed".to_owned())))
     }
@@ -69,11 +79,19 @@ impl AsFd for Namespace {
     }
 }
 
+/// Turns IPv6 off in the namespace of this thread.
+pub(crate) fn without_ipv6() -> io::Result<()> {
+    match fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
 /// Writes the settings of the namespace of this thread.
 fn configure() -> io::Result<()> {
     for (path, value) in SETTINGS {
         match fs::write(format!("/proc/sys/net/{path}"), value) {
-            // A kernel without IPv6 has nothing to turn off.
+            // A kernel without IPv6 has nothing to set.
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.starts_with("ipv6") => {}
             other => other?,
         }

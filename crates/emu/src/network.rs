@@ -1,7 +1,8 @@
 //! Ends and links between ends.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bentpipe_cc::Span;
@@ -11,11 +12,14 @@ use crate::capture::{CaptureFile, Spot, spots};
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::error::{EmulationError, unable};
-use crate::forwarder::{Forwarder, Recording};
-use crate::namespace::Namespace;
+use crate::forwarder::{Devices, Forwarder, Recording};
+use crate::namespace::{Namespace, without_ipv6};
+use crate::netlink;
+use crate::outside::Outside;
 use crate::relay::{self, Relay, RelayCounts, RelaySettings};
 use crate::route::{Hop, Route};
-use crate::status::LinkStatus;
+use crate::routing::Ipv4Route;
+use crate::status::{LinkStatus, WayStatus};
 
 /// As many links as networks 10.77.x.0.
 const MOST_LINKS: usize = 250;
@@ -29,6 +33,13 @@ pub struct Link {
     pub route: Route,
     /// With which flows are hashed, where a queue sorts by flow.
     pub seed: u64,
+    /// The largest packet, bytes: [`Link::MTUS`].
+    pub mtu: u16,
+}
+
+impl Link {
+    /// The largest packet that a link may have: from the least of IPv6 (RFC 8200 section 5) to the jumbo frames of Ethernet.
+    pub const MTUS: RangeInclusive<u16> = 1_280..=9_000;
 }
 
 /// Network namespaces, and links between them that run by the wall clock.
@@ -37,6 +48,7 @@ pub struct Network {
     ends: Vec<Namespace>,
     links: Vec<Running>,
     relay: Option<Relay>,
+    outside: Option<Outside>,
     clock: Option<Clock>,
     record: Record,
     file: Option<CaptureFile>,
@@ -86,15 +98,30 @@ impl Network {
                 }));
             }
         }
+        if let Some(Link { mtu, .. }) = links.iter().find(|link| !Link::MTUS.contains(&link.mtu)) {
+            let (least, most) = (Link::MTUS.start(), Link::MTUS.end());
+            let message = format!("the largest packet of a link has {least} to {most} bytes; not {mtu}");
+            return Err(EmulationError::Wrong(message));
+        }
         let ends = (0..ends).map(|_| Namespace::new()).collect::<Result<Vec<_>, _>>()?;
-        let mut network =
-            Self { ends, links: Vec::new(), relay: None, clock: None, record, file: None, missed: 0 };
+        let mut network = Self {
+            ends,
+            links: Vec::new(),
+            relay: None,
+            outside: None,
+            clock: None,
+            record,
+            file: None,
+            missed: 0,
+        };
         for (i, link) in links.into_iter().enumerate() {
             let (near, far) = link.between;
-            let open =
-                |end: usize, address| network.ends[end].with(|| Device::open(&format!("bp{i}"), address));
-            let devices =
-                open(near, Self::near_address(i)).and_then(|a| Ok((a, open(far, Self::far_address(i))?)));
+            let open = |end: usize, own: Ipv4Addr, own_6: Ipv6Addr| {
+                let end = &network.ends[end];
+                end.with(|| Device::open(&device(i), own, end.has_ipv6.then_some(own_6), link.mtu))
+            };
+            let devices = open(near, Self::near_address(i), Self::near_ipv6(i))
+                .and_then(|a| Ok((a, open(far, Self::far_address(i), Self::far_ipv6(i))?)));
             let needs = "it takes /dev/net/tun (modprobe tun) and CAP_NET_ADMIN";
             let devices = devices.map_err(unable("make a TUN device", needs))?;
             network.links.push(Running { link, devices, forwarders: None });
@@ -110,6 +137,21 @@ impl Network {
     /// The address of the far end of link `i`.
     pub fn far_address(i: usize) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, i as u8, 2)
+    }
+
+    /// The address of IPv6 of the near end of link `i`.
+    pub fn near_ipv6(i: usize) -> Ipv6Addr {
+        Ipv6Addr::new(0xfd77, 0, 0, i as u16, 0, 0, 0, 1)
+    }
+
+    /// The address of IPv6 of the far end of link `i`.
+    pub fn far_ipv6(i: usize) -> Ipv6Addr {
+        Ipv6Addr::new(0xfd77, 0, 0, i as u16, 0, 0, 0, 2)
+    }
+
+    /// Do the ends have addresses of IPv6? Not without it in the kernel, nor with a relay, which splits connections of IPv4 alone.
+    pub fn has_ipv6(&self) -> bool {
+        self.relay.is_none() && self.ends.iter().all(|end| end.has_ipv6)
     }
 
     /// Time 0: packets are forwarded from now on.
@@ -140,9 +182,11 @@ impl Network {
             captor: spots.and_then(|spots: [Spot; 2]| {
                 self.file.as_ref()?.captor(spots[interface as usize], interface)
             }),
+            #[cfg(test)]
+            panics_after: None,
         };
         let start = |way: &str, from: &Device, to: &Device, hops: &[Hop], interface| {
-            let devices = (from.share()?, to.share()?);
+            let devices = Devices { from: from.share()?, to: to.share()?, mtu: usize::from(link.mtu) };
             let name = format!("emu{i}-{way}");
             Forwarder::start(&name, devices, hops.to_vec(), link.seed, clock, recording(interface))
         };
@@ -164,13 +208,41 @@ impl Network {
         let [near, middle, far, ..] = &self.ends[..] else { unreachable!("links have two different ends") };
         let needs = "it takes CAP_NET_ADMIN and CAP_BPF, and Linux 5.9";
         let routes = near
-            .with(|| relay::reach(Self::near_address(1), "bp0"))
-            .and_then(|()| far.with(|| relay::reach(Self::near_address(0), "bp1")))
+            .with(|| Ipv4Route::to(Self::near_address(1), 24).add("bp0"))
+            .and_then(|()| far.with(|| Ipv4Route::to(Self::near_address(0), 24).add("bp1")))
+            .and_then(|()| self.ends.iter().try_for_each(|end| end.with(without_ipv6)))
             .and_then(|()| middle.with(|| relay::route_to_itself(&["bp0", "bp1"])));
         routes.map_err(unable("set up the routes of a relay", needs))?;
         let started = middle.with(|| Relay::start(middle.as_fd(), settings));
         let started = started.map_err(unable("start a relay", needs))?;
         Ok(self.relay.insert(started).controller.clone())
+    }
+
+    /// Lets the ends reach what is behind `interface`, a device of the namespace of the calling thread, through `end`, which is the first or
+    /// the last of a chain of links. Its packets have the address of the device there: see the module `outside`. With `closed`, nothing but
+    /// what belongs to emulations is forwarded that comes in by the device. Whether it forwards at all is up to the caller.
+    ///
+    /// # Errors
+    /// [`EmulationError::Wrong`] if there is no such device or end; [`EmulationError::Unable`] without CAP_NET_ADMIN, or if the kernel has no
+    /// packet filter.
+    pub fn open_outside(&mut self, end: usize, interface: &str, closed: bool) -> Result<(), EmulationError> {
+        let last = self.ends.len() - 1;
+        if end != 0 && end != last {
+            return Err(EmulationError::Wrong(format!("a way out is at end 0 or {last}; not {end}")));
+        }
+        if netlink::index(interface).is_err() {
+            return Err(EmulationError::Wrong(format!("there is no network interface {interface:?}")));
+        }
+        let needs = "it takes CAP_NET_ADMIN, and Linux 5.12 with veth, nf_tables and masquerading (CONFIG_NFT_MASQ, nf_conntrack)";
+        let outside = Outside::open(&self.ends[end], interface, closed);
+        self.outside = Some(outside.map_err(unable("open a way out of the emulation", needs))?);
+        // All others send what they know no other way for towards that end.
+        for (i, Running { link: Link { between: (near, far), .. }, .. }) in self.links.iter().enumerate() {
+            let from = if end == 0 { *far } else { *near };
+            let routed = self.ends[from].with(|| Ipv4Route::to_everything(None).add(&device(i)));
+            routed.map_err(unable("set up the routes of a way out", needs))?;
+        }
+        Ok(())
     }
 
     /// What the relay has done so far; `None` without one.
@@ -198,17 +270,46 @@ impl Network {
     /// What link `i` has done so far. The threads that forward are asked for it; they are not held up.
     ///
     /// # Errors
-    /// [`EmulationError::Wrong`] if there is no such link, or its thread has failed.
+    /// [`EmulationError::Wrong`] if there is no such link; [`EmulationError::Failed`] if a link has stopped forwarding by itself.
     pub fn status(&self, i: usize) -> Result<LinkStatus, EmulationError> {
         let link = self.links.get(i).ok_or_else(|| EmulationError::Wrong(format!("there is no link {i}")))?;
         let t_s = self.clock.map_or(0.0, |clock| clock.now().secs());
         let Some((forward, reverse)) = &link.forwarders else {
             return Ok(LinkStatus { t_s, ..LinkStatus::default() });
         };
-        if let Some(why) = forward.failure().or_else(|| reverse.failure()) {
-            return Err(EmulationError::Wrong(format!("forwarding has failed: {why}")));
+        let (near, far) = link.link.between;
+        let (forward, reverse) = (self.counted(i, forward, near, far), self.counted(i, reverse, far, near));
+        self.check()?;
+        let read = unable("read the kernel's counters", "mount /proc");
+        forward.and_then(|forward| Ok(LinkStatus { t_s, forward, reverse: reverse? })).map_err(read)
+    }
+
+    /// What one way of link `i` has done, with what the kernel has dropped at its ends.
+    fn counted(&self, i: usize, forwarder: &Forwarder, from: usize, to: usize) -> io::Result<WayStatus> {
+        let (from, to) = (&self.ends[from].counters, &self.ends[to].counters);
+        Ok(WayStatus {
+            dropped_before: from.device(&device(i))?.sent,
+            dropped_behind: to.device(&device(i))?.received,
+            dropped_sockets: to.sockets()?,
+            ..forwarder.status()
+        })
+    }
+
+    /// Do all links still forward?
+    ///
+    /// # Errors
+    /// [`EmulationError::Failed`] if the thread of a link has ended by itself.
+    pub fn check(&self) -> Result<(), EmulationError> {
+        for (i, link) in self.links.iter().enumerate() {
+            let Some((forward, reverse)) = &link.forwarders else { continue };
+            for (way, forwarder) in [("forward", forward), ("reverse", reverse)] {
+                if let Some(why) = forwarder.failure() {
+                    let thread = format!("link {i}, {way}");
+                    return Err(EmulationError::Failed { thread, why });
+                }
+            }
         }
-        Ok(LinkStatus { t_s, forward: forward.status(), reverse: reverse.status() })
+        Ok(())
     }
 
     /// Ends forwarding, and completes the capture. What is inside is lost; the counts stay.
@@ -216,6 +317,7 @@ impl Network {
     /// # Errors
     /// [`EmulationError::Capture`] if the packets could not be written.
     pub fn stop(&mut self) -> Result<(), EmulationError> {
+        self.outside = None;
         if let Some(relay) = &mut self.relay {
             relay.stop();
         }
@@ -237,4 +339,9 @@ impl Network {
     fn namespace(&self, end: usize) -> Result<&Namespace, EmulationError> {
         self.ends.get(end).ok_or_else(|| EmulationError::Wrong(format!("there is no end {end}")))
     }
+}
+
+/// The name of the devices of link `i`, in both namespaces.
+fn device(i: usize) -> String {
+    format!("bp{i}")
 }

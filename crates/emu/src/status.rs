@@ -50,16 +50,27 @@ pub struct WayStatus {
     pub written_packets: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Packets that are no IPv4 packets.
+    /// Packets that are neither of IPv4 nor of IPv6.
     pub refused_protocol: u64,
     /// Packets that are longer than the largest.
     pub refused_size: u64,
     /// Packets that the kernel did not take at the other end.
     pub refused_kernel: u64,
+    /// Packets that the kernel dropped before they could be read: the queue of the device was full.
+    pub dropped_before: u64,
+    /// Packets that the kernel dropped as they came out of the device at the other end.
+    pub dropped_behind: u64,
+    /// Datagrams of UDP that were dropped at the other end because the buffer of their socket was full: its program did not read in time.
+    pub dropped_sockets: u64,
     /// Packets inside.
     pub inside: u64,
-    /// How late packets were written.
+    /// How late packets were written. Of those that are due at one instant each has the time that those before it take through a port of
+    /// 1 Gbit/s.
     pub lateness: Lateness,
+    /// Most packets that were due at one instant; 0 if there were no two.
+    pub burst_packets: u64,
+    /// The longest time that such packets took to be written, from the first to the last, seconds.
+    pub burst_s: f64,
     /// Does the thread run with the scheduler's real-time class?
     pub realtime: bool,
 }

@@ -5,6 +5,10 @@ use std::time::Duration;
 use super::*;
 use crate::ip::tests::packet;
 
+fn devices(from: Device, to: Device) -> Devices {
+    Devices { from, to, mtu: 1_500 }
+}
+
 /// A device, and the kernel's side of it.
 fn device() -> (Device, UnixDatagram) {
     let (ours, theirs) = UnixDatagram::pair().expect("sockets");
@@ -17,15 +21,16 @@ fn device() -> (Device, UnixDatagram) {
 fn packets_cross_in_order_and_what_is_none_is_counted() {
     let ((from, sender), (to, receiver)) = (device(), device());
     let hops = vec![Hop::Access(Span::from_millis(3)), Hop::Access(Span::from_millis(4))];
-    let mut forwarder = Forwarder::start("test", (from, to), hops, 1, Clock::begin(), Recording::default())
-        .expect("a thread");
+    let mut forwarder =
+        Forwarder::start("test", devices(from, to), hops, 1, Clock::begin(), Recording::default())
+            .expect("a thread");
     let sent: Vec<Vec<u8>> = (0..100).map(|i| packet(100 + i, 2, 5)).collect();
     for bytes in &sent {
         sender.send(bytes).expect("room in a socket");
     }
-    let mut ipv6 = packet(100, 0, 5);
-    ipv6[0] = 0x60;
-    sender.send(&ipv6).expect("room in a socket");
+    let mut ipx = packet(100, 0, 5);
+    ipx[0] = 0x50;
+    sender.send(&ipx).expect("room in a socket");
     sender.send(&packet(1_501, 0, 5)).expect("room in a socket");
     let mut buffer = [0; 2_000];
     for bytes in &sent {
@@ -47,7 +52,7 @@ fn no_packet_is_early() {
     let clock = Clock::begin();
     let hops = vec![Hop::Access(Span::from_millis(20))];
     let _forwarder =
-        Forwarder::start("test", (from, to), hops, 1, clock, Recording::default()).expect("a thread");
+        Forwarder::start("test", devices(from, to), hops, 1, clock, Recording::default()).expect("a thread");
     let mut buffer = [0; 2_000];
     for _ in 0..5 {
         let sent = clock.now();
@@ -63,9 +68,60 @@ fn a_device_that_cannot_be_read_ends_the_thread_with_a_reason() {
     let deaf = std::fs::File::options().write(true).open("/dev/null").expect("a device");
     let from = Device::of(OwnedFd::from(deaf));
     let mut forwarder =
-        Forwarder::start("test", (from, to), Vec::new(), 1, Clock::begin(), Recording::default())
+        Forwarder::start("test", devices(from, to), Vec::new(), 1, Clock::begin(), Recording::default())
             .expect("a thread");
     forwarder.stop();
     let why = forwarder.failure().expect("a reason");
     assert!(why.contains("Bad file descriptor"), "{why}");
+}
+
+#[test]
+fn a_thread_that_panics_is_a_failure_and_not_old_numbers() {
+    let ((from, sender), (to, receiver)) = (device(), device());
+    let recording = Recording { panics_after: Some(3), ..Recording::default() };
+    let hops = vec![Hop::Access(Span::from_millis(1))];
+    let mut forwarder =
+        Forwarder::start("test", devices(from, to), hops, 1, Clock::begin(), recording).expect("a thread");
+    for _ in 0..2 {
+        sender.send(&packet(100, 0, 5)).expect("room in a socket");
+        receiver.recv(&mut [0; 200]).expect("a packet in time");
+    }
+    assert_eq!((forwarder.status().read_packets, forwarder.failure()), (2, None));
+    receiver.set_read_timeout(Some(Duration::from_millis(300))).expect("an open socket");
+    sender.send(&packet(100, 0, 5)).expect("room in a socket");
+    assert!(receiver.recv(&mut [0; 200]).is_err(), "nothing is forwarded any more");
+    // Asked while it died or afterwards, the answer comes at once.
+    forwarder.status();
+    let why = forwarder.failure().expect("a reason");
+    assert!(why.contains("a fault of Bentpipe") && why.contains("injected"), "{why}");
+    forwarder.stop();
+    assert_eq!(forwarder.failure().as_ref(), Some(&why), "it stays");
+}
+
+#[test]
+fn packets_of_one_instant_have_the_time_of_a_port_of_1_gbit_per_s() {
+    let ((from, _sender), (to, _receiver)) = (device(), device());
+    let bell = std::fs::File::open("/dev/null").expect("a device").into();
+    let shared = Shared {
+        stop: AtomicBool::new(false),
+        bell,
+        wanted: AtomicBool::new(false),
+        status: Mutex::default(),
+        told: Condvar::new(),
+    };
+    let mut worker = Worker::begin(
+        devices(from, to),
+        Vec::new(),
+        1,
+        Clock::begin(),
+        Recording::default(),
+        Arc::new(shared),
+    );
+    let micros = |us: u64| Time(us * 1_000);
+    let mut late = |due, now| worker.lateness(micros(due), micros(now), 1_500).0 / 1_000;
+    // 1500 bytes take 12 us at 1 Gbit/s. Three packets are due at 1000 us: at 1000, 1012 and 1024 they are on time.
+    assert_eq!([late(1_000, 1_010), late(1_000, 1_020), late(1_000, 1_050)], [10, 8, 26]);
+    // Those of another instant, even a little later, have no such time, however long a burst before them took.
+    assert_eq!([late(1_001, 1_060), late(1_001, 1_061), late(1_100, 3_600)], [59, 48, 2_500]);
+    assert_eq!((worker.status.burst_packets, worker.status.burst_s), (3, 40e-6));
 }

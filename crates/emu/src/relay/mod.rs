@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use self::capture::Capture;
-pub(crate) use self::routing::{reach, route_to_itself};
+pub(crate) use self::routing::route_to_itself;
 
 /// Connections that are open at once; more are refused.
 const MOST: usize = 2_000;
