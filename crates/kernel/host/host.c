@@ -19,7 +19,7 @@ struct program {
 	void (*observe)(void *s, const struct fx_ack *ack);
 	void (*grow)(void *s, const struct fx_ack *ack);
 	struct fx_cut (*would_cut)(const void *s, u32 why);
-	void (*congest)(void *s, u32 why);
+	void (*congest)(void *s, u32 why, u8 reduced);
 	void (*restore)(void *s, u64 w, u64 t);
 	void (*recovered)(void *s, u8 limited);
 	void (*idle)(void *s);
@@ -49,9 +49,12 @@ struct program {
 	{                                                                                                              \
 		return NAME##_would_cut(s, why);                                                                       \
 	}                                                                                                              \
-	static void NAME##_host_congest(void *s, u32 why)                                                              \
+	static void NAME##_host_congest(void *s, u32 why, u8 reduced)                                                  \
 	{                                                                                                              \
-		NAME##_congest(s, why);                                                                                \
+		if (why == FX_TIMEOUT)                                                                                 \
+			NAME##_collapse(s, reduced);                                                                   \
+		else                                                                                                   \
+			NAME##_congest(s, why);                                                                        \
 	}                                                                                                              \
 	static void NAME##_host_restore(void *s, u64 w, u64 t)                                                         \
 	{                                                                                                              \

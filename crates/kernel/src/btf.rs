@@ -1,4 +1,4 @@
-//! As much of a reader of BTF (the kernel's type information) as finding the number of parameters takes. Format:
+//! As much of a reader of BTF (the kernel's type information) as questions about members of structs take. Format:
 //! `Documentation/bpf/btf.rst` of the kernel.
 
 struct Btf<'a> {
@@ -63,30 +63,66 @@ impl<'a> Btf<'a> {
         let info = word(self.types, place + 4)?;
         Some(((info >> 24) & 0x1f, info & 0xffff, word(self.types, place + 8)?, place))
     }
+
+    /// Number of the struct `name`, its number of members, and where it is.
+    fn structure(&self, name: &str) -> Option<(u32, u32, usize)> {
+        (1..self.places.len() as u32).find_map(|id| {
+            let (kind, len, _, place) = self.at(id)?;
+            let named = kind == KIND_STRUCT && self.name(word(self.types, place)?) == name.as_bytes();
+            named.then_some((id, len, place))
+        })
+    }
+
+    /// Type and distance in bytes from the beginning of member `member` of struct `of`.
+    fn member(&self, of: &str, member: &str) -> Option<(u32, usize)> {
+        let (_, len, place) = self.structure(of)?;
+        for field in (0..len as usize).map(|i| place + 12 + 12 * i) {
+            if self.name(word(self.types, field)?) == member.as_bytes() {
+                // If a struct has bit fields, the upper byte of each distance is the number of bits.
+                let bits = word(self.types, field + 8)?;
+                let has_bit_fields = word(self.types, place + 4)? >> 31 == 1;
+                let bits = if has_bit_fields { bits & 0xff_ffff } else { bits };
+                return Some((word(self.types, field + 4)?, bits as usize / 8));
+            }
+        }
+        None
+    }
 }
 
 /// How many parameters the function has that member `member` of struct `of` points to.
 pub(crate) fn parameters_of_member(data: &[u8], of: &str, member: &str) -> Option<u32> {
     let btf = Btf::read(data)?;
-    for id in 1..btf.places.len() as u32 {
-        let (kind, len, _, place) = btf.at(id)?;
-        if kind != KIND_STRUCT || btf.name(word(btf.types, place)?) != of.as_bytes() {
-            continue;
-        }
-        for i in 0..len as usize {
-            let field = place + 12 + 12 * i;
-            if btf.name(word(btf.types, field)?) == member.as_bytes() {
-                let (_, _, to, _) = btf.at(word(btf.types, field + 4)?).filter(|t| t.0 == KIND_PTR)?;
-                return btf.at(to).filter(|t| t.0 == KIND_FUNC_PROTO).map(|t| t.1);
-            }
-        }
+    let (pointer, _) = btf.member(of, member)?;
+    let (_, _, to, _) = btf.at(pointer).filter(|t| t.0 == KIND_PTR)?;
+    btf.at(to).filter(|t| t.0 == KIND_FUNC_PROTO).map(|t| t.1)
+}
+
+/// Of a map of operations of TCP: its value.
+#[cfg(any(feature = "bpf", test))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OperationsValue {
+    /// Number of its type.
+    pub(crate) kind: u32,
+    /// Where the algorithm's name begins in it.
+    pub(crate) name_at: usize,
+}
+
+#[cfg(any(feature = "bpf", test))]
+impl OperationsValue {
+    /// As the kernel lays it out: `struct bpf_struct_ops_tcp_congestion_ops`, in whose `data` are the operations.
+    pub(crate) fn read(data: &[u8]) -> Option<Self> {
+        let btf = Btf::read(data)?;
+        let value = "bpf_struct_ops_tcp_congestion_ops";
+        let (kind, ..) = btf.structure(value)?;
+        let (_, operations_at) = btf.member(value, "data")?;
+        let (_, name_at) = btf.member("tcp_congestion_ops", "name")?;
+        Some(Self { kind, name_at: operations_at + name_at })
     }
-    None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parameters_of_member;
+    use super::{OperationsValue, parameters_of_member};
 
     /// A struct `s` with an integer `n` and a pointer `f` to a function of `parameters` parameters.
     fn sample(parameters: u32) -> Vec<u8> {
@@ -121,5 +157,32 @@ mod tests {
         for n in 0..whole.len() {
             assert_eq!(parameters_of_member(&whole[..n], "s", "f"), None, "{n}");
         }
+    }
+
+    /// `struct tcp_congestion_ops { int key; int name; }` behind 64 bytes of `struct bpf_struct_ops_tcp_congestion_ops`.
+    fn operations(bit_fields: bool) -> Vec<u8> {
+        let strings = b"\0key\0name\0data\0common\0tcp_congestion_ops\0bpf_struct_ops_tcp_congestion_ops\0";
+        let [key, name, data, common, inner, outer] = [1, 5, 10, 15, 22, 41];
+        let (flag, width) = if bit_fields { (1 << 31, 32 << 24) } else { (0, 0) };
+        let mut types: Vec<u32> = Vec::new();
+        types.extend([0, 1 << 24, 4, 32]); // 1: int
+        types.extend([inner, flag | (4 << 24) | 2, 8, key, 1, width, name, 1, width | 32]); // 2
+        types.extend([outer, (4 << 24) | 2, 72, common, 1, 0, data, 2, 512]); // 3
+        let types: Vec<u8> = types.into_iter().flat_map(u32::to_ne_bytes).collect();
+        let mut made = 0xeb9f_u16.to_ne_bytes().to_vec();
+        made.extend([1, 0]);
+        for n in [24, 0, types.len() as u32, types.len() as u32, strings.len() as u32] {
+            made.extend(n.to_ne_bytes());
+        }
+        [made, types, strings.to_vec()].concat()
+    }
+
+    #[test]
+    fn the_name_of_an_algorithm_is_behind_the_kernels_own_words() {
+        for bit_fields in [false, true] {
+            let found = OperationsValue::read(&operations(bit_fields));
+            assert_eq!(found, Some(OperationsValue { kind: 3, name_at: 64 + 4 }));
+        }
+        assert_eq!(OperationsValue::read(&sample(2)), None);
     }
 }

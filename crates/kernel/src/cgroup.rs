@@ -1,21 +1,212 @@
-//! A control group of its own for a command, whose TCP connections use one algorithm of the kernel.
+//! Control groups (version 2): that of this process, and those below it whose TCP connections use one algorithm of the kernel.
+//!
+//! A group is made below the caller's own, so that limits, accounting and the scope of systemd go on to hold, and so that a delegated
+//! subtree is enough. It enables no controller and sets no limit. Its maker keeps the directory locked (flock(2)) for as long as it lives.
+//! The kernel takes the lock away when the maker ends, however it ends: an unlocked group is one whose maker is dead. That holds across
+//! namespaces, where a process number would name another process.
 
-use std::fs;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
-/// Where version 2 of control groups is mounted. `Err` says that it is not.
+/// What the names of our groups begin with.
+const PREFIX: &str = "bentpipe-run-";
+/// Levels below a mounted hierarchy that are searched for groups: more than containers in containers have.
+const DEEPEST: u32 = 32;
+
+/// Processes that are moved at a time: one that starts others without end is not followed without end.
+const MOST_MOVED: usize = 10_000;
+
+/// A mounted hierarchy of version 2.
+#[derive(Debug, PartialEq, Eq)]
+struct Mounted {
+    /// The group that is seen at the mount point, as `/proc/self/cgroup` would name it.
+    root: PathBuf,
+    at: PathBuf,
+}
+
+/// The mounted hierarchies in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+fn mounted(table: &str) -> Vec<Mounted> {
+    let one = |line: &str| {
+        let (mount, kind) = line.split_once(" - ")?;
+        let mut words = mount.split(' ').skip(3);
+        let (root, at) = (unescaped(words.next()?), unescaped(words.next()?));
+        kind.starts_with("cgroup2 ").then_some(Mounted { root, at })
+    };
+    table.lines().filter_map(one).collect()
+}
+
+/// A path of /proc/self/mountinfo: blanks and the like stand there as three octal digits.
+fn unescaped(word: &str) -> PathBuf {
+    let bytes = word.as_bytes();
+    let mut path = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = word.get(at + 1..at + 4).filter(|_| bytes[at] == b'\\');
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                path.push(byte);
+                at += 4;
+            }
+            None => {
+                path.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    PathBuf::from(OsStr::from_bytes(&path))
+}
+
+/// Where the group that /proc/self/cgroup names is, by one of the mounted hierarchies.
+fn place(named: &Path, hierarchies: &[Mounted]) -> Option<PathBuf> {
+    let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
+    hierarchies.iter().find_map(|Mounted { root, at }| {
+        // "/.." is above the root of this process's cgroup namespace: which names lead down from there is not known.
+        if climbs(root) || climbs(named) {
+            return None;
+        }
+        Some(at.join(named.strip_prefix(root).ok()?))
+    })
+}
+
+fn hierarchies() -> Result<Vec<Mounted>, String> {
+    let table =
+        fs::read_to_string("/proc/self/mountinfo").map_err(|e| format!("/proc/self/mountinfo: {e}"))?;
+    Ok(mounted(&table))
+}
+
+/// The directory of the control group in which this process is.
 ///
 /// # Errors
-/// One line.
-pub fn root() -> Result<PathBuf, String> {
-    let mounts =
-        fs::read_to_string("/proc/self/mountinfo").map_err(|e| format!("/proc/self/mountinfo: {e}"))?;
-    let found = mounts.lines().find_map(|line| {
-        let (mount, kind) = line.split_once(" - ")?;
-        let path = mount.split(' ').nth(4)?;
-        kind.starts_with("cgroup2 ").then(|| PathBuf::from(path))
-    });
-    found.ok_or_else(|| "control groups version 2 are not mounted: mount -t cgroup2 none DIR".into())
+/// One line: version 2 is not mounted, or not where this process would be seen.
+pub fn own() -> Result<PathBuf, String> {
+    let hierarchies = hierarchies()?;
+    if hierarchies.is_empty() {
+        return Err("control groups version 2 are not mounted: mount -t cgroup2 none DIR".into());
+    }
+    let told = fs::read_to_string("/proc/self/cgroup").map_err(|e| format!("/proc/self/cgroup: {e}"))?;
+    let named = told.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+    let found = place(Path::new(named), &hierarchies).filter(|place| place.join("cgroup.procs").exists());
+    found.ok_or_else(|| {
+        format!(
+            "the control group {named} of this process is not to be seen where cgroup2 is mounted ({}): mount it \
+             again in this namespace, mount -t cgroup2 none DIR",
+            hierarchies[0].at.display()
+        )
+    })
+}
+
+/// What the next verb has found of a run that was killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The directory of its control group.
+    pub path: PathBuf,
+    /// Processes of its command that go on. They are in the group above now, where they would be without the run.
+    pub moved: Vec<u32>,
+    /// Is the group gone? It stays where the group above takes no processes, or where groups are below it, and goes when it is empty.
+    pub removed: bool,
+}
+
+/// Removes the groups whose makers were killed, wherever they are. What cannot be changed is left alone; what has changed is told.
+pub fn sweep() -> Vec<Leftover> {
+    let mut found = Vec::new();
+    for Mounted { at, .. } in hierarchies().unwrap_or_default() {
+        search(&at, DEEPEST, &mut found);
+    }
+    found
+}
+
+/// Looks below `group`, the deepest first: only an empty group can be removed.
+fn search(group: &Path, levels: u32, found: &mut Vec<Leftover>) {
+    let Ok(entries) = fs::read_dir(group) else { return };
+    let below = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    for path in below.map(|entry| entry.path()) {
+        if levels > 0 {
+            search(&path, levels - 1, found);
+        }
+        if is_ours(&path)
+            && let Ok(lock) = File::open(&path)
+            && lock_at_once(&lock)
+        {
+            let moved = give_back(&path);
+            let removed = fs::remove_dir(&path).is_ok();
+            if removed || !moved.is_empty() {
+                found.push(Leftover { path, moved, removed });
+            }
+        }
+    }
+}
+
+fn is_ours(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_bytes().starts_with(PREFIX.as_bytes()))
+}
+
+/// Moves the processes of a group to the group above; those that have been moved.
+fn give_back(group: &Path) -> Vec<u32> {
+    let Some(above) = group.parent().map(|parent| parent.join("cgroup.procs")) else { return Vec::new() };
+    let (mut tried, mut moved) = (Vec::new(), Vec::new());
+    // Looked at again after each: its threads have gone with it, and it may have started another before.
+    while let Some(pid) = processes(group).into_iter().find(|pid| !tried.contains(pid))
+        && tried.len() < MOST_MOVED
+    {
+        tried.push(pid);
+        if fs::write(&above, pid.to_string()).is_ok() {
+            moved.push(pid);
+        }
+    }
+    moved
+}
+
+/// The processes of a group. Those of another PID namespace are not among them: the kernel calls them 0, which is this process when it is
+/// written.
+fn processes(group: &Path) -> Vec<u32> {
+    // A threaded group does not say its processes. A thread stands for its process when it is written to cgroup.procs.
+    let told = fs::read_to_string(group.join("cgroup.procs"))
+        .or_else(|_| fs::read_to_string(group.join("cgroup.threads")));
+    let told = told.unwrap_or_default();
+    told.lines().filter_map(|pid| pid.parse().ok()).filter(|pid| *pid != 0).collect()
+}
+
+/// Makes a group below `parent` that processes may enter, and locks it.
+#[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "without programs no group is made"))]
+fn make(parent: &Path) -> io::Result<(PathBuf, File)> {
+    for number in 0..1000 {
+        let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            other => other?,
+        }
+        // Until it is locked, a sweep may take it for one that was left behind.
+        let Ok(folder) = File::open(&path) else { continue };
+        if !lock_at_once(&folder) || !path.exists() {
+            continue;
+        }
+        if let Err(error) = open_to_processes(&path) {
+            fs::remove_dir(&path).ok();
+            return Err(error);
+        }
+        return Ok((path, folder));
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Locks it unless somebody else has, and until it is closed.
+fn lock_at_once(folder: &File) -> bool {
+    // SAFETY: flock has no memory of ours as an argument, and the descriptor is open.
+    unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
+/// Below a group with threads of its own and threaded controllers, or a threaded one, a new group takes no process until it is threaded
+/// as well (Documentation/admin-guide/cgroup-v2.rst, "Threads").
+fn open_to_processes(group: &Path) -> io::Result<()> {
+    let kind = group.join("cgroup.type");
+    match fs::read_to_string(&kind) {
+        Ok(told) if told.trim() == "domain invalid" => fs::write(kind, "threaded"),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(feature = "bpf")]
@@ -24,9 +215,9 @@ pub use chosen::ChosenGroup;
 #[cfg(feature = "bpf")]
 mod chosen {
     use std::fs::{self, File};
+    use std::io;
     use std::os::fd::AsRawFd;
     use std::path::{Path, PathBuf};
-    use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
     use libbpf_rs::{Link, ObjectBuilder};
@@ -34,27 +225,25 @@ mod chosen {
     use crate::{Error, datapath, objects, support};
 
     /// A control group with the sockops program: every TCP connection of its processes, made or accepted, is given the algorithm.
-    /// Dropping it takes the program away and removes the group.
+    /// Dropping it takes the program away and removes the group; what still runs in it goes to the group above.
     #[derive(Debug)]
     pub struct ChosenGroup {
         path: PathBuf,
+        /// Open and locked for as long as this lives.
+        _folder: File,
         link: Option<Link>,
     }
 
     impl ChosenGroup {
-        /// Makes a group whose connections use the kernel's algorithm `name`.
+        /// Makes a group, below that of this process, whose connections use the kernel's algorithm `name`.
         ///
         /// # Errors
         /// One line: the algorithm is unknown, the group cannot be made, or the program cannot be attached.
         pub fn new(name: &str) -> Result<Self, Error> {
-            static MADE: AtomicU32 = AtomicU32::new(0);
             support::check().map_err(Error)?;
             if !datapath::available().iter().any(|known| known == name) {
                 return Err(Error(format!("the kernel has no algorithm called {name}: attach it first")));
             }
-            let number = MADE.fetch_add(1, Ordering::Relaxed);
-            let root = super::root().map_err(Error)?;
-            let path = root.join(format!("bentpipe-{}-{number}", std::process::id()));
             let object = objects::find("sockops")
                 .ok_or_else(|| Error("the program sockops was not compiled in".into()))?;
             let loaded = ObjectBuilder::default().open_memory(object).and_then(|mut open| {
@@ -69,15 +258,13 @@ mod chosen {
                 open.load()
             });
             let loaded = loaded.map_err(|e| Error::from_libbpf("loading sockops", &e))?;
-            fs::create_dir(&path)
-                .map_err(|e| Error(format!("the control group {} cannot be made: {e}", path.display())))?;
-            let mut group = Self { path, link: None };
-            let folder = File::open(&group.path).map_err(|e| {
-                Error(format!("the control group {} cannot be opened: {e}", group.path.display()))
-            })?;
             let program = loaded.progs_mut().next().ok_or_else(|| Error("sockops has no program".into()))?;
-            let link = program.attach_cgroup(folder.as_raw_fd());
-            group.link = Some(link.map_err(|e| Error::from_libbpf("attaching sockops", &e))?);
+            let parent = super::own().map_err(Error)?;
+            let (path, folder) = super::make(&parent).map_err(|error| unable(&parent, &error))?;
+            let attached = program.attach_cgroup(folder.as_raw_fd());
+            // Dropped, and with it the group, if the program was refused.
+            let mut group = Self { path, _folder: folder, link: None };
+            group.link = Some(attached.map_err(|e| Error::from_libbpf("attaching sockops", &e))?);
             Ok(group)
         }
 
@@ -99,18 +286,69 @@ mod chosen {
     impl Drop for ChosenGroup {
         fn drop(&mut self) {
             self.link = None;
-            // Processes of the group that are left go to the group above; one that is just ending takes a moment.
+            // A process that is just ending takes a moment.
             for _ in 0..50 {
-                let left = fs::read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
-                let above = self.path.parent().map(|parent| parent.join("cgroup.procs"));
-                for pid in left.lines() {
-                    above.as_ref().map(|above| fs::write(above, pid).ok());
-                }
+                super::give_back(&self.path);
                 if fs::remove_dir(&self.path).is_ok() || !self.path.exists() {
                     return;
                 }
                 std::thread::sleep(Duration::from_millis(2));
             }
+        }
+    }
+
+    fn unable(parent: &Path, error: &io::Error) -> Error {
+        Error(format!(
+            "a control group below {}, which is this process's own, cannot be made: {error}. It must be writable: \
+             Delegate=yes in a service of systemd, a writable cgroup2 in a container",
+            parent.display()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{Mounted, is_ours, mounted, place};
+
+    fn hierarchy(root: &str, at: &str) -> Mounted {
+        Mounted { root: root.into(), at: at.into() }
+    }
+
+    #[test]
+    fn hierarchies_are_read_as_the_kernel_writes_them() {
+        let table = "\
+25 30 0:23 / /sys rw,nosuid - sysfs sysfs rw
+34 25 0:29 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate
+35 25 0:30 /user\\040one /mnt/a\\134b\\040c ro,relatime - cgroup2 none rw
+36 25 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory";
+        let expected = [hierarchy("/", "/sys/fs/cgroup"), hierarchy("/user one", "/mnt/a\\b c")];
+        assert_eq!(mounted(table), expected);
+    }
+
+    #[test]
+    fn a_group_is_found_where_it_is_mounted() {
+        let whole = || hierarchy("/", "/sys/fs/cgroup");
+        let of = |named: &str, there: &[Mounted]| place(Path::new(named), there);
+        let found = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(of("/", &[whole()]), found("/sys/fs/cgroup/"));
+        assert_eq!(of("/user.slice/a.scope", &[whole()]), found("/sys/fs/cgroup/user.slice/a.scope"));
+        // A part of the hierarchy that was bound into a container.
+        assert_eq!(of("/pod/one", &[hierarchy("/pod", "/cg")]), found("/cg/one"));
+        assert_eq!(of("/pods/one", &[hierarchy("/pod", "/cg")]), None);
+        // A mount from before the cgroup namespace, and one within it.
+        assert_eq!(of("/a", &[hierarchy("/../..", "/old"), hierarchy("/", "/new")]), found("/new/a"));
+        assert_eq!(of("/a", &[hierarchy("/../..", "/old")]), None);
+        // Moved out of its namespace.
+        assert_eq!(of("/../b", &[whole()]), None);
+    }
+
+    #[test]
+    fn other_groups_are_left_alone() {
+        assert!(is_ours(Path::new("/sys/fs/cgroup/bentpipe-run-7-0")));
+        for name in ["bentpipe.service", "bentpipe-7-0", "xbentpipe-run-7-0", ""] {
+            assert!(!is_ours(&Path::new("/sys/fs/cgroup").join(name)), "{name}");
         }
     }
 }

@@ -11,6 +11,7 @@ use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, set_print,
 };
 
+use crate::btf::OperationsValue;
 use crate::layout::LAYOUT;
 use crate::slots::Slots;
 use crate::{Error, bpffs, objects, support};
@@ -470,14 +471,15 @@ fn await_unregistered(name: &str) -> Result<(), Error> {
 
 /// Unregisters tables that a killed process left behind on a kernel without links, if `name` is one. True if there was one.
 pub fn sweep(name: &str) -> bool {
+    let layout = fs::read(support::BTF).ok().and_then(|types| OperationsValue::read(&types));
+    let Some(layout) = layout else { return false };
     let mut swept = false;
     for (id, info) in crate::maps::all() {
         if info.ty == MapType::StructOps
+            && info.btf_vmlinux_value_type_id == layout.kind
             && let Ok(map) = MapHandle::from_map_id(id)
             && let Ok(Some(value)) = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY)
-            && value
-                .windows(name.len() + 1)
-                .any(|w| w[..name.len()] == *name.as_bytes() && w[name.len()] == 0)
+            && is_named(&value, layout.name_at, name)
         {
             swept |= map.delete(&0_u32.to_ne_bytes()).is_ok();
         }
@@ -485,9 +487,15 @@ pub fn sweep(name: &str) -> bool {
     swept
 }
 
+/// Are the operations in `value` those of the algorithm `name`?
+fn is_named(value: &[u8], at: usize, name: &str) -> bool {
+    let field = value.get(at..).unwrap_or_default();
+    field.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{PLACEHOLDER, check_name, rename, usual_name, verdict};
+    use super::{PLACEHOLDER, check_name, is_named, rename, usual_name, verdict};
 
     #[test]
     fn the_verdict_is_the_last_line_that_says_something() {
@@ -520,5 +528,17 @@ libbpf: prog 'init': failed to load: -13";
         let mut table = [&[7; 9][..], PLACEHOLDER, &[0; 4], &[8; 9]].concat();
         rename(&mut table, "bp_x");
         assert_eq!(table, [&[7; 9][..], b"bp_x", &[0; 12], &[8; 9]].concat());
+    }
+
+    #[test]
+    fn a_table_is_known_by_its_whole_name() {
+        // Beginning, end and middle of other names, and the name where another member is.
+        let table = |name: &[u8]| [b"bp_star\0", name, &[0; 8]].concat();
+        assert!(is_named(&table(b"bp_star"), 8, "bp_star"));
+        for other in [&b"xbp_star"[..], b"bp_star_2", b"bp_sta", b"\0bp_star", b""] {
+            assert!(!is_named(&table(other), 8, "bp_star"), "{other:?}");
+        }
+        assert!(!is_named(b"bp_star", 0, "bp_star")); // cut off
+        assert!(!is_named(b"", 8, "bp_star"));
     }
 }

@@ -170,7 +170,8 @@ impl Steering {
         ] {
             if told(bit) {
                 self.before = self.controller.decision();
-                self.controller.on_congestion(&self.flow, why);
+                let flow = self.at(why);
+                self.controller.on_congestion(&flow, why);
             }
         }
         let ends = told(tells::RECOVERED) && !anew;
@@ -200,7 +201,7 @@ impl Steering {
     pub fn order(&mut self) -> Order {
         let Decision { cwnd, ssthresh, pacing, .. } = self.controller.decision();
         let standing = |why| {
-            let answer = self.controller.backoff(&self.flow, why);
+            let answer = self.controller.backoff(&self.at(why), why);
             Standing { cwnd: answer.cwnd, ssthresh: answer.ssthresh }
         };
         let (pacing, rate) = match pacing {
@@ -229,6 +230,13 @@ impl Steering {
         self.number += 1;
         self.answered = self.answers;
         order
+    }
+
+    /// The flow at congestion: a timeout in a fast recovery finds the window cut already (`tcp_enter_loss`).
+    fn at(&self, why: Congestion) -> Flow {
+        let mut flow = self.flow;
+        flow.reduced = why == Congestion::Timeout && flow.phase == Phase::Recovery;
+        flow
     }
 
     /// Everything of the flow but its phase.

@@ -11,7 +11,7 @@ use crate::btf;
 pub const COMPILED_IN: bool = cfg!(feature = "bpf");
 
 /// Where the kernel shows its types.
-const BTF: &str = "/sys/kernel/btf/vmlinux";
+pub(crate) const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// The kernel's release, as `uname -r` gives it.
 pub fn release() -> String {
@@ -96,7 +96,7 @@ pub fn json() -> Value {
         } },
         "privileges": fact(privileges().map(|()| "CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN".to_owned())),
         "realtime": fact(if nice { Ok("SCHED_FIFO for the agent".into()) } else { Err("without CAP_SYS_NICE the agent runs at ordinary priority".into()) }),
-        "cgroup": fact(crate::cgroup::root().map(|path| path.display().to_string())),
+        "cgroup": fact(crate::cgroup::own().map(|path| path.display().to_string())),
         "bpffs": fact(Ok(if crate::bpffs::is_bpffs(Path::new(crate::bpffs::USUAL)) {
             format!("mounted at {}", crate::bpffs::USUAL)
         } else {

@@ -11,6 +11,9 @@ use sgp4::{Constants, Elements, Orbit, WGS72};
 use crate::error::OrbitError;
 use crate::satellites::Satellite;
 
+/// Characters of a message about a value, which may have millions.
+const LONGEST: usize = 160;
+
 /// Notation of an OMM.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,6 +99,7 @@ pub fn read_omm(text: &str, notation: Notation, file: &str) -> Result<Vec<Satell
             serde_path_to_error::deserialize(Value::Object(with_defaults(fields))).map_err(|e| {
                 let (field, what) = (e.path().to_string(), e.into_inner().to_string());
                 let what = if field == "." { what } else { format!("{field}: {what}") };
+                let what = what.chars().take(LONGEST).collect(); // it repeats the value
                 OrbitError::Elements { file: file.to_owned(), line, what }
             })?;
         found.push((line, elements));
@@ -180,7 +184,7 @@ fn kvn_messages(text: &str, file: &str) -> Result<Vec<Message>, OrbitError> {
             continue;
         }
         let Some((name, value)) = line.split_once('=') else {
-            let what = format!("{line:?} is not NAME = VALUE");
+            let what = "it is not NAME = VALUE".to_owned();
             return Err(OrbitError::Elements { file: file.to_owned(), line: index + 1, what });
         };
         let (name, value) = (name.trim(), value.trim());
@@ -323,10 +327,7 @@ mod tests {
             message(read_omm(&text, Notation::Csv, "x")),
             "x, line 2: INCLINATION: invalid float literal"
         );
-        assert_eq!(
-            message(read_omm("NAME\n", Notation::Kvn, "x")),
-            "x, line 1: \"NAME\" is not NAME = VALUE"
-        );
+        assert_eq!(message(read_omm("NAME\n", Notation::Kvn, "x")), "x, line 1: it is not NAME = VALUE");
     }
 
     #[test]

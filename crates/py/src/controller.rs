@@ -178,6 +178,7 @@ fn flow_dict<'py>(py: Python<'py>, flow: &Flow) -> PyResult<Bound<'py, PyDict>> 
     };
     d.set_item(intern!(py, "phase"), phase)?;
     d.set_item(intern!(py, "cwnd_limited"), flow.cwnd_limited)?;
+    d.set_item(intern!(py, "reduced"), flow.reduced)?;
     d.set_item(intern!(py, "rwnd"), (flow.rwnd < u64::MAX).then_some(flow.rwnd))?;
     Ok(d)
 }

@@ -33,6 +33,7 @@ fn failed(error: EmulationError) -> PyErr {
             std::io::Error::new(source.kind(), error.to_string()).into()
         }
         EmulationError::Capture(error) => run_error(RunError::Capture(error)),
+        EmulationError::Failed { .. } => std::io::Error::other(error.to_string()).into(),
         _ => wrong(error),
     }
 }
@@ -49,19 +50,22 @@ fn names(hops: &[Hop]) -> Vec<String> {
 #[pymethods]
 impl EmulatedNetwork {
     /// So many ends, and links: numbers of the near and the far end, and a scenario as JSON, of which the first flow says the route. With
-    /// `interval_ns`, samples are taken so often. A capture is a path, a place, and whether whole packets are kept.
+    /// `interval_ns`, samples are taken so often. A capture is a path, a place, and whether whole packets are kept. The largest packet of all
+    /// links has `mtu` bytes.
     #[new]
-    #[pyo3(signature = (ends, links, interval_ns = None, capture = None))]
+    #[pyo3(signature = (ends, links, interval_ns = None, capture = None, mtu = 1500))]
     fn new(
         py: Python<'_>,
         ends: usize,
         links: Vec<(usize, usize, String)>,
         interval_ns: Option<u64>,
         capture: Option<(PathBuf, String, bool)>,
+        mtu: u32,
     ) -> PyResult<Self> {
         let mut all = Vec::new();
         let mut named = Vec::new();
         let mut changes_until = None;
+        let mtu = u16::try_from(mtu).unwrap_or(u16::MAX); // refused there
         for (near, far, scenario) in links {
             let (_, plan) = plan(&scenario)?;
             let route = route_of(&plan).ok_or_else(|| wrong("a scenario without flows has no route"))?;
@@ -69,7 +73,7 @@ impl EmulatedNetwork {
                 changes_until = Some(plan.duration);
             }
             named.push([names(&route.forward), names(&route.reverse)]);
-            all.push(Link { between: (near, far), route, seed: plan.seed });
+            all.push(Link { between: (near, far), route, seed: plan.seed, mtu });
         }
         let capture = capture.map(|(path, at, whole)| Capture { path, at: Place::named(&at), whole });
         let record = Record { interval: interval_ns.map(Span), capture };
@@ -107,9 +111,20 @@ impl EmulatedNetwork {
         self.held().start().map_err(failed)
     }
 
+    /// Raises if a link has stopped forwarding by itself.
+    fn check(&self) -> PyResult<()> {
+        self.held().check().map_err(failed)
+    }
+
     /// Moves the calling thread to an end.
     fn enter(&self, end: usize) -> PyResult<()> {
         self.held().enter(end).map_err(failed)
+    }
+
+    /// Lets the ends reach what is behind `interface` of the caller's namespace, through the end with this number. With `closed`, nothing but
+    /// what belongs to emulations is forwarded that comes in by it.
+    fn open_outside(&self, py: Python<'_>, end: usize, interface: &str, closed: bool) -> PyResult<()> {
+        py.detach(|| self.held().open_outside(end, interface, closed)).map_err(failed)
     }
 
     /// The file descriptor of an end's namespace.
@@ -121,6 +136,18 @@ impl EmulatedNetwork {
     #[staticmethod]
     fn addresses(link: usize) -> (String, String) {
         (Network::near_address(link).to_string(), Network::far_address(link).to_string())
+    }
+
+    /// The addresses of IPv6 of the near and the far end of a link.
+    #[staticmethod]
+    fn addresses_ipv6(link: usize) -> (String, String) {
+        (Network::near_ipv6(link).to_string(), Network::far_ipv6(link).to_string())
+    }
+
+    /// Do the ends have addresses of IPv6?
+    #[getter]
+    fn has_ipv6(&self) -> bool {
+        self.held().has_ipv6()
     }
 
     /// What a link has done so far, as JSON; with `histogram`, that of lateness too.
@@ -197,6 +224,11 @@ fn way(way: &WayStatus, names: &[String], histogram: bool) -> Value {
         "refused_protocol": way.refused_protocol,
         "refused_size": way.refused_size,
         "refused_kernel": way.refused_kernel,
+        "kernel_dropped_before": way.dropped_before,
+        "kernel_dropped_behind": way.dropped_behind,
+        "socket_dropped": way.dropped_sockets,
+        "burst_packets": way.burst_packets,
+        "burst_s": way.burst_s,
         "inside_packets": way.inside,
         "realtime": way.realtime,
         "hops": hops,

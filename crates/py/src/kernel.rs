@@ -24,6 +24,17 @@ pub(crate) fn kernel_gaps(name: &str) -> PyResult<Vec<String>> {
     registry::find(name).map(bentpipe_kernel::gaps).ok_or_else(|| KernelError::new_err(unknown.to_string()))
 }
 
+/// Removes the control groups of runs that were killed. What was found, as a list in JSON: path, moved (processes that go on), removed.
+#[pyfunction]
+pub(crate) fn kernel_sweep_groups(py: Python<'_>) -> String {
+    let found = py.detach(bentpipe_kernel::cgroup::sweep);
+    let told = found.iter().map(|group| {
+        let path = group.path.to_string_lossy();
+        serde_json::json!({ "path": path, "moved": group.moved, "removed": group.removed })
+    });
+    serde_json::Value::Array(told.collect()).to_string()
+}
+
 #[cfg(feature = "kernel")]
 pub(crate) use built::*;
 #[cfg(not(feature = "kernel"))]
@@ -284,7 +295,7 @@ mod built {
         }
     }
 
-    /// A control group whose TCP connections use one algorithm of the kernel.
+    /// A control group, below the caller's, whose TCP connections use one algorithm of the kernel.
     #[pyclass(frozen)]
     pub(crate) struct KernelGroup(Mutex<Option<ChosenGroup>>);
 

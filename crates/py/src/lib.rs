@@ -18,11 +18,11 @@ use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace, TransferTrace};
 use bentpipe_sim::scenario::SWEEP_KEYS;
-use bentpipe_sim::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Scenario};
+use bentpipe_sim::{EVENTS_PER_LOOK, FileError, LOOKS_PER_COUNT, RunError, Scenario};
 use numpy::PyArray1;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::json;
 
 use controller::PyController;
@@ -128,6 +128,27 @@ fn check(scenario_json: &str) -> PyResult<String> {
     let scenario = Scenario::from_json(scenario_json).map_err(mistaken)?;
     scenario.resolve().map_err(mistaken)?;
     to_json(&scenario.with_defaults().map_err(wrong)?)
+}
+
+/// The bytes of a regular file of at most `limit` bytes, read as the simulator reads the files that a scenario names; with `head`, the
+/// first of them, of a file of any size.
+#[pyfunction]
+#[pyo3(signature = (path, limit, head = false))]
+fn read_file(py: Python<'_>, path: PathBuf, limit: u64, head: bool) -> PyResult<Bound<'_, PyBytes>> {
+    let read = if head { bentpipe_sim::read_head } else { bentpipe_sim::read_file };
+    let bytes = py.detach(|| read(&path, limit)).map_err(|error| match error {
+        FileError::Io(error) => match error.raw_os_error() {
+            // With number and name, so that Python has its subclass of OSError.
+            Some(number) => {
+                let words = error.to_string();
+                let words = words.split(" (os error").next().unwrap_or_default().to_owned();
+                PyOSError::new_err((number, words, path.into_os_string()))
+            }
+            None => error.into(),
+        },
+        FileError::Refused(why) => wrong(format!("{}: {why}", path.display())),
+    })?;
+    Ok(PyBytes::new(py, &bytes))
 }
 
 /// The JSON Schema of scenarios.
@@ -358,6 +379,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(parse, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
+    m.add_function(wrap_pyfunction!(read_file, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
@@ -367,6 +389,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
     m.add_function(wrap_pyfunction!(kernel::kernel_support, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_gaps, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_sweep_groups, m)?)?;
     kernel::add(m)?;
     Ok(())
 }

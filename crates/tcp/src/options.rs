@@ -26,13 +26,14 @@ pub enum SpuriousTimeout {
     Eifel,
 }
 
-/// How the retransmission timeout follows from the measured round-trip times.
+/// How the retransmission timeout follows from the measured round-trip times, and whether a timeout in a fast recovery sets ssthresh anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
-    /// RFC 6298: the timeout is SRTT + 4 RTTVAR, and at least `min_rto`. RTTVAR takes a quarter of every sample.
+    /// RFC 6298: the timeout is SRTT + 4 RTTVAR, and at least `min_rto`. RTTVAR takes a quarter of every sample. A timeout in a fast recovery
+    /// sets ssthresh anew (RFC 5681 section 3.1).
     Rfc6298,
     /// Linux (`tcp_rtt_estimator`): RTTVAR is the largest deviation of a round trip and decays once per round trip. `min_rto` is its
-    /// least value, so the timeout is at least SRTT + `min_rto`.
+    /// least value, so the timeout is at least SRTT + `min_rto`. A timeout in a fast recovery leaves ssthresh (`tcp_enter_loss`).
     Linux,
 }
 
@@ -74,6 +75,9 @@ pub enum Reading {
     /// At once: the receive window is constant.
     #[default]
     AtOnce,
+    /// At once, and the buffer grows with what arrives, as Linux's does (`tcp_rcv_space_adjust`): the window is small at first. It needs
+    /// [`AckRule::Linux`] and delayed acknowledgements; `receive_window` has no say.
+    Growing,
     /// At this rate, in bits per second of payload. The window is the rest of the buffer: RFC 9293 section 3.8.6.
     Paced(u64),
     /// When the owner of the receiver says so: [`Receiver::read`](crate::Receiver::read).

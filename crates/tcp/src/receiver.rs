@@ -3,7 +3,7 @@
 //! When to acknowledge: RFC 5681 section 4.2. Which blocks to report: RFC 2018 section 4. Duplicates: RFC 2883 section 4. ECN echo: RFC
 //! 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
 
-mod linux;
+pub(crate) mod linux;
 mod marks;
 mod reading;
 
@@ -141,7 +141,10 @@ impl Receiver {
             return Some(self.take_extra(now, data.seq));
         }
         self.keep_timestamp(now, data.seq, data.tsval);
-        let grows = self.linux.as_mut().is_some_and(|linux| linux.grow());
+        let grows = match &mut self.linux {
+            Some(linux) => linux.grow(self.out_of_order_count + 1),
+            None => false,
+        };
         if data.seq == self.next {
             let answer = self.advance(now, grows);
             if let Some(linux) = &mut self.linux {
@@ -152,6 +155,9 @@ impl Receiver {
             let mut repeated = data.seq < self.next;
             if data.seq > self.next && data.seq - self.next < MAX_WINDOW {
                 repeated = !self.keep_out_of_order(data.seq);
+                if let Some(linux) = &mut self.linux {
+                    linux.make_room(self.next, self.high);
+                }
             }
             if self.sack
                 && !(repeated || grows || self.prompt > 0)

@@ -356,6 +356,11 @@ impl Scoreboard {
         self.una <= seq && seq < self.next && !self.sacked.get(seq)
     }
 
+    /// Is segment `seq` marked lost, without a retransmission in flight?
+    pub(crate) fn waits(&self, seq: u64) -> bool {
+        self.lost.get(seq) && !self.again.get(seq)
+    }
+
     /// Does no segment that is marked lost wait to be sent again? Not with RACK.
     #[inline]
     pub(crate) fn has_resent_all(&self) -> bool {

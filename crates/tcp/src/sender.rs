@@ -33,7 +33,7 @@ use bentpipe_cc::{
 
 use crate::accurate_ecn::AccurateEcn;
 use crate::limits::{Limit, Limits};
-use crate::options::{AckRule, EcnEcho, LossRecovery, Options};
+use crate::options::{AckRule, EcnEcho, LossRecovery, Options, Reading};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
@@ -125,6 +125,8 @@ pub struct Sender {
     was_idle: bool,
     /// ECN: the next new segment carries CWR.
     cwr: bool,
+    /// The window was last reduced for a mark.
+    cut_for_mark: bool,
     /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
     partial_seen: bool,
     /// The window does not stop the next retransmission. (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3, RFC 6675 section 5 step
@@ -204,7 +206,7 @@ impl Sender {
         };
         let mut flow = Flow::default();
         flow.mss = options.mss.max(1);
-        flow.rwnd = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
+        flow.rwnd = peer_window::first_window(&options).saturating_mul(mss);
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
         let extras = cc.wants_extra_segments().then(|| Box::new(Extras::new()));
@@ -215,7 +217,7 @@ impl Sender {
             decision: CachedDecision::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             srtt_of_oldest: options.acks == AckRule::Linux,
-            told_more: headers || peer.is_some() || accurate.is_some(),
+            told_more: headers || peer.is_some() || accurate.is_some() || options.reading == Reading::Growing,
             headers,
             self_driven: cc.recovery() == Recovery::Controller,
             proportional: options.prr && cc.recovery() == Recovery::Sender,
@@ -253,6 +255,7 @@ impl Sender {
             round_mark: 0,
             limited_until: 0,
             ecn_until: 0,
+            cut_for_mark: false,
             cwr: false,
             delivered_at: Time(0),
             first_sent: Time(0),
@@ -522,6 +525,9 @@ impl Sender {
             if self.board.outstanding() == 0 {
                 return self.on_persist_timer(now);
             }
+            if self.paces_oldest() {
+                return self.start_timer(); // it was found lost after the timer had started
+            }
             self.path = Path::Slow;
             self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
@@ -536,12 +542,10 @@ impl Sender {
     /// The host learns at `now` that the path changes hands, and tells the controller; [`Sender::poll`] then yields what may be sent.
     pub fn on_path_change(&mut self, now: Time, change: &PathChange) {
         if self.is_done() {
-            return; // nobody counts the time after that
+            return; // the life of a finished transfer is over
         }
         self.path = Path::Slow;
-        if !self.is_done() {
-            self.limits.pass(now, self.decision.cwnd); // the life of a finished transfer is over
-        }
+        self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         self.note_in_flight();
         self.cc.on_path_change(&self.flow, change);

@@ -142,8 +142,8 @@ impl Suspicion {
 /// What a fast recovery sent again. If all of it arrives twice, nothing had been lost (RFC 3708 section 3; as Linux does it).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repairs {
-    /// What the controller wanted before.
-    pub(crate) before: Decision,
+    /// What the controller wanted before, if the recovery has cut the window.
+    pub(crate) before: Option<Decision>,
     /// The segments outstanding when it began.
     from: u64,
     to: u64,
@@ -154,7 +154,7 @@ pub(crate) struct Repairs {
 }
 
 impl Repairs {
-    pub(crate) fn new(before: Decision, board: &Scoreboard) -> Self {
+    pub(crate) fn new(before: Option<Decision>, board: &Scoreboard) -> Self {
         Self { before, from: board.una(), to: board.next(), sent: 0, lost: 0, duplicates: 0 }
     }
 

@@ -209,7 +209,7 @@ static __always_inline struct fx_ack shell_ack(struct tcp_sock *tp, u32 acked)
 			s->win.phase = 0;                                                                              \
 			if (!asked && before <= CA_DISORDER)                                                           \
 				return; /* segments became too large for the path: tcp_simple_retransmit */            \
-			NAME##_congest(s, FX_TIMEOUT);                                                                 \
+			NAME##_collapse(s, !asked); /* the kernel asks unless the window is cut already: tcp_enter_loss */\
 			s->win.told_w = s->win.w >> 32;                                                                \
 			s->win.told_t = shell_segments(s->win.t);                                                      \
 			tp->snd_ssthresh = s->win.told_t;                                                              \

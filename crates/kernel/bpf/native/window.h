@@ -14,7 +14,7 @@
  *   NAME_recovered(s, limited)     recovery is over
  *   NAME_idle(s)                   data again after a pause with nothing in flight
  *
- * FX_HOST(NAME) makes of them the functions that a datapath calls: NAME_init, NAME_grow, NAME_congest, NAME_restore.
+ * FX_HOST(NAME) makes of them the functions that a datapath calls: NAME_init, NAME_grow, NAME_congest, NAME_collapse, NAME_restore.
  */
 #ifndef BENTPIPE_WINDOW_H
 #define BENTPIPE_WINDOW_H
@@ -168,6 +168,16 @@ struct fx_round {
 		s->win.w = cut.w;                                                                                      \
 		s->win.t = cut.t;                                                                                      \
 		fx_settle(&s->win);                                                                                    \
+	}                                                                                                              \
+                                                                                                                       \
+	/* A timeout. `reduced`: congestion has cut the window already in this window of data, and the threshold stands. */\
+	static __always_inline void NAME##_collapse(struct NAME *s, u8 reduced)                                        \
+	{                                                                                                              \
+		u64 t = s->win.t;                                                                                      \
+                                                                                                                       \
+		NAME##_congest(s, FX_TIMEOUT);                                                                         \
+		if (reduced && t != FX_INFINITE)                                                                       \
+			s->win.t = t;                                                                                  \
 	}                                                                                                              \
                                                                                                                        \
 	/* The last episode was spurious; the window and the threshold before it were w and t. */                      \

@@ -43,7 +43,7 @@ struct Program {
     observe: unsafe extern "C" fn(*mut u64, *const FxAck),
     grow: unsafe extern "C" fn(*mut u64, *const FxAck),
     would_cut: unsafe extern "C" fn(*const u64, u32) -> FxCut,
-    congest: unsafe extern "C" fn(*mut u64, u32),
+    congest: unsafe extern "C" fn(*mut u64, u32, u8),
     restore: unsafe extern "C" fn(*mut u64, u64, u64),
     recovered: unsafe extern "C" fn(*mut u64, u8),
     idle: unsafe extern "C" fn(*mut u64),
@@ -173,7 +173,7 @@ impl Controller for Native {
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         self.measure(flow);
         // SAFETY: the state is the program's own.
-        unsafe { (self.program.congest)(self.state.as_mut_ptr(), reason(why)) };
+        unsafe { (self.program.congest)(self.state.as_mut_ptr(), reason(why), u8::from(flow.reduced)) };
     }
 
     fn on_undo(&mut self, flow: &Flow, before: &Decision) {

@@ -26,7 +26,8 @@ bentpipe-quic sends over QUIC with any congestion controller of bentpipe.
 
   bentpipe-quic simulate SCENARIO --cc NAME [--set PARAMETER=VALUE]... (--bytes N | --for SECONDS)
                      [--seed N] [--initial-window DATAGRAMS] [--interval SECONDS]
-      the same in simulated time, over the link of a scenario file: its first flow's, which must cross one link.
+      the same in simulated time, over the link of a scenario file: its first flow's, which must cross one link, or its
+      only one, if it has no flows.
 
 NAME is a controller of `bentpipe cc list`, or quinn-newreno, quinn-cubic or quinn-bbr. The port is 4433 unless it is given.
 The certificate is made on the spot and not checked: this measures, and protects nothing.

@@ -1,5 +1,7 @@
 //! `bentpipe-quic simulate`: the same transfer in simulated time, over the link of a scenario.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use bentpipe_cc::Span;
@@ -10,6 +12,8 @@ use super::Failure;
 use super::request::{Amount, Simulate};
 use crate::simulation::{self, Transfer};
 
+/// The longest file that is read for the names of its links.
+const LONGEST_FILE: u64 = 1 << 20;
 /// The longest simulated time of a transfer of so many bytes.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
@@ -17,7 +21,13 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
     let wrong = |why: String| Failure::Request(why);
     let file = request.scenario.display().to_string();
-    let plan = Scenario::load(&file, &[]).and_then(|scenario| scenario.resolve());
+    let sending = &request.sending;
+    let (bytes, duration) = match &sending.amount {
+        Amount::For(time) => (None, *time),
+        Amount::Bytes(bytes) => (Some(*bytes), PATIENCE),
+        Amount::File(_) => return Err(wrong("no file is read in a simulation".to_owned())),
+    };
+    let plan = scenario(&request.scenario, duration).map_err(wrong)?.resolve();
     let plan = plan.map_err(|why| wrong(why.to_string()))?;
     let flow = plan.flows.first().ok_or_else(|| wrong(format!("{file} has no flow, and so no path")))?;
     let ([forward], [reverse]) = (&flow.path[..], &flow.ack_path[..]) else {
@@ -26,12 +36,6 @@ pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
         )));
     };
     let names = [forward, reverse].map(|id| format!("link/{}", plan.name_of(*id)));
-    let sending = &request.sending;
-    let (bytes, duration) = match &sending.amount {
-        Amount::For(time) => (None, *time),
-        Amount::Bytes(bytes) => (Some(*bytes), PATIENCE),
-        Amount::File(_) => return Err(wrong("no file is read in a simulation".to_owned())),
-    };
     let report = simulation::run(&Transfer {
         forward: (forward.of(&plan.links), &names[0]),
         reverse: (reverse.of(&plan.links), &names[1]),
@@ -68,4 +72,38 @@ pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
     });
     println!("{answer}");
     Ok(())
+}
+
+/// The scenario of a file. As `bentpipe emulate` does, it takes one without flows whose path can only be one, and one without a duration,
+/// for which `duration` stands.
+fn scenario(path: &Path, duration: Duration) -> Result<Scenario, String> {
+    let refused = match Scenario::load(path, &[]) {
+        Ok(scenario) => return Ok(scenario),
+        Err(why) => why.to_string(),
+    };
+    let is_short = fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= LONGEST_FILE);
+    let text = if is_short { fs::read_to_string(path).unwrap_or_default() } else { String::new() };
+    let Ok(table) = text.parse::<toml::Table>() else { return Err(refused) };
+    let mut missing = Vec::new();
+    if !table.contains_key("flow") {
+        let links = table.get("link").and_then(toml::Value::as_table);
+        let names: Vec<&str> = links.into_iter().flat_map(toml::Table::keys).map(String::as_str).collect();
+        match names[..] {
+            [] => return Err(refused),
+            [name] => missing.push(("flow", format!("[{{ cc = \"reno\", path = [{name:?}] }}]"))),
+            _ => {
+                let all = names.join(", ");
+                return Err(format!(
+                    "{} has no flows and several links, {all}; QUIC is simulated over one: write a flow whose path \
+                     it is",
+                    path.display()
+                ));
+            }
+        }
+    }
+    if !table.contains_key("duration") {
+        missing.push(("duration", format!("\"{} s\"", duration.as_secs_f64())));
+    }
+    let missing: Vec<_> = missing.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Scenario::load(path, &missing).map_err(|why| why.to_string())
 }

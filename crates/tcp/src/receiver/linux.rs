@@ -2,7 +2,7 @@
 //!
 //! * Quick acknowledgements: 16 at the start and after a duplicate are not delayed (`TCP_MAX_QUICKACKS`).
 //! * None is delayed while the window grows (`tcp_grow_window` sets a quick one). So in slow start nearly every segment is acknowledged,
-//!   which HyStart sees as trains of ACKs. The window follows `tcp_rcv_space_adjust` and `tcp_rcvbuf_grow`. It never binds here.
+//!   which HyStart sees as trains of ACKs. The window follows `tcp_rcv_space_adjust` and `tcp_rcvbuf_grow`. [`Reading::Growing`] lets it bind.
 //! * Compressed SACKs (`__tcp_ack_snd_check`): after three duplicate ACKs for the same gap the next ones wait a millisecond for
 //!   others. The ACK that fills the gap does not wait. So a SACK may leave right before it.
 //!
@@ -11,7 +11,7 @@
 
 use bentpipe_cc::{Span, Time};
 
-use crate::options::{AckRule, Options};
+use crate::options::{AckRule, Options, Reading};
 use crate::segment::Data;
 
 /// `TCP_MAX_QUICKACKS`.
@@ -27,6 +27,8 @@ const MOST_COMPRESSED: u32 = 44;
 const DUPLICATES: u32 = 3;
 /// `tcp_rmem[1]` of 128 KiB, of which 1448 bytes of payload in a buffer of 2304 leave 80 KiB for the window.
 const FIRST_CLAMP: u64 = 81_920;
+/// `tcp_rmem[2]` of 32 MiB, of which 20 MiB are left in the same way.
+const LARGEST_CLAMP: u64 = 20_971_520;
 /// The window of a SYN without scaling, in whole segments of 1448 bytes.
 const FIRST_WINDOW: u64 = 65_160;
 
@@ -53,6 +55,15 @@ pub(super) struct LinuxAcks {
     duplicates: (u64, u32),
     /// `compressed_ack`: those that wait.
     compressed: u32,
+    /// Acknowledgements tell the window.
+    tells: bool,
+    /// It has grown with the last segment.
+    grown: bool,
+}
+
+/// The window of a sender that no acknowledgement has told one yet, in segments of `mss` bytes.
+pub(crate) fn first_window(mss: u64) -> u64 {
+    (FIRST_WINDOW / mss).max(1)
 }
 
 impl LinuxAcks {
@@ -72,6 +83,8 @@ impl LinuxAcks {
             rtt: Span::ZERO,
             duplicates: (0, 0),
             compressed: 0,
+            tells: options.reading == Reading::Growing,
+            grown: false,
         };
         wanted.then(|| Box::new(new()))
     }
@@ -95,11 +108,23 @@ impl LinuxAcks {
         self.compressed = 0;
     }
 
-    /// `tcp_grow_window`: a segment arrived. True if the window has grown, so that it is acknowledged at once.
-    pub(super) fn grow(&mut self) -> bool {
-        let room = self.clamp.saturating_sub(self.window);
+    /// `tcp_grow_window`: a segment arrived, and `held` segments are in the buffer with it. True if the window has grown, so that it is
+    /// acknowledged at once.
+    pub(super) fn grow(&mut self, held: u64) -> bool {
+        let room = self.clamp.saturating_sub(self.window + held * self.mss);
         self.window += room.min(2 * self.mss);
-        room > 0
+        self.grown = room > 0;
+        self.grown
+    }
+
+    /// The window in segments if it has grown, else 0; `None` if acknowledgements do not tell it.
+    pub(super) fn told(&self) -> Option<u64> {
+        self.tells.then(|| if self.grown { (self.window / self.mss).max(1) } else { 0 })
+    }
+
+    /// `tcp_data_queue_ofo`: a segment has arrived behind the gap at `next`. The buffer makes room for what the gap holds up.
+    pub(super) fn make_room(&mut self, next: u64, high: u64) {
+        self.raise(2 * self.space + (high - next) * self.mss);
     }
 
     /// `tcp_rcv_space_adjust`: the application has read all before `next`, since `data` has arrived. Segments before `high` that are not
@@ -119,7 +144,8 @@ impl LinuxAcks {
             return;
         };
         let rtt = Span((first_rtt.0 + under_way.0).saturating_sub(first_under_way.0));
-        self.rtt = Span(self.rtt.0 - self.rtt.0 / 8 + rtt.0 / 8);
+        // `tcp_rcv_rtt_update`: a shorter one counts at once.
+        self.rtt = rtt.min(Span(self.rtt.0 - self.rtt.0 / 8 + rtt.0 / 8));
         if now.since(self.round.1) >= self.rtt {
             self.adjust(now, next, high);
         }
@@ -135,7 +161,12 @@ impl LinuxAcks {
             let growth = twice * (copied - self.space) / self.space;
             self.space = copied;
             let behind = high.saturating_sub(next) * self.mss;
-            self.clamp = self.clamp.max(twice + 2 * growth + behind);
+            self.raise(twice + 2 * growth + behind);
         }
+    }
+
+    /// The clamp is to be `wanted`, unless it is larger already.
+    fn raise(&mut self, wanted: u64) {
+        self.clamp = self.clamp.max(wanted.min(LARGEST_CLAMP));
     }
 }

@@ -37,7 +37,7 @@ struct Pace {
 impl Reader {
     pub(super) fn new(options: &Options) -> Option<Box<Self>> {
         let pace = match options.reading {
-            Reading::AtOnce => return None,
+            Reading::AtOnce | Reading::Growing => return None,
             Reading::OnDemand => None,
             Reading::Paced(rate) => {
                 Some(Pace { rate: rate.max(1), bits: u64::from(options.mss) * 8, due: None, carry: 0 })
@@ -73,9 +73,16 @@ impl Pace {
 
 impl Receiver {
     /// The receive window in segments that an acknowledgement sent now tells; `None` if the application reads at once, so that the window
-    /// is constant.
+    /// is constant, or only grows ([`Receiver::grown_window`]).
     pub fn window(&self) -> Option<u64> {
         self.reader.as_ref().map(|reader| reader.edge() - self.next)
+    }
+
+    /// The receive window in segments that an acknowledgement sent now tells where it grows with what arrives ([`Reading::Growing`]); 0 if
+    /// it has not grown since the one before. `None` if it does not grow at all.
+    #[inline]
+    pub fn grown_window(&self) -> Option<u64> {
+        self.linux.as_ref()?.told()
     }
 
     /// Segments that wait to be read; 0 if the application reads at once.

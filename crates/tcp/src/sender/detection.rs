@@ -3,7 +3,7 @@
 //! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe timer never expires after the
 //! retransmission timer (section 7.2). The reordering timer suspends the retransmission timer, which starts anew behind it.
 
-use bentpipe_cc::{Congestion, Phase, Span, Time};
+use bentpipe_cc::{Phase, Span, Time};
 
 use super::{Path, Sender};
 use crate::limits::Limit;
@@ -112,7 +112,7 @@ impl Sender {
         rack.lost_again = marked.lost_again;
         let was_armed = core::mem::replace(&mut rack.deadline, marked.due).is_some();
         if was_armed && marked.due.is_none() && self.board.outstanding() > 0 {
-            self.timer = self.flow.now + self.rto.rto();
+            self.start_timer();
         }
         marked.lost
     }
@@ -191,7 +191,6 @@ impl Sender {
     pub(super) fn react_to_repair(&mut self) {
         self.repairs = None;
         self.reduced_at = self.flow.now;
-        self.window_reduced();
-        self.cc.on_congestion(&self.flow, Congestion::Loss);
+        self.cut_for_loss();
     }
 }

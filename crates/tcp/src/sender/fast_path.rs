@@ -40,8 +40,7 @@ impl Sender {
     #[inline]
     pub(super) fn allow_below(&mut self, mut end: u64) {
         if self.flow.rwnd != u64::MAX {
-            let window = self.options.receive_window.unwrap_or(u64::MAX);
-            end = end.min(self.board.una().saturating_add(window));
+            end = end.min(self.peer_edge());
         }
         self.allowed_end = self.limit.min(end);
     }

@@ -8,6 +8,7 @@ use bentpipe_cc::{Span, Time};
 
 use super::{Path, Probe, Sender};
 use crate::options::{Options, Reading};
+use crate::receiver::linux;
 use crate::segment::{AckSegment, Data};
 use crate::snack::Snack;
 
@@ -31,8 +32,16 @@ impl PeerWindow {
     /// The window that the handshake told, if it may change.
     pub(super) fn new(options: &Options) -> Option<Box<Self>> {
         let edge = options.receive_window.unwrap_or(u64::MAX);
-        (options.reading != Reading::AtOnce)
+        matches!(options.reading, Reading::Paced(_) | Reading::OnDemand)
             .then(|| Box::new(Self { edge, told_with: 0, unanswered: 0, probes: 0 }))
+    }
+}
+
+/// The window in segments that holds until an acknowledgement tells more; `u64::MAX` never binds.
+pub(super) fn first_window(options: &Options) -> u64 {
+    match options.reading {
+        Reading::Growing => linux::first_window(u64::from(options.mss.max(1))),
+        _ => options.receive_window.unwrap_or(u64::MAX),
     }
 }
 
@@ -64,6 +73,17 @@ impl Sender {
         rtt
     }
 
+    /// May acknowledgements tell that the window has grown ([`Reading::Growing`])?
+    #[inline]
+    pub fn learns_window(&self) -> bool {
+        self.options.reading == Reading::Growing
+    }
+
+    /// An acknowledgement that is to be reported next tells that the window has grown to so many segments. An older one changes nothing.
+    pub fn on_grown_window(&mut self, segments: u64) {
+        self.flow.rwnd = self.flow.rwnd.max(segments.saturating_mul(u64::from(self.flow.mss)));
+    }
+
     /// Does the peer's window change, so that acknowledgements go to [`Sender::on_windowed_ack`]?
     pub fn minds_windows(&self) -> bool {
         self.peer.is_some()
@@ -79,7 +99,8 @@ impl Sender {
     pub(super) fn peer_has_room(&self) -> bool {
         match &self.peer {
             Some(peer) => self.board.next() < peer.edge,
-            None => self.options.receive_window.is_none_or(|w| self.board.outstanding() < w),
+            None if self.flow.rwnd == u64::MAX => true,
+            None => self.board.outstanding() * u64::from(self.flow.mss) < self.flow.rwnd,
         }
     }
 
@@ -87,7 +108,8 @@ impl Sender {
     pub(super) fn peer_edge(&self) -> u64 {
         match &self.peer {
             Some(peer) => peer.edge,
-            None => self.options.receive_window.map_or(u64::MAX, |w| self.board.una().saturating_add(w)),
+            None if self.flow.rwnd == u64::MAX => u64::MAX,
+            None => self.board.una() + self.flow.rwnd / u64::from(self.flow.mss),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN echoes, timeouts, AEN's probe.
 
-use bentpipe_cc::{Ack, Congestion, Decision, Life, Phase, Recovery, Time};
+use bentpipe_cc::{Ack, Congestion, Life, Phase, Recovery, Time};
 
 use super::{Probe, Sender};
-use crate::options::{LossRecovery, NewRenoExit, SpuriousTimeout};
+use crate::options::{LossRecovery, NewRenoExit, RtoRule, SpuriousTimeout};
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Delivered};
 use crate::segment::{AckSegment, Block};
@@ -66,6 +66,7 @@ impl Sender {
                     }
                 } else if echoed && seg.ack > self.ecn_until {
                     self.window_reduced();
+                    self.cut_for_mark = true;
                     self.repairs = None;
                     self.cc.on_congestion(&self.flow, Congestion::Ecn); // RFC 3168 section 6.1.2
                 }
@@ -98,10 +99,29 @@ impl Sender {
     /// The window was reduced, for whatever reason. No ECN echo counts before data sent from now on is acknowledged, and the
     /// next new segment carries CWR (RFC 3168 section 6.1.2).
     pub(super) fn window_reduced(&mut self) {
+        self.cut_for_mark = false;
         if self.options.ecn {
             self.ecn_until = self.board.next();
             self.cwr = self.accurate.is_none(); // with AccECN the bit is part of a counter
         }
+    }
+
+    /// Has a mark cut the window in the window of data that is outstanding, so that a loss in it does not cut again? One cut answers a
+    /// series of marks and losses (RFC 3168 section 6.1.2; Linux, `tcp_enter_recovery`; ns-2, `dupack_action`).
+    fn is_cut_for_mark(&self) -> bool {
+        self.cut_for_mark && self.board.una() <= self.ecn_until && !self.cc.answers_marks_apart()
+    }
+
+    /// A loss was found without a timeout: tells the controller, unless a mark has cut the window already. A controller that drives its own window
+    /// hears of every loss. True if the window is reduced now.
+    pub(super) fn cut_for_loss(&mut self) -> bool {
+        if self.is_cut_for_mark() && !self.self_driven {
+            self.cut_for_mark = false; // it has answered this loss, and no other
+            return false;
+        }
+        self.window_reduced();
+        self.cc.on_congestion(&self.flow, Congestion::Loss);
+        true
     }
 
     /// New data was acknowledged during fast recovery, but not all. True if that ends it (Reno).
@@ -130,14 +150,14 @@ impl Sender {
 
     #[inline(never)]
     pub(super) fn enter_recovery(&mut self, delivered: u64) {
-        let repairs = || Box::new(Repairs::new(self.cc.decision(), &self.board));
-        // A copy may have been there before: then a duplicate says nothing of the loss.
-        self.repairs = (self.options.dsack && !self.extra).then(repairs);
         self.reduced_at = self.flow.now;
         self.tlp.reset();
         self.suspicion.forget();
+        // A copy may have been there before: then a duplicate says nothing of the loss.
+        let before = (self.options.dsack && !self.extra).then(|| self.cc.decision());
         let order = self.cc.backoff(&self.flow, Congestion::Loss);
-        self.cc.on_congestion(&self.flow, Congestion::Loss);
+        let cut = self.cut_for_loss();
+        self.repairs = before.map(|before| Box::new(Repairs::new(cut.then_some(before), &self.board)));
         self.proportional = self.options.prr && self.cc.recovery() == Recovery::Sender;
         if order.repeat && self.options.bulk_repeat {
             self.board.mark_all();
@@ -150,7 +170,6 @@ impl Sender {
         self.rescue_at = self.board.una() + 1;
         self.exit_clamp = u64::MAX;
         self.counters.recoveries += 1;
-        self.window_reduced();
         // RFC 9937 section 5: RecoverFS leaves out segments SACKed before and includes those that this ACK delivered.
         let flight = self.board.outstanding() - self.board.sacked() + delivered;
         // The window that the controller went to, which is ssthresh unless it keeps cwnd at a loss (TCP-STAR's CWS).
@@ -167,7 +186,7 @@ impl Sender {
         self.suspicion.forget();
         let marked = self.collapse();
         self.declare_lost(marked, ack);
-        self.timer = self.flow.now + self.rto.rto();
+        self.start_timer();
     }
 
     pub(super) fn leave_recovery(&mut self) {
@@ -190,6 +209,20 @@ impl Sender {
         self.options.recovery == LossRecovery::NewReno && self.options.snack.is_none()
     }
 
+    /// Starts the retransmission timer anew. It begins when a packet is sent (RFC 6298 section 5.1). If the oldest outstanding segment is to be
+    /// sent again and the pacer holds it back, that is the instant at which the pacer lets it go (Linux, `tcp_pacing_delay`).
+    #[inline]
+    pub(super) fn start_timer(&mut self) {
+        let now = self.flow.now;
+        let from = if self.pace_at > now && self.paces_oldest() { self.pace_at } else { now };
+        self.timer = from + self.rto.rto();
+    }
+
+    /// Does the pacer hold the oldest outstanding segment back, which is lost? Nothing can answer it before it has gone out.
+    pub(super) fn paces_oldest(&self) -> bool {
+        self.waits_for_pace(self.flow.now) && self.board.waits(self.board.una())
+    }
+
     /// Restarts the timer where an acknowledgement does so; `sent_once` is when the first and the last of what it newly delivered were
     /// sent.
     pub(super) fn rearm(&mut self, advanced: u64, sent_once: Option<(Time, Time)>) {
@@ -203,7 +236,7 @@ impl Sender {
                 && self.rack.is_some()
                 && first < self.board.sent(self.board.una()).at
             {
-                self.timer = self.flow.now + self.rto.rto();
+                self.start_timer();
             }
             return;
         }
@@ -213,7 +246,7 @@ impl Sender {
             self.timer = Time::MAX; // RFC 6298 section 5.2
             self.tlp.deadline = None;
         } else if !impatient || first {
-            self.timer = self.flow.now + self.rto.rto(); // RFC 6298 section 5.3, RFC 6582 section 3.2
+            self.start_timer(); // RFC 6298 section 5.3, RFC 6582 section 3.2
         }
     }
 
@@ -236,11 +269,19 @@ impl Sender {
         self.suspicion.on_timeout(fresh.then_some(before));
     }
 
+    /// Has the fast recovery under way cut the threshold, so that a timeout in it leaves that? So it is with the kernel's timer
+    /// (`tcp_enter_loss`). With RFC 6298's the threshold is set anew, as by ns-2.
+    fn is_cut_in_recovery(&self) -> bool {
+        self.flow.phase == Phase::Recovery && self.options.rto == RtoRule::Linux
+    }
+
     /// The window collapses and what is outstanding is to be sent again. Returns how many segments are newly marked lost.
     fn collapse(&mut self) -> u64 {
         self.probe = Probe::No;
         self.note_in_flight();
+        self.flow.reduced = self.is_cut_for_mark() || self.is_cut_in_recovery();
         self.cc.on_congestion(&self.flow, Congestion::Timeout);
+        self.flow.reduced = false;
         self.ask();
         let marked = match &self.rack {
             // RFC 8985 section 6.3
@@ -268,7 +309,9 @@ impl Sender {
     fn undo_timeout(&mut self, before: &Before) {
         self.counters.spurious_timeouts += 1;
         self.flow.lost = before.lost;
-        self.undo(&before.decision);
+        self.reopen();
+        self.cc.on_undo(&self.flow, &before.decision);
+        self.ask();
     }
 
     /// The last fast recovery was needless if the receiver has reported every segment that it sent again as a duplicate (the
@@ -289,20 +332,20 @@ impl Sender {
         self.flow.lost = self.flow.lost.saturating_sub(kept * u64::from(self.flow.mss));
         if recovering {
             self.forced = false;
-            self.undo(&before);
-        } else {
-            self.cc.on_undo(&self.flow, &before); // it is over already
+            self.reopen();
+        }
+        // Where a mark had cut the window, the mark stands.
+        if let Some(before) = before {
+            self.cc.on_undo(&self.flow, &before);
             self.ask();
         }
     }
 
-    /// Takes back what a timeout or a fast recovery did (RFC 5682 section 2.1 step 3b, RFC 4015).
-    fn undo(&mut self, before: &Decision) {
+    /// Takes back what a timeout or a fast recovery did beside the window (RFC 5682 section 2.1 step 3b, RFC 4015).
+    fn reopen(&mut self) {
         self.board.unmark_all();
         self.flow.phase = Phase::Open;
         self.recover = self.board.una().saturating_sub(1);
-        self.cc.on_undo(&self.flow, before);
-        self.ask();
     }
 
     /// The network answered while AEN waited. True if the ACK covers new data: ACKs had been lost or late, not data.

@@ -1,9 +1,9 @@
 //! RFC 3168: explicit congestion notification.
 
-use bentpipe_cc::Congestion;
-use bentpipe_tcp::{EcnEcho, LossRecovery, Options};
+use bentpipe_cc::{Congestion, Phase, Recovery, Start, registry};
+use bentpipe_tcp::{EcnEcho, LossRecovery, Options, RtoRule};
 
-use crate::script::{Fixed, Listener, Script, ms, plain};
+use crate::script::{Fixed, Listener, Script, ms, plain, reno};
 
 fn options() -> Options {
     Options { ecn: true, ..plain(LossRecovery::Sack) }
@@ -104,6 +104,71 @@ fn a_timeout_counts_as_the_reduction() {
     let mut t = Script::new(options(), cc.boxed(), None);
     t.sends("0-2").due(1000).sends("r0 r1 r2").at(1100).ece(3).sends("3w 4-5").ece(3).sends("");
     assert_eq!(cc.told().congestion, [Congestion::Timeout]);
+}
+
+/// RFC 3168 section 6.1.2, Linux's `tcp_enter_recovery` and ns-2's `dupack_action`: a loss behind a mark of the same window of data is repaired,
+/// but the window is not cut again. A loss in the next window cuts.
+#[test]
+fn a_mark_and_then_a_loss_in_one_window_cut_once() {
+    let mut t = Script::new(options(), reno(20.0, 20.0), None);
+    t.sends("0-19").at(100).ece(1).sends("").window(10.0, 10.0);
+    t.at(110).sack(1, &[(2, 5)]).window(10.0, 10.0).sends("r1");
+    assert_eq!(t.sender.counters().recoveries, 1);
+    t.at(200).ack(20).window(10.0, 10.0).sends("20w 21-29");
+    t.at(300).sack(20, &[(21, 24)]).window(5.0, 5.0).sends("r20");
+    assert_eq!(t.sender.counters().recoveries, 2);
+}
+
+/// DCTCP answers marks by their share, and a loss by half (RFC 8257 section 3; Linux, `dctcp_react_to_loss`). Alpha is 1 at first: both halve.
+#[test]
+fn dctcp_and_prague_cut_for_a_loss_after_a_mark() {
+    for id in ["dctcp", "prague"] {
+        let start = Start { mss: 1000, initial_window: 20.0, initial_ssthresh: 20.0 };
+        let cc = registry::build(id, &[], start).expect("a registered algorithm");
+        let mut t = Script::new(options(), cc, None);
+        t.sends("0-19").at(100).ece(1).window(10.0, 10.0);
+        t.at(110).sack(1, &[(2, 5)]).window(5.0, 5.0);
+    }
+}
+
+/// A controller that drives its own window hears of each: BBR answers losses alone.
+#[test]
+fn a_controller_that_drives_itself_hears_of_marks_and_losses() {
+    let cc = Fixed::new(10).with(|c| c.recovery = Recovery::Controller);
+    let mut t = Script::new(options(), cc.boxed(), None);
+    t.sends("0-9").at(100).ece(1).sack(1, &[(2, 5)]);
+    assert_eq!(cc.told().congestion, [Congestion::Ecn, Congestion::Loss]);
+}
+
+/// RFC 3168 section 6.1.2: the threshold is not lowered again within a round trip. So a timeout behind a mark of the same window leaves one
+/// segment and the threshold, with RFC 6298's timer and with the kernel's. Behind a later window it halves.
+#[test]
+fn a_timeout_behind_a_mark_of_its_window_leaves_the_threshold() {
+    for rto in [RtoRule::Rfc6298, RtoRule::Linux] {
+        let mut t = Script::new(Options { rto, ..options() }, reno(20.0, 20.0), None);
+        t.sends("0-19").at(100).ece(1).window(10.0, 10.0).sends("");
+        t.now = t.sender.deadline().expect("the timer runs");
+        t.sender.on_deadline(t.now);
+        t.window(1.0, 10.0);
+        let mut t = Script::new(Options { rto, ..options() }, reno(20.0, 20.0), None);
+        t.sends("0-19").at(100).ece(1).window(10.0, 10.0).at(200).ack(20).sends("20w 21-29");
+        t.at(300).ack(22).sends("30-31");
+        t.now = t.sender.deadline().expect("the timer runs");
+        t.sender.on_deadline(t.now);
+        t.window(1.0, 5.1);
+    }
+}
+
+/// The recovery was needless, but the mark was not: D-SACKs for all that was sent again end the recovery, and the cut stands (Linux has
+/// `prior_ssthresh` 0 then).
+#[test]
+fn a_needless_recovery_behind_a_mark_does_not_take_the_cut_back() {
+    let cc = Fixed::new(10).with(|c| c.after_loss = 8);
+    let mut t = Script::new(Options { dsack: true, ..options() }, cc.boxed(), None);
+    t.sends("0-9").at(100).ece(1).sends("").sack(1, &[(2, 5)]).sends("r1 10w 11");
+    t.at(150).ack(5).at(200).sack(5, &[(1, 2)]);
+    assert_eq!((t.sender.counters().spurious_recoveries, cc.told().undone), (1, 0));
+    assert_eq!(t.sender.flow().phase, Phase::Open);
 }
 
 /// The controller learns how many bytes the echo covers.

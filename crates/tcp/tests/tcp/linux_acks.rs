@@ -1,23 +1,26 @@
 //! Which acknowledgements Linux delays: `AckRule::Linux`, by the constants of its net/ipv4/tcp_input.c.
 
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{Data, Options, Receiver};
+use bentpipe_tcp::{Data, Options, Reading, Receiver};
 
 /// A receiver half a round trip of 100 ms away, and what it acknowledges at once.
 struct Far {
     receiver: Receiver,
     now: Time,
     next: u64,
+    /// How long segments are under way.
+    way: Span,
 }
 
 impl Far {
     fn new() -> Self {
-        Self { receiver: Receiver::new(&Options::linux()), now: Time(200_000_000), next: 0 }
+        let receiver = Receiver::new(&Options::linux());
+        Self { receiver, now: Time(1_000_000_000), next: 0, way: Span(50_000_000) }
     }
 
     /// Segment `seq` arrives; is it acknowledged at once?
     fn take(&mut self, seq: u64) -> bool {
-        let tsval = ((self.now.0 - 50_000_000) / 1000) as u32;
+        let tsval = ((self.now.0 - self.way.0) / 1000) as u32;
         let data = Data {
             seq,
             len: 1448,
@@ -74,6 +77,49 @@ fn no_acknowledgement_is_delayed_while_the_window_grows() {
         far.round(80);
     }
     assert_eq!(far.round(80), 40);
+}
+
+/// A flight of slow start over 500 ms at 1.2 ms a segment: each acknowledgement lets out two, so every other one waits 1.2 ms longer. How
+/// many of the first `watched` are acknowledged at once?
+fn flight(far: &mut Far, count: u64, watched: u64) -> u64 {
+    let (begun, mut at_once) = (far.now, 0);
+    for i in 0..count {
+        far.way = Span(250_000_000 + i * 600_000);
+        let acknowledged = far.train(1);
+        at_once += if i < watched { acknowledged } else { 0 };
+    }
+    far.now = begun + Span(501_200_000);
+    at_once
+}
+
+/// `tcp_rcv_rtt_update`: the first segment of a flight, which finds no queue, brings the round trip down to 500 ms at once, so the window
+/// grows from there on. Captured on Linux 6.18 (CUBIC, 10 Mbit/s, 500 ms, no losses): of the first 196 segments of the flight of 640, 195
+/// are acknowledged at once. HyStart sees that train.
+#[test]
+fn a_shorter_round_trip_counts_at_once() {
+    let mut far = Far::new();
+    for count in [10, 20, 40, 80, 160, 320] {
+        flight(&mut far, count, 0);
+    }
+    let at_once = flight(&mut far, 640, 196);
+    assert!(at_once >= 194, "{at_once}");
+}
+
+/// Captured on Linux 6.18: a SYN tells 65,160 bytes, and after ten segments the window is 79,872, which are 55 segments. It is 81,920 less
+/// the segment that is being read, so it grows no more.
+#[test]
+fn acknowledgements_tell_the_window_while_it_grows() {
+    let mut far = Far::new();
+    assert_eq!(far.receiver.grown_window(), None, "unless it may bind");
+    far.receiver = Receiver::new(&Options { reading: Reading::Growing, ..Options::linux() });
+    far.train(1);
+    assert_eq!(far.receiver.grown_window(), Some((65_160 + 2896) / 1448));
+    far.train(9);
+    assert_eq!(far.receiver.grown_window(), Some(0), "not since the last one");
+    far.receiver = Receiver::new(&Options { reading: Reading::Growing, ..Options::linux() });
+    far.next = 0;
+    far.train(6);
+    assert_eq!(far.receiver.grown_window(), Some(55));
 }
 
 /// `__tcp_ack_snd_check`: three duplicate ACKs for a gap go out at once, later ones wait 1.14 ms. The one that fills the gap does not.

@@ -52,6 +52,44 @@ fn retransmissions_are_paced() {
     t.due(110).sends("4").due(120).sends("5");
 }
 
+/// RFC 6298 section 5.1: the timer starts when a segment is sent. After the timeout the controller sends a segment every 2.5 s, and the
+/// timeout, doubled, is 2 s. So segment 1 goes out 2.5 s after segment 0, and has 2 s from then on; nothing is in flight in between.
+#[test]
+fn the_timer_runs_from_when_the_pacer_lets_a_retransmission_go() {
+    for recovery in [LossRecovery::Sack, LossRecovery::NewReno] {
+        let cc = Fixed::new(4).with(|c| c.paced_after = Some(bytes_per_second(400)));
+        let mut t = Script::new(plain(recovery), cc.boxed(), None);
+        t.sends("0-3").due(1000).sends("r0").at(1100).ack(1).sends("").due(3500).sends("r1");
+        assert_eq!(t.sender.counters().timeouts, 1);
+        t.due(5500).sends("r1");
+        assert_eq!(t.sender.counters().timeouts, 2);
+    }
+}
+
+/// The same where the segment is found lost while its timer runs: it expires at 1000 ms, and at 950 ms three SACKs find segment 0 lost. The
+/// pacer, at a segment every 300 ms, lets it go at 1200 ms.
+#[test]
+fn the_timer_does_not_expire_while_the_pacer_holds_what_was_found_lost() {
+    let cc = Fixed::new(5).with(|c| c.pacing = bytes_per_second(10_000 / 3));
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), None);
+    t.sends("0");
+    for seq in 1..4 {
+        let due = t.sender.deadline().expect("paced");
+        t.now = due;
+        t.sender.on_deadline(due);
+        t.sends(&seq.to_string());
+    }
+    t.at(950).sack(0, &[(1, 4)]).sends("");
+    t.due(1000).sends("");
+    assert_eq!(t.sender.counters().timeouts, 0);
+    let due = t.sender.deadline().expect("paced");
+    assert!((1_200_000_000..1_201_000_000).contains(&due.0), "{due:?}");
+    t.sender.on_deadline(due);
+    t.now = due;
+    t.sends("r0");
+    assert_eq!(t.sender.counters().timeouts, 0);
+}
+
 /// The option paces at twice cwnd / srtt below half of ssthresh and else at 1.2 times (Linux), once there is a sample.
 #[test]
 fn option() {

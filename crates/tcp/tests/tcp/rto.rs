@@ -1,6 +1,6 @@
 //! RFC 6298: the retransmission timer.
 
-use bentpipe_tcp::{LossRecovery, RtoRule};
+use bentpipe_tcp::{LossRecovery, Options, RtoRule};
 
 use crate::script::{Fixed, Script, ms, plain, reno};
 
@@ -182,4 +182,27 @@ fn ack_beyond_a_retransmission_gives_no_sample() {
 fn fixed_rto() {
     let mut t = one_at_a_time(|o| o.fixed_rto = true);
     t.sends("0").due(1000).sends("r0").due(2000).sends("r0").due(3000).sends("r0");
+}
+
+/// Reno halves 16 segments at the loss. A timeout in that recovery leaves the threshold of 8 with the kernel's timer (Linux, `tcp_enter_loss`:
+/// once in a window of data), and halves the window of 8 with RFC 6298's, as ns-2 does. A second timeout of the same segment changes
+/// neither (RFC 5681 section 3.1). A timeout of data sent after the recovery halves.
+#[test]
+fn a_timeout_in_a_fast_recovery_leaves_the_threshold_with_the_kernels_timer() {
+    for (rto, threshold) in [(RtoRule::Linux, 8.0), (RtoRule::Rfc6298, 4.0)] {
+        let mut t = Script::new(Options { rto, ..plain(LossRecovery::Sack) }, reno(16.0, 16.0), None);
+        let expire = |t: &mut Script| {
+            t.now = t.sender.deadline().expect("the timer runs");
+            t.sender.on_deadline(t.now);
+        };
+        t.sends("0-15").at(100).sack(0, &[(1, 4)]).window(8.0, 8.0).sends("r0");
+        expire(&mut t);
+        t.window(1.0, threshold).sends("r0");
+        expire(&mut t);
+        t.window(1.0, threshold).sends("r0");
+        t.now = t.now + ms(100);
+        t.ack(16).window(2.0, threshold).sends("16-17");
+        expire(&mut t);
+        t.window(1.0, 2.0);
+    }
 }

@@ -73,6 +73,8 @@ pub(crate) struct Fixed {
     /// Window after a hint that the path changes hands.
     pub(crate) after_path_change: Option<u64>,
     pub(crate) pacing: Pacing,
+    /// Pacing from the first congestion on.
+    pub(crate) paced_after: Option<Pacing>,
     pub(crate) recovery: Recovery,
     pub(crate) repeat: bool,
     ssthresh: u64,
@@ -88,6 +90,7 @@ impl Fixed {
             after_timeout: cwnd,
             after_path_change: None,
             pacing: Pacing::Off,
+            paced_after: None,
             recovery: Recovery::Sender,
             repeat: false,
             ssthresh: u64::MAX,
@@ -122,6 +125,7 @@ impl Controller for Fixed {
         self.lock().congestion.push(why);
         self.cwnd = order.cwnd / u64::from(MSS);
         self.ssthresh = order.ssthresh;
+        self.pacing = self.paced_after.unwrap_or(self.pacing);
     }
     fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
         self.lock().undone += 1;
