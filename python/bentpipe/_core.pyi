@@ -22,6 +22,7 @@ __all__ = [
     "kernel_gaps",
     "kernel_status",
     "kernel_support",
+    "kernel_sweep_groups",
     "load",
     "orbit_path",
     "orbit_shells",
@@ -29,6 +30,7 @@ __all__ = [
     "parse",
     "queues",
     "random_scenario",
+    "read_file",
     "run",
     "schema",
     "version",
@@ -61,11 +63,12 @@ class EmulatedNetwork:
         links: list[tuple[int, int, str]],
         interval_ns: int | None = None,
         capture: tuple[str, str, bool] | None = None,
+        mtu: int = 1500,
     ) -> Self:
         """Links are numbers of a near and a far end, and a scenario as JSON: the route of its first flow.
 
         With `interval_ns`, samples are taken so often. A capture is a path, a place, and whether packets are
-        kept whole.
+        kept whole. `mtu` is the largest packet of all links, bytes.
         """
 
     def start_relay(self, scenario: str, controllers: list[str]) -> str:
@@ -84,8 +87,17 @@ class EmulatedNetwork:
     def start(self) -> None:
         """Time 0: packets are forwarded from now on."""
 
+    def check(self) -> None:
+        """Raises an OSError if a link has stopped forwarding by itself."""
+
     def enter(self, end: int) -> None:
         """Moves the calling thread to an end. Threads and processes that it starts are there, too."""
+
+    def open_outside(self, end: int, interface: str, closed: bool) -> None:
+        """Lets the ends reach what is behind an interface of the caller's namespace, through that end.
+
+        If `closed`, nothing but what belongs to emulations is forwarded that comes in by the interface.
+        """
 
     def descriptor(self, end: int) -> int:
         """The file descriptor of an end's namespace."""
@@ -93,6 +105,14 @@ class EmulatedNetwork:
     @staticmethod
     def addresses(link: int) -> tuple[str, str]:
         """Addresses of the near and the far end of a link."""
+
+    @staticmethod
+    def addresses_ipv6(link: int) -> tuple[str, str]:
+        """Addresses of IPv6 of the near and the far end of a link."""
+
+    @property
+    def has_ipv6(self) -> bool:
+        """Do the ends have addresses of IPv6?"""
 
     def status(self, link: int, histogram: bool = False) -> str:
         """What the link has done so far, as JSON."""
@@ -153,6 +173,15 @@ def load(path: str, overrides: list[tuple[str, str]] = ..., sweep: bool = False)
 def parse(text: str, name: str, overrides: list[tuple[str, str]] = ...) -> str: ...
 def check(scenario_json: str) -> str: ...
 def schema() -> str: ...
+def read_file(path: str | PathLike[str], limit: int, head: bool = False) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes, as the simulator reads the files of a scenario;
+    with `head`, the first of them, of a file of any size.
+
+    No more is read than the file says it holds, so that nothing waits. ScenarioError says why a file is
+    refused: a directory, a pipe, a device, a file of the kernel (/proc, /sys), or one that is larger.
+    OSError: it cannot be opened.
+    """
+
 def random_scenario(data: bytes, losses: str) -> str:
     """The random scenario that some bytes stand for, as TOML: for tests.
 
@@ -288,7 +317,7 @@ class KernelAgent:
 
 @final
 class KernelGroup:
-    """A control group of its own whose TCP connections, made or accepted, use one algorithm of the kernel."""
+    """A control group below the caller's whose TCP connections use one algorithm of the kernel."""
 
     def __new__(cls, name: str) -> Self: ...
     @property
@@ -309,6 +338,9 @@ def kernel_status() -> str:
 
 def kernel_detach(name: str, pin: str | PathLike[str] | None = None) -> bool:
     """Unregisters what is pinned as `name` in the directory `pin`, or was left behind; false for nothing."""
+
+def kernel_sweep_groups() -> str:
+    """Removes the control groups of runs that were killed; a list in JSON of path, moved (pids), removed."""
 
 def kernel_gaps(name: str) -> list[str]:
     """What the kernel's TCP cannot carry of an algorithm, a sentence each."""

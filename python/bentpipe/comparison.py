@@ -188,9 +188,10 @@ def run_comparison(
     if duration is not None:
         base.duration = spaced(duration)
     named = [(_named(algorithm), algorithm) for algorithm in map(named_algorithm, cc)]
+    name = _name(model, base.flows) if whole else "compared"
     scenarios = [
         dataclasses.replace(
-            base, flows=[dataclasses.replace(model, cc=algorithm, count=flows, name="compared"), *base.flows]
+            base, flows=[dataclasses.replace(model, cc=algorithm, count=flows, name=name), *base.flows]
         )
         for _, algorithm in named
     ]
@@ -337,6 +338,22 @@ def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario,
             kept.append(flow)
     base.flows = kept
     return base, model or Flow(path=list(base.links))
+
+
+def _name(model: Flow, others: Sequence[Flow]) -> str:
+    """What the compared flows are called: one name, so that all algorithms meet the same random numbers.
+
+    It is that of the scenario if no other flow has it.
+    """
+    own = _own_name(model)
+    return own if own and own not in map(_own_name, others) else "compared"
+
+
+def _own_name(flow: Flow) -> str | None:
+    """The name of a flow, or the algorithm by which the simulator calls it."""
+    cc = flow.cc
+    algorithm = cc.__name__ if isinstance(cc, type) else cc.get("name") if isinstance(cc, dict) else cc
+    return flow.name or (None if algorithm is None else str(algorithm).removeprefix("python:"))
 
 
 def _change(

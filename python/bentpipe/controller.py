@@ -71,6 +71,9 @@ class FlowState(TypedDict):
     """One of "open", "recovery" (fast recovery) or "loss" (after a timeout)."""
     cwnd_limited: bool
     """Did the window, and nothing else, hold the sender back in the last round trip?"""
+    reduced: bool
+    """At a timeout: has congestion cut the window already in the window of data that is outstanding? A window
+    algorithm then keeps its slow-start threshold."""
     rwnd: int | None
     """The receive window; None if it does not bind."""
 

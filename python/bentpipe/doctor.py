@@ -41,7 +41,7 @@ def examine() -> list[Check]:
     """Looks for everything that Bentpipe uses."""
     return [
         *(_python(), _core(), *_packages(), *_extras()),
-        *(_ns2(), _tshark(), _chromium(), _root(), _tun()),
+        *(_ns2(), _tshark(), _chromium(), _root(), _tun(), _packet_filter()),
         *_kernel(),
     ]
 
@@ -134,6 +134,16 @@ def _tun() -> Check:
     return Check("TUN", found, False, "bentpipe emulate", "load the module: modprobe tun")
 
 
+def _packet_filter() -> Check:
+    from bentpipe.emulation import outside
+
+    remedy = (
+        "as root, a kernel with nf_tables: modprobe nf_tables nft_masq nft_chain_nat; no program is needed"
+    )
+    found = "nf_tables" if outside.packet_filter() else None
+    return Check("packet filter", found, False, "bentpipe emulate --nat", remedy)
+
+
 def _kernel() -> list[Check]:
     """What controllers in the kernel's TCP need, on this machine and when they are built."""
     from bentpipe.kernel import machine
@@ -142,7 +152,7 @@ def _kernel() -> list[Check]:
     support = machine.support()
     built, ops = support.get("compiled", {}), support.get("cong_control", {})
     arity = f"cong_control has {ops.get('parameters')} parameters: {ops.get('reason')}"
-    cgroup2, bpffs = machine.mounted("cgroup2"), machine.bpffs()
+    group, bpffs = support.get("cgroup", {}), machine.bpffs()
     iperf3, qemu, clang = shutil.which("iperf3"), machine.qemu(), machine.clang()
     return [
         Check("kernel", machine.release(), False, verb, "run Linux 6.1 or later"),
@@ -170,10 +180,10 @@ def _kernel() -> list[Check]:
         ),
         Check(
             "cgroup v2",
-            None if cgroup2 is None else str(cgroup2),
+            group.get("reason") if group.get("ok") else None,
             False,
             f"{verb} run",
-            "mount it: mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified",
+            group.get("reason") or "the extension is too old to tell",
         ),
         Check(
             "bpffs",

@@ -1,7 +1,8 @@
 """Files and directories that appear complete or not at all, whoever ends the process that writes them.
 
-What is written has a name of its own beside its place, `.NAME.PID.N`, until it is complete. What a killed
-process leaves under such a name is removed when the same place is written to again.
+What is written has a name of its own beside its place, `.NAME.PID.N`, until it is complete. For a name of
+more than 200 bytes its SHA-256 sum stands there, since no name has more than 255. What a killed process
+leaves under such a name is removed when the same place is written to again.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 _numbers = itertools.count()
+_LONGEST, _NAME_MAX = 200, 255
+_MOST_BYTES = 1 << 36
+"""Of a table of a stored result: 200 million rows of a trace have up to 13 GB."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,7 @@ def check_file(path: Path, wanted: str) -> None:
 
 
 def _checked(path: Path, wanted: str) -> bytes:
-    written = path.read_bytes()
+    written = _core.read_file(path, _MOST_BYTES)
     if hashlib.sha256(written).hexdigest() != wanted:
         raise Changed(str(path))
     return written
@@ -216,7 +220,7 @@ def remove_leftovers(path: Path) -> None:
     """
     if not path.parent.is_dir():
         return
-    ours = re.compile(rf"\.{re.escape(path.name)}\.([0-9]{{1,9}})(\.[0-9]+)?")
+    ours = re.compile(rf"\.{re.escape(_mark(path.name))}\.([0-9]{{1,9}})(\.[0-9]+)?")
     for entry in list(os.scandir(path.parent)):
         found = ours.fullmatch(entry.name)
         if found is None or _runs(int(found[1])):
@@ -239,7 +243,13 @@ def _finish(path: Path, work: Path) -> None:
 
 def _beside(path: Path) -> Path:
     """A name that no other process and no other thread writes to."""
-    return path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}")
+    return path.with_name(f".{_mark(path.name)}.{os.getpid()}.{next(_numbers)}")
+
+
+def _mark(name: str) -> str:
+    """A name, or if only what is put around it makes it too long, the sum that stands for it there."""
+    given = os.fsencode(name)
+    return hashlib.sha256(given).hexdigest() if _LONGEST < len(given) <= _NAME_MAX else name
 
 
 def _runs(pid: int) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bentpipe import _core
+
 
 def as_csv(path: Path) -> str:
     """A time line file in Parquet as CSV text.
@@ -11,18 +13,14 @@ def as_csv(path: Path) -> str:
     Raises:
         ValueError: it cannot be read, with the reason in one line.
     """
-    import polars as pl
-
-    from bentpipe.timeline.format import COLUMNS, VERSION
+    from bentpipe.timeline.format import COLUMNS, load
 
     try:
-        version = pl.read_parquet_metadata(path).get("bentpipe.timeline", str(VERSION))
-        frame = pl.read_parquet(path)
+        frame, _ = load(path)
     except FileNotFoundError:
         raise ValueError("there is no such file; check the name") from None
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise ValueError(f"it cannot be read as Parquet: {reason[0]}") from None
-    if version != str(VERSION):
-        raise ValueError(f"it is of version {version}; this program reads version {VERSION}")
+    except OSError as error:
+        raise ValueError(f"the file cannot be read: {error.strerror}") from None
+    except _core.ScenarioError as error:  # the caller names the file
+        raise ValueError(str(error).removeprefix(str(path)).lstrip(":, ")) from None
     return frame.select(name for name in COLUMNS if name in frame.columns).write_csv(quote_style="never")

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from bentpipe import _core
+from bentpipe import _core, foreign
 from bentpipe.files import Changed, read_frame, replaced_directory, try_place, write_frame
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ _FLOW_TYPES = {
     "sent_packets": "UInt64",
     "retransmitted_packets": "UInt64",
     "dropped_packets": "UInt64",
+    "inside_packets": "UInt64",
     "timeouts": "UInt64",
     "spurious_timeouts": "UInt64",
     "rtt_min_s": "Float64",
@@ -63,10 +64,12 @@ _LINK_TYPES = {
     "direction": "String",
     "rate_bps": "Float64",
     "utilisation": "Float64",
+    "offered_packets": "UInt64",
     "delivered_packets": "UInt64",
     "dropped_queue": "UInt64",
     "dropped_error": "UInt64",
     "thinned_acks": "UInt64",
+    "inside_packets": "UInt64",
     "repeated": "UInt64",
     "marked": "UInt64",
     "queue_mean_packets": "Float64",
@@ -268,7 +271,7 @@ def replaced(directory: Path) -> str | None:
 def read_about(source: Path) -> dict[str, Any]:
     """What run.json says, checked; its "files" are the tables, each with its sum."""
     try:
-        about = json.loads((source / "run.json").read_text(encoding="utf-8"))
+        about = json.loads(foreign.content(source / "run.json"))
         if about["schema"] != 1:
             raise _core.ScenarioError(f"{source}: this version reads schema 1, not {about['schema']}")
         if about.pop("sum") != _sum(about):

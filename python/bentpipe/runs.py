@@ -59,7 +59,7 @@ def run(
         pcap = Capture(pcap)
     if seed is not None:
         scenario = dataclasses.replace(scenario, seed=seed)
-    text = scenario.to_json()
+    text = scenario.as_written()
     _supplied(scenario)
     capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
     if pcap is not None:
@@ -103,8 +103,9 @@ def run_many(
 
     checked = [Scenario.of(scenario) for scenario in scenarios]
     for scenario in checked:
+        scenario.check()
         _supplied(scenario)
-    cases = [Case({}, json.loads(s.to_json()), controllers=s.controllers()) for s in checked]
+    cases = [Case({}, json.loads(s.as_written()), controllers=s.controllers()) for s in checked]
     found: dict[int, Result] = {}
     with closing(work_off(cases, range(len(cases)), workers=threads, keep_raw=True)) as runs:
         for over in runs:

@@ -284,10 +284,18 @@ class Scenario:
         return table
 
     def to_json(self) -> str:
-        """This scenario as JSON, checked and with every default filled in.
+        """This scenario as JSON, checked and with every default filled in. It means the same run.
 
         Raises:
             ScenarioError: it is not correct; the message names the key and what would be right.
+        """
+        return _core.check(self.as_written())
+
+    def as_written(self) -> str:
+        """This scenario as JSON, not checked and without the defaults: what every command simulates.
+
+        Raises:
+            ScenarioError: a value has no word in JSON; the message names the key.
         """
         tree = self.to_dict()
         for key, value in _numbers(tree, ""):
@@ -302,10 +310,9 @@ class Scenario:
                 f"{key}: {what} cannot be written as JSON; give text, a number or a model"
             )
         try:
-            text = json.dumps(tree)
+            return json.dumps(tree)
         except (TypeError, ValueError) as error:
             raise _core.ScenarioError(f"a value cannot be written as JSON: {error}") from None
-        return _core.check(text)
 
     def check(self) -> None:
         """Checks the scenario without running it.

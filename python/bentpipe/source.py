@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe import _core
+from bentpipe import _core, foreign
 from bentpipe.registry import unknown
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 """The scenarios that come with the package, one TOML file each."""
+MOST_BYTES = 16 << 20
+"""Bytes of a scenario, as in the simulator (crates/sim/src/scenario/text.rs)."""
 STDIN = "-"
 """Stands for standard input."""
 SWEEP_KEYS = ("vary", "seeds")
@@ -61,7 +63,7 @@ class Source:
             ScenarioError: it is neither TOML nor JSON, or cannot be read.
         """
         try:
-            text = self._text if self._path is None else self._path.read_text(encoding="utf-8")
+            text = self._text if self._path is None else foreign.content(self._path, MOST_BYTES).decode()
             table = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
             self.load()  # says it better
@@ -120,7 +122,10 @@ def find_file(given: str | Path) -> Path:
 
 def _standard_input() -> str:
     try:
-        return sys.stdin.buffer.read().decode()
+        given = sys.stdin.buffer.read(MOST_BYTES + 1)
+        if len(given) > MOST_BYTES:
+            raise _core.ScenarioError(f"standard input: a scenario is at most {MOST_BYTES >> 20} MiB")
+        return given.decode()
     except UnicodeDecodeError as error:
         raise _core.ScenarioError(f"standard input is not text in UTF-8: byte {error.start + 1}") from None
     except (AttributeError, OSError, ValueError):  # it is closed

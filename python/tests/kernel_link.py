@@ -67,7 +67,7 @@ def nothing_left() -> Iterator[None]:
     if shutil.which("bpftool") is None:
         pytest.skip("bpftool is missing: it tells whether anything is left behind")
     root = Path(SUPPORT["cgroup"]["reason"]) if SUPPORT["cgroup"]["ok"] else Path("/nowhere")
-    groups = f"bentpipe-{os.getpid()}-*"
+    groups = f"bentpipe-run-{os.getpid()}-*"
     before = bpf_objects()
     yield
     # Only what came up meanwhile is waited for: other programs may have objects, too.

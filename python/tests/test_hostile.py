@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -155,19 +156,22 @@ def test_a_trace_of_losses_may_be_empty_or_name_what_never_comes(scenario_file, 
 
 
 NASTY = '[/x] [bold]\x1b[2J\x07--><script>alert("x\'")</script>&amp;]]>$\\frac{$'
+NAME = NASTY.replace("/", "")
+"""The same as the name of a link or a flow, in which "/" only separates names."""
 
 
 def nasty(tmp_path):
     text = bp.Scenario(
-        links={NASTY: bp.Link(rate="1 Mbit/s", delay="10 ms")},
-        flows=[bp.Flow("reno", path=[NASTY], name=NASTY)],
+        links={NAME: bp.Link(rate="1 Mbit/s", delay="10 ms")},
+        flows=[bp.Flow("reno", path=[NAME], name=NAME)],
         duration="2 s",
         title=NASTY,
     )
-    quoted = json.dumps(NASTY)
+    quoted = json.dumps(NAME)
     path = tmp_path / "nasty.toml"
     path.write_text(
-        f'title = {quoted}\nduration = "2 s"\n[link.{quoted}]\nrate = "1 Mbit/s"\ndelay = "10 ms"\n'
+        f'title = {json.dumps(NASTY)}\nduration = "2 s"\n'
+        f'[link.{quoted}]\nrate = "1 Mbit/s"\ndelay = "10 ms"\n'
         f'[[flow]]\nname = {quoted}\ncc = "reno"\npath = [{quoted}]\n'
     )
     return text, path
@@ -180,7 +184,7 @@ def test_names_steer_neither_tables_nor_the_terminal(tmp_path):
     for text in (ran.stdout, ran.stderr):
         assert "\x1b" not in text and "\x07" not in text
     assert "[/x] [bold]\\x1b[2J\\x07--><script>" in ran.stdout
-    assert json.loads(attack(path, "--json").stdout)["flows"][0]["name"] == NASTY
+    assert json.loads(attack(path, "--json").stdout)["flows"][0]["name"] == NAME
 
 
 def test_a_title_is_text_beside_the_bar(tmp_path, on_a_terminal):
@@ -204,7 +208,7 @@ def test_names_are_text_in_every_plot(tmp_path):
     result = bp.run(scenario)
     drawings = {
         "cwnd": plot.cwnd(result, ssthresh=True),
-        "sequence": plot.sequence(result, flow=NASTY),
+        "sequence": plot.sequence(result, flow=NAME),
     }
     for name, drawing in drawings.items():
         path = plot.save(drawing, tmp_path / f"{name}.svg")
@@ -212,6 +216,35 @@ def test_names_are_text_in_every_plot(tmp_path):
         elements = {e.tag.rpartition("}")[2] for e in ElementTree.parse(path).iter()}
         assert "script" not in elements and "path" in elements, elements
         assert "<script" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("links", "flow", "key"),
+    [
+        ({"a/b": {}}, "star", "link.a/b"),
+        ({"a": {}, "a/reverse": {}}, "star", "link.a/reverse"),
+        ({"a": {}}, "web/3", "flow.0.name"),
+        ({"": {}}, "star", "a name is not empty"),
+    ],
+)
+def test_a_name_has_no_slash(tmp_path, links, flow, key):
+    """It separates names in rows, traces and random streams: "a/reverse" is a direction of "a"."""
+    path = tmp_path / "slash.toml"
+    tables = "".join(f'[link."{name}"]\nrate = "1 Mbit/s"\ndelay = "10 ms"\n' for name in links)
+    first = next(iter(links))
+    path.write_text(f'duration = "2 s"\n{tables}[[flow]]\nname = "{flow}"\ncc = "reno"\npath = ["{first}"]\n')
+    said = refused(attack(path, "--out", str(tmp_path / "out")))
+    assert key in said.replace('"', "") and ("separates names" in said or not first)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_schema_knows_that_a_name_has_no_slash():
+    from bentpipe.schema import scenario_schema
+
+    schema = scenario_schema()
+    pattern = schema["properties"]["link"]["propertyNames"]["pattern"]
+    assert re.fullmatch(pattern, "sat") and not re.search(pattern, "a/b")
+    assert schema["$defs"]["Flow"]["properties"]["name"]["pattern"] == pattern
 
 
 def test_very_many_rows_are_counted_and_not_laid_out(capsys):
@@ -256,6 +289,34 @@ def test_a_place_that_cannot_be_written_is_said_before_the_run(scenario_file, tm
         assert time.monotonic() - since < 10 and "Errno" not in said
     assert refused(attack(scenario_file, "--set", "duration=3652 d", "--out", str(tmp_path / "file")))
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "x" * 252, "\u00e9" * 127, "x" * 201])
+def test_a_name_may_be_as_long_as_the_system_allows(scenario_file, tmp_path, name):
+    """255 bytes; what stands there until all is written has a shorter name, and is cleared away."""
+    place = tmp_path / "here" / name
+    for _ in range(2):
+        ran = attack(scenario_file, "--set", "duration=1 s", "--out", str(place))
+        assert ran.returncode == 0, ran.stderr
+    assert bp.Result.load(place).flows.height == 1
+    pcap = tmp_path / "here" / f"{name[:100]}{'y' * (len(os.fsencode(name)) - len(os.fsencode(name[:100])))}"
+    ran = attack(scenario_file, "--set", "duration=1 s", "--pcap", str(pcap))
+    assert ran.returncode == 0, ran.stderr
+    assert {p.name for p in (tmp_path / "here").iterdir()} == {name, pcap.name}
+
+
+def test_what_a_killed_process_left_under_a_long_name_is_removed(tmp_path):
+    from bentpipe.files import replace
+
+    place = tmp_path / ("x" * 250)
+    work = []
+    replace(place, lambda path: (work.append(path), path.write_text("new")))
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    left = work[0].with_name(work[0].name.replace(f".{os.getpid()}.", f".{child.pid}."))
+    left.write_text("half")
+    replace(place, lambda path: path.write_text("newer"))
+    assert [p.name for p in tmp_path.iterdir()] == [place.name] and place.read_text() == "newer"
 
 
 def full():

@@ -154,7 +154,7 @@ class TestKernel:
         counts = {line.split()[1]: int(line.split()[0]) for line in said.splitlines()}
         assert counts["bp_binomial"] == 2  # control and data; the server's ends are of the machine's own
         assert sum(counts.values()) >= 4
-        assert not list(Path(machine.mounted("cgroup2") or "/nowhere").glob("bentpipe-*"))
+        assert not list(Path(machine.support()["cgroup"]["reason"]).glob("bentpipe-run-*"))
 
     def test_the_exit_status_is_the_commands(self, place: Path, cli: Any) -> None:
         assert cli("kernel", "run", "kl", "--", "sh", "-c", "exit 7").exit_code == 7
@@ -165,8 +165,9 @@ class TestKernel:
     def test_two_runs_of_one_algorithm_have_agents_of_their_own(self, place: Path) -> None:
         in_a_network(
             """
+            exec >"$BENTPIPE_STATE.said" 2>&1  # with --json, a command writes to standard error
             bentpipe kernel run --json kl -- bentpipe kernel run --json "kl k=0.5" -- \\
-                bentpipe kernel run --json kl -- true >"$BENTPIPE_STATE.said"
+                bentpipe kernel run --json kl -- true
             """,
             place,
         )
@@ -228,6 +229,28 @@ class TestKernel:
         assert lines[2].split()[-3:] == ["congctl", "lock", "bp_sqrt"]
         assert lines[3] == "bentpipe: --congctl 10.8.0.0/16: there is no such route (ip -4 route show)"
 
+    def test_all_routes_of_a_namespace_may_use_one(self, place: Path) -> None:
+        said = in_a_network(
+            f"""
+            ip link add near type veth peer name far
+            ip addr add 10.9.0.1/24 dev near
+            ip -6 addr add fd00::1/64 dev near nodad
+            ip link set near up
+            ip link set far up
+            ip route add default via 10.9.0.2 dev near mtu 1400
+            ip -6 route add default via fd00::2
+            until [ "$(ip -6 route show fe80::/64 | wc -l)" = 2 ]; do sleep 0.05; done
+            shown() {{ ip route show; ip -6 route show; }}
+            before=$(shown)
+            {sys.executable} -c "from bentpipe.kernel import routes; routes.choose_everywhere('reno')"
+            echo "$before" | wc -l
+            shown | grep -v fe80: | grep -v "congctl reno" || echo all
+            diff <(echo "$before" | sort) <(shown | sed "s/ congctl reno//" | sort)
+            """,
+            place,
+        )
+        assert said.split() == ["6", "all"]
+
     def test_a_name_that_is_taken_is_refused_and_left_alone(self, place: Path) -> None:
         """A run has the name; attaching it as well must not take it away."""
         made = agent.make(choose("sqrt"), None)
@@ -260,6 +283,25 @@ class TestKernel:
         )
         told = json.loads(said)
         assert told["name"] == "bp_kl" and told["orders"] > 0
+
+    def test_programs_of_an_emulated_link_may_have_it_as_their_default(self, place: Path) -> None:
+        """A namespace that has ended keeps no reference to it: `_nothing_stays`."""
+        if not hasattr(_core, "EmulatedNetwork"):
+            pytest.skip("this build has no emulator")
+        said = in_a_network(
+            """
+            bentpipe kernel attach kl >/dev/null
+            bentpipe emulate geo --cc kl --json --serve "iperf3 -s --logfile /dev/null" -- \\
+                sh -c "iperf3 --client 10.77.0.2 --bitrate 200K --time 1 --logfile /dev/null; sleep 2; \\
+                bentpipe kernel status --json >$BENTPIPE_STATE.json" 2>"$BENTPIPE_STATE.said"
+            bentpipe kernel detach kl >/dev/null
+            """,
+            place,
+        )
+        told = json.loads(said)
+        assert (told["congestion_control"], told["congestion_control_by"]) == ("bp_kl", "sysctl")
+        (mine,) = (one for one in json.loads(Path(f"{place}.json").read_text()) if one["name"] == "bp_kl")
+        assert mine["reports"] > 0
 
     def test_three_capabilities_are_enough(self, place: Path) -> None:
         """Those of the service in docs/kernel.md; without CAP_BPF it is refused, and nothing is changed."""

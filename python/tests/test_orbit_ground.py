@@ -149,7 +149,7 @@ def test_positions_come_from_a_file(tmp_path: Path) -> None:
         ("t_s,lat,lon\n", "no positions"),
         ("t_s,lat,lon\n0,1,2\n0,1,2\n", "line 3: t_s 0 is not after 0; times must increase"),
         ("t_s,lat,lon\n0,1,2\n5,x,2\n", "line 3: lat 'x' is not a number"),
-        ("t_s,lat,lon\n0,1\n", "line 2: lon None is not a number"),
+        ("t_s,lat,lon\n0,1\n", "line 2: lon '' is not a number"),
         ("t_s,lat,lon\n0,nan,2\n", "line 2: lat 'nan' is not a number"),
         ("t_s,lat,lon\n0,91,2\n", "line 2 'track.csv': latitude 91"),
     ],

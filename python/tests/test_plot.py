@@ -1,5 +1,6 @@
 """Figures: what they show, and that they are the same twice."""
 
+import polars as pl
 import pytest
 
 import bentpipe as bp
@@ -102,3 +103,19 @@ def test_the_command_draws_a_saved_result(cli, segments, tmp_path):
     assert "acknowledged" in (tmp_path / "s.svg").read_text()
     assert cli("plot", "sequence", saved, "-o", tmp_path / "s.gif").exit_code == 2
     assert cli("plot", "sequence", tmp_path, "-o", tmp_path / "s.svg").exit_code == 2
+
+
+def test_a_queue_is_that_of_a_recorded_link_or_the_message_names_those_there_are():
+    """A result in which no recorded link has the name of the path's: the slowest recorded one is drawn."""
+    links = {
+        "fast": bp.Link(rate="4 Mbit/s", delay="10 ms"),
+        "slow": bp.Link(rate="2 Mbit/s", delay="10 ms"),
+    }
+    flows = [bp.Flow("reno", path=["fast", "slow"])]
+    record = bp.Record("100 ms", links=True)
+    result = bp.run(bp.Scenario(links=links, flows=flows, duration="5 s", record=record))
+    assert bp.plot.queue(result).data["link"].unique().to_list() == ["slow/forward"]
+    with pytest.raises(bp.ScenarioError, match=r"no link is called 'sat/forward'.*fast/forward"):
+        bp.plot.queue(result, link="sat")
+    result.link_trace = result.link_trace.filter(pl.col("link").cast(pl.String).str.starts_with("fast"))
+    assert bp.plot.queue(result).data["link"].unique().to_list() == ["fast/forward"]

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import random
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,9 @@ import bentpipe as bp
 from bentpipe import _core
 from bentpipe.models import KINDS
 from bentpipe.scenario import Scenario
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.dataset import read
+from bentpipe.sweeps.execution import run_case
 
 NUMBERS = st.one_of(st.integers(-(2**70), 2**70), st.floats(), st.just(0))
 TEXTS = st.one_of(
@@ -163,10 +167,13 @@ def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threa
         assert "takes too much memory" in str(wrong)
         return
     finite(alone)
-    arrived = sum(f["sent_packets"] - f["dropped_packets"] for f in alone["flows"])
-    # A probe of AEN, at most one a timeout, arrives but does not count as sent.
-    probes = sum(1 + f["timeouts"] + f["spurious_timeouts"] for f in alone["flows"])
-    assert alone["packets"] <= arrived + probes
+    # A connection's row has the packets of its subflows.
+    each = [f for f in alone["flows"] if f["half"] != "subflow"]
+    missing = sum(f["dropped_packets"] + f["inside_packets"] for f in each)
+    assert alone["packets"] == sum(f["sent_packets"] for f in each) - missing
+    for link in alone["links"]:
+        gone = link["dropped_queue"] + link["dropped_error"] + link["thinned_acks"]
+        assert link["offered_packets"] == link["delivered_packets"] + gone + link["inside_packets"]
     assert all(link["utilisation"] <= 1 for link in alone["links"])
     # No link carries more payload than its rate allows; one packet may have begun before the end.
     rates = {f"{link['name']}/{link['direction']}": link["rate_bps"] for link in alone["links"]}
@@ -194,6 +201,47 @@ def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threa
     again = Scenario.from_json(made.to_json())
     for other in bp.run_many([made, again, made], threads):
         assert {**other.json, "wall_s": 0} == alone
+
+
+def rows(result):
+    """Flows and links of a result as text that shows every bit."""
+    return [repr(table.to_dicts()) for table in (result.flows, result.links)]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.binary(min_size=800, max_size=800))
+def test_every_command_simulates_the_same_scenario(cli, data):
+    """A file, in Python, with its defaults written out, stored, swept, compared, as a case of a study."""
+    text = _core.random_scenario(data, LOSSES)
+    made = scenario(data)
+    if made is None:
+        return
+    with tempfile.TemporaryDirectory() as there:
+        file, out = Path(there) / "random.toml", Path(there) / "out"
+        file.write_text(text)
+        ran = cli("run", str(file), "--json", "--out", str(out))
+        if ran.exit_code:
+            assert "takes too much memory" in ran.stderr
+            return
+        alone = {**json.loads(ran.stdout), "wall_s": 0}
+        expected = rows(bp.Result.load(out))
+        written_out = json.loads(made.to_json())
+        for given in (made, str(file), tomllib.loads(text), written_out, str(out)):
+            again = bp.run(given)
+            assert {**again.json, "wall_s": 0} == alone
+            assert rows(again) == expected
+        assert {**run_case(0, Case({}, made.to_dict())).result, "wall_s": 0} == alone
+        for given in (str(file), written_out):
+            swept = bp.sweep(given, seeds=[alone["seed"]], out=Path(there) / f"sweep-{type(given).__name__}")
+            kept = read(Path(there) / f"sweep-{type(given).__name__}")
+            found = [swept.drop("run", "seed"), kept.links.drop("run", "seed")]
+            assert [repr(table.to_dicts()) for table in found] == expected
+    # Compared flows stand first.
+    names = [flow.name or (flow.cc["name"] if isinstance(flow.cc, dict) else flow.cc) for flow in made.flows]
+    if not isinstance(made.flows[0].traffic, bp.Cbr) and len(set(names)) == len(names):
+        compared = bp.compare(made, [made.flows[0].cc], whole=True, seeds=1, seed=alone["seed"])
+        whole = [f["goodput_bps"] for f in alone["flows"] if f["half"] not in ("first", "subflow")]
+        assert compared["goodput_bps"][0] == math.fsum(whole[: made.flows[0].count])
 
 
 def test_every_model_is_drawn():

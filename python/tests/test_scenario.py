@@ -125,9 +125,9 @@ def test_a_time_line_that_cannot_be_read_is_one_line(tmp_path):
     table().write_parquet(tmp_path / "new.parquet", metadata={"bentpipe.timeline": "2"})
     pl.DataFrame({"t_s": [0.0, 1.0], "rate_bps": [1e6, -1.0]}).write_parquet(tmp_path / "wrong.parquet")
     for name, said in {
-        "torn.parquet": "cannot be read as Parquet",
+        "torn.parquet": "it is no Parquet table, or a damaged one",
         "new.parquet": "version 2",
-        "wrong.parquet": "line 3, column rate_bps: -1.0 is negative",
+        "wrong.parquet": 'line 3, column rate_bps: "-1.0" is negative',
         "none.parquet": "no such file",
     }.items():
         with pytest.raises(bp.ScenarioError, match=said) as error:

@@ -309,7 +309,7 @@ def test_irtt_is_read_also_compressed(trace):
         ('{"round_trips": [{}]}', r"round_trips\[0\] has no time of sending"),
         (trips([None, None]), "none of 2 probes came back"),
         (trips([5, -5]), r"round_trips\[1\]: the round-trip time is negative"),
-        (gzip.compress(trips([5]).encode())[:-9], "compressed by gzip, or it is damaged"),
+        (gzip.compress(trips([5]).encode())[:-9], "compressed by gzip, and its end is missing"),
     ],
 )
 def test_damaged_json_of_irtt(trace, text, said):

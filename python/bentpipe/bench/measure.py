@@ -24,7 +24,7 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
     Raises:
         RuntimeError: the process failed.
     """
-    job = {"scenarios": [json.loads(s.to_json()) for s in scenarios], "threads": threads}
+    job = {"scenarios": [json.loads(s.as_written()) for s in scenarios], "threads": threads}
     before = cpu.of_children()
     done = subprocess.run(
         [sys.executable, "-m", "bentpipe.bench.worker"],

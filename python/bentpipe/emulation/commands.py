@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bentpipe import completion, terminal, units
-from bentpipe.verbs import INTERRUPTED, Json, overrides
+from bentpipe.verbs import INTERRUPTED, overrides
 
 if TYPE_CHECKING:
     from bentpipe.emulation.line import LiveLine
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bentpipe.emulation.signals import Signals
 
 _STDERR = 2
-"""Where programs of --serve write: standard output is the command's alone."""
+"""Where programs of --serve write: standard output is the command's alone, or with --json the report's."""
 _WAYS = ("forward", "reverse")
 _LISTENS_S = 3.0
 """How long a program of --serve may take until it listens."""
@@ -66,6 +66,16 @@ def emulate_verb(
     seed: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")
     ] = None,
+    mtu: Annotated[
+        int, typer.Option(metavar="BYTES", min=1280, max=9000, help="The largest packet of the link.")
+    ] = 1500,
+    nat: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IFACE",
+            help="Let COMMAND reach the real network behind this interface: it is then behind the other end.",
+        ),
+    ] = None,
     lateness_bound: Annotated[
         str, typer.Option(metavar="TIME", help="How late one packet in a hundred may be.")
     ] = "2 ms",
@@ -91,17 +101,32 @@ def emulate_verb(
             "scenario says.",
         ),
     ] = None,
+    cc: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Congestion control of programs that choose none: one of the kernel's, or ours once it is "
+            "attached; otherwise the machine's default.",
+        ),
+    ] = None,
     web: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS:PORT", help="Show rate, queue, RTT and cwnd there: 127.0.0.1:8000."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, and no live line.")] = False,
-    json: Json = False,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="The report as JSON on standard output; what COMMAND prints goes to standard error.",
+        ),
+    ] = False,
 ) -> None:
     """Run a real program behind a simulated link, as root. The other end's address is in BENTPIPE_PEER."""
     from bentpipe._core import ScenarioError
     from bentpipe.emulation import signals
     from bentpipe.emulation.line import LiveLine
+    from bentpipe.emulation.outside import names_stay_unresolved
     from bentpipe.emulation.session import Emulation
     from bentpipe.files import try_place
     from bentpipe.result import check_place
@@ -126,19 +151,28 @@ def emulate_verb(
         overrides=overrides(set_ or []),
         path=None if path is None else [name.strip() for name in path.split(",") if name.strip()],
         relay=_relay(relay),
+        cc=cc,
         seed=seed,
         duration=for_,
         lateness_bound_s=units.seconds(lateness_bound, "--lateness-bound"),
         trace=trace is not None,
         pcap=None if pcap is None else Capture(pcap, pcap_at, pcap_whole),
+        mtu=mtu,
+        nat=nat,
+        nat_side="far" if side == "near" else "near",
     )
+    if nat is not None and not quiet and names_stay_unresolved():
+        terminal.note(
+            "names are not resolved at the ends: /etc/resolv.conf names servers of the loopback alone"
+        )
     servers = [_words("--serve", text) for text in serve or []]
     with signals.held() as heard:
         with emulation, _page(web, emulation, link, command), LiveLine(wanted=not quiet) as line:
             ends_s = emulation.changes_until_s
             if for_ is None and ends_s is not None and not quiet:
                 terminal.note(f"the link changes for {ends_s:g} s, then it stays as it is; see --for")
-            status = _work(emulation, command, side, servers, most_s, heard, line)
+            stdout = _STDERR if json else None
+            status = _work(emulation, command, side, servers, most_s, heard, line, stdout)
         found = emulation.report()
         if trace is not None:
             emulation.result().save(trace)
@@ -189,8 +223,9 @@ def _work(
     most_s: float | None,
     heard: Signals,
     line: LiveLine,
+    stdout: int | None,
 ) -> int:
-    """Runs everything; the exit status of the command."""
+    """Runs everything; the exit status of the command, which writes to `stdout` if that is given."""
     from bentpipe.emulation import signals
     from bentpipe.emulation.listening import wait_for_listener
 
@@ -201,7 +236,7 @@ def _work(
         wait_for_listener(emulation, other, server, words, _LISTENS_S, lambda: heard.heard is not None)
         if heard.heard is not None:
             return INTERRUPTED
-    program = _start(emulation, command, side, "COMMAND")
+    program = _start(emulation, command, side, "COMMAND", stdout=stdout)
     began = time.monotonic()
     status = None
     while status is None and heard.heard is None:
@@ -210,6 +245,7 @@ def _work(
             program.terminate()
             break
         status = heard.wait(program, _LOOK_S if left is None else min(left, _LOOK_S))
+        emulation.check()
         if status is None and line.is_shown:
             line.show(emulation.snapshot())
     if status is None:
@@ -238,8 +274,6 @@ def _write(out: Path, found: dict[str, Any]) -> None:
 
 def _summary(found: dict[str, Any]) -> None:
     """What the link has done, in a few lines on standard error."""
-    from bentpipe.emulation.line import short
-
     for way in _WAYS:
         row = found[way]
         lost = [
@@ -248,8 +282,11 @@ def _summary(found: dict[str, Any]) -> None:
                 ("dropped_queue", "dropped by the queue"),
                 ("dropped_error", "lost to errors"),
                 ("marked", "marked"),
-                ("refused_protocol", "refused as not IPv4"),
+                ("refused_protocol", "refused as not IP"),
                 ("refused_size", "refused as too long"),
+                ("kernel_dropped_before", "dropped by the kernel before the link"),
+                ("kernel_dropped_behind", "dropped by the kernel behind the link"),
+                ("socket_dropped", "dropped behind the link by UDP sockets whose program read too late"),
             )
             if row[key]
         ]
@@ -258,17 +295,35 @@ def _summary(found: dict[str, Any]) -> None:
     if relay := found.get("relay"):
         names = relay["wanted"]
         missing = (
-            f", because the kernel has no {names[-1]}" if names and relay["controller"] not in names else ""
+            f", because the kernel has no {names[-1]} (bentpipe kernel attach gives it ours)"
+            if names and relay["controller"] not in names
+            else ""
         )
         told = f"{relay['connections']:,} connections, {units.digits(relay['bytes'] / 1e6, 3)} MB"
         lost = [f"{relay[key]:,} {key}" for key in ("unreached", "broken") if relay[key]]
         terminal.note(f"relay: {', '.join([told, *lost])}; it sends with {relay['controller']}{missing}")
-    late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
-    p50, p99, most = map(short, late)
-    bound = short(found["lateness_bound_s"])
-    kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
-    terminal.note(f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}")
+    by = found["congestion_control_by"]
+    means = {
+        None: ", this machine's default; --cc chooses another",
+        "sysctl": "",
+        "route": ", set by the routes, which override what a program chooses before it connects",
+    }
+    terminal.note(f"TCP at the ends: {found['congestion_control']}{means[by]}")
+    terminal.note(_lateness(found))
     if found["capture_missed"]:
         terminal.note(f"the capture has missed {found['capture_missed']:,} packets: the disk was too slow")
     if not all(found[way]["realtime"] for way in _WAYS):
         terminal.note("the real-time class SCHED_FIFO was refused; packets are later than they need be")
+
+
+def _lateness(found: dict[str, Any]) -> str:
+    """How late packets were, and whether that is within the bound."""
+    from bentpipe.emulation.line import short
+
+    if found["kept_time"] is None:
+        return "lateness: no packet crossed the link, so nothing is known of it"
+    late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
+    p50, p99, most = map(short, late)
+    bound = short(found["lateness_bound_s"])
+    kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
+    return f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}"

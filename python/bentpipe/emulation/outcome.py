@@ -15,7 +15,7 @@ def made(network: _core.EmulatedNetwork, scenario: dict[str, Any], report: dict[
 
     links = json.loads(network.link_reports())
     packets = report["forward"]["delivered_packets"]
-    late = [] if report["kept_time"] else ["the emulation did not keep time; see emulation.lateness_bound_s"]
+    late = "the emulation did not keep time; see emulation.lateness_bound_s"
     about = {
         "schema": 1,
         "seed": report["seed"],
@@ -24,7 +24,7 @@ def made(network: _core.EmulatedNetwork, scenario: dict[str, Any], report: dict[
         "packets": packets,
         "flows": [],
         "links": links,
-        "warnings": late,
+        "warnings": [late] if report["kept_time"] is False else [],
         "emulation": report,
     }
     names = [f"{link['name']}/{link['direction']}" for link in links]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,7 +14,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bentpipe import _core, units
-from bentpipe.emulation import watcher
+from bentpipe.emulation import congestion
+from bentpipe.emulation.guard import Guard
+from bentpipe.emulation.outside import claim
 from bentpipe.emulation.scene import prepared
 from bentpipe.emulation.splitting import split
 from bentpipe.runs import Capture, prepare_capture
@@ -50,11 +51,17 @@ class Emulation:
             programs are reached from either side; nothing passes it by itself.
         relay: keys of a flow's `relay`, {"at": "gateway", "buffer": "4 MB"}, instead of the first flow's;
             False: none. TCP connections are split there, by a relay that neither end sees.
+        cc: the congestion control of programs at the ends that choose none: one of ours that is attached, or
+            one of the kernel's. Otherwise the machine's default. A relay without a controller of its own, or
+            whose controller the kernel lacks, sends by it too.
         seed: instead of the scenario's. The same packet numbers are lost as in a simulation.
         duration: how long time lines are worked out, "10 min"; instead of the scenario's duration.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
         lateness_bound_s: how late one packet in a hundred may be before `kept_time` is false.
         trace: sample the links, every 100 ms unless the scenario records them more often; see `result`.
+        mtu: the largest packet, bytes: 1280 to 9000.
+        nat: a network interface of this machine by which programs at the ends reach what is behind it.
+        nat_side: at which end its packets come in and go out, "near" or "far".
         pcap: write the packets to this file, as the near end sees them; or a `bentpipe.Capture`, which says
             where: "sender" (the near end), "receiver" (the far end), or the name of a link.
 
@@ -70,12 +77,16 @@ class Emulation:
         path: Sequence[str] | None = None,
         legs: Sequence[Sequence[str]] | None = None,
         relay: Mapping[str, str] | Literal[False] | None = None,
+        cc: str | None = None,
         seed: int | None = None,
         duration: str | None = None,
         overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = (),
         lateness_bound_s: float = LATENESS_BOUND_S,
         trace: bool = False,
         pcap: str | Path | Capture | None = None,
+        mtu: int = 1500,
+        nat: str | None = None,
+        nat_side: Side = "far",
     ) -> None:
         if not hasattr(_core, "EmulatedNetwork"):
             raise OSError("emulation needs Linux: network namespaces and TUN devices")
@@ -83,6 +94,10 @@ class Emulation:
             raise _core.ScenarioError("legs are two paths, one behind the other, and stand in place of path")
         if legs is not None and relay:
             raise _core.ScenarioError("between legs is a relay of yours; leave legs or relay out")
+        if nat is not None and legs is not None:
+            raise _core.ScenarioError("nothing passes between legs by itself; leave legs or nat out")
+        if nat_side not in ("near", "far"):
+            raise _core.ScenarioError(f'nat_side is "near" or "far", not {nat_side!r}')
         if isinstance(scenario, str | Path) and str(scenario) == STDIN:
             scenario = Source(scenario).raw()  # it can be read but once
         self._split = None
@@ -94,23 +109,33 @@ class Emulation:
             prepared(scenario, overrides, path=one, seed=seed, duration=duration) for one in paths
         ]
         self._sides: list[Side] = ["near", "far"] if legs is None else ["near", "relay", "far"]
+        self._cc = None if cc is None else congestion.chosen(cc)
         self._bound_s = lateness_bound_s
         self._interval_s = _interval(self.scenario) if trace else None
         self._capture = Capture(pcap) if isinstance(pcap, str | Path) else pcap
         if self._capture is not None:
             prepare_capture(Path(self._capture.path))
+        self._mtu = mtu
+        self._nat, self._nat_side = nat, nat_side
         self._network: _core.EmulatedNetwork | None = None
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._programs: list[subprocess.Popen[Any]] = []
-        self._watcher: subprocess.Popen[bytes] | None = None
+        self._guards: list[Guard] = []
         self._last: dict[tuple[int, str], tuple[float, int]] = {}
         self._report: dict[str, Any] | None = None
+        self._over = False
         #: Sockets of programs that were waited for, see `listening`.
         self.served: set[str] = set()
         #: The kernel's name of the controller with which a relay sends.
         self.relay_controller: str | None = None
+        #: That of the controller with which programs at the ends send if they choose none, and by which means
+        #: they were given it: "sysctl" or "route", None for the machine's default.
+        self.congestion_control: str | None = None
+        self.congestion_control_by: congestion.Means | None = None
         #: Addresses of the near and the far end of each leg, in order; of the one leg unless `legs` is given.
         self.addresses = [_core.EmulatedNetwork.addresses(leg) for leg in range(len(self._scenarios))]
+        #: The same of IPv6, inside the `with` block. Empty with a relay, which splits IPv4 alone.
+        self.addresses_ipv6: list[tuple[str, str]] = []
 
     @property
     def peer(self) -> str:
@@ -131,18 +156,52 @@ class Emulation:
     def __enter__(self) -> Self:
         links = [(i, i + 1, scenario) for i, scenario in enumerate(self._scenarios)]
         interval_ns = None if self._interval_s is None else round(self._interval_s * 1e9)
-        network = _core.EmulatedNetwork(len(self._sides), links, interval_ns, _triple(self._capture))
+        network = _core.EmulatedNetwork(
+            len(self._sides), links, interval_ns, _triple(self._capture), self._mtu
+        )
         self._threads = {side: _thread_at(network, end) for end, side in enumerate(self._sides)}
         try:
             if self._split is not None:
-                self.relay_controller = network.start_relay(self._split.scenario, self._split.controllers)
+                controllers = [*self._split.controllers, *([] if self._cc is None else [self._cc])]
+                self.relay_controller = network.start_relay(self._split.scenario, controllers)
+            if network.has_ipv6:
+                self.addresses_ipv6 = [network.addresses_ipv6(leg) for leg in range(len(links))]
+            namespaces = [network.descriptor(end) for end in range(len(self._sides))]
+            # Two, so that one is there while another takes the place of one that was killed.
+            for _ in range(2):
+                self._guards.append(Guard(namespaces, None if self._nat is None else claim(self._nat)))
+            if self._nat is not None and (claimed := self._guards[0].claimed) is not None:
+                network.open_outside(
+                    0 if self._nat_side == "near" else len(self._sides) - 1, self._nat, claimed.closed
+                )
+                claimed.turn_on()  # when the rules are there, and the watchers
+            self._choose_congestion_control()
             network.start()
-            self._watcher = _watch([network.descriptor(end) for end in range(len(self._sides))])
         except BaseException:
+            self._end_guards()
             self._dismiss()
             raise
         self._network = network
         return self
+
+    def _choose_congestion_control(self) -> None:
+        """Tells the ends at which programs run, once their routes are there; not a relay of ours."""
+        if (cc := self._cc) is None:
+            self.congestion_control = self.within("near", congestion.default)
+            return
+        self.congestion_control = cc
+        for side in self._sides:
+            if side != "relay" or self._split is None:
+                self.congestion_control_by = self.within(side, lambda: congestion.set_default(cc))
+
+    def check(self) -> None:
+        """Does the link still forward?
+
+        Raises:
+            OSError: it has failed, and nothing passes any more.
+        """
+        if self._network is not None:
+            self._network.check()
 
     @property
     def changes_until_s(self) -> float | None:
@@ -161,7 +220,7 @@ class Emulation:
         """Starts a program at an end of the link.
 
         Its environment has BENTPIPE_PEER, the address of the end that it speaks to, and BENTPIPE_ADDRESS, its
-        own. A relay speaks to the far end.
+        own; those of IPv6 are BENTPIPE_PEER6 and BENTPIPE_ADDRESS6. A relay speaks to the far end.
 
         Args:
             argv: the program and its arguments.
@@ -178,6 +237,12 @@ class Emulation:
         own = {"near": near, "relay": beyond, "far": far}
         env = dict(os.environ if given.get("env") is None else given["env"])
         env |= {"BENTPIPE_PEER": peer[side], "BENTPIPE_ADDRESS": own[side]}
+        if self.addresses_ipv6:
+            (near, beyond), (before, far) = self.addresses_ipv6[0], self.addresses_ipv6[-1]
+            env |= {
+                "BENTPIPE_PEER6": {"near": beyond, "relay": far, "far": before}[side],
+                "BENTPIPE_ADDRESS6": {"near": near, "relay": beyond, "far": far}[side],
+            }
         program: subprocess.Popen[Any] = self.within(
             side, lambda: subprocess.Popen(argv, **{**given, "env": env})
         )
@@ -217,11 +282,18 @@ class Emulation:
         return now
 
     def report(self) -> dict[str, Any]:
-        """The numbers at the end: as a snapshot, rates over the whole time; "kept_time" and the histograms.
+        """The numbers at the end: as a snapshot, rates over the whole time, and the histograms.
+
+        "kept_time" is None if no packet was delivered: then nothing is known. "congestion_control" is the
+        kernel's name of that with which programs sent if they chose none, and "congestion_control_by" says
+        how they were given it: "sysctl" or "route", None for the machine's default.
 
         Raises:
+            OSError: the link has failed; see `check`.
             RuntimeError: the emulation is not over.
         """
+        if self._over:
+            self.check()
         if self._report is None:
             raise RuntimeError("the report of an Emulation is there when its with block is over")
         return self._report
@@ -242,9 +314,14 @@ class Emulation:
         return made(self._network, self.scenario, found)
 
     def close(self) -> None:
-        """Ends all programs at the ends, and then the link. A second call does nothing."""
-        if self._network is None or self._report is not None:
+        """Ends all programs at the ends, and then the link. A second call does nothing.
+
+        Raises:
+            OSError: the link has failed before; see `check`.
+        """
+        if self._network is None or self._over:
             return
+        self._over = True
         for program in self._programs:
             if program.poll() is None:
                 with suppress(OSError):
@@ -254,14 +331,19 @@ class Emulation:
                 program.wait(_GRACE_S)
             if program.poll() is None:
                 program.kill()
-        if self._watcher is not None and self._watcher.stdin is not None:
-            self._watcher.stdin.close()  # it now ends what programs have left behind
-            with suppress(subprocess.TimeoutExpired):
-                self._watcher.wait(2)
+        self._end_guards()
         for program in self._programs:
             program.wait()
         self._dismiss()
         self._report = self._final(self._network)
+
+    def _end_guards(self) -> None:
+        """Their watchers end what programs have left behind, and undo what was changed on this machine."""
+        for guard in self._guards:
+            guard.end()
+        for guard in self._guards:
+            guard.wait(2)
+        self._guards = []
 
     def _dismiss(self) -> None:
         for thread in self._threads.values():
@@ -294,8 +376,16 @@ class Emulation:
         for _, row in _named_ways(found):
             row["rate_bps"] = row["delivered_bytes"] * 8 / found["t_s"] if found["t_s"] > 0 else 0.0
         late = max(found[way]["lateness_p99_s"] for way in _WAYS)
-        kept = {"kept_time": late <= self._bound_s, "lateness_bound_s": self._bound_s}
-        return {**found, **kept, "seed": self.scenario["seed"], "capture_missed": missed}
+        carried = any(found[way]["delivered_packets"] for way in _WAYS)
+        return {
+            **found,
+            "kept_time": late <= self._bound_s if carried else None,
+            "lateness_bound_s": self._bound_s,
+            "congestion_control": self.congestion_control,
+            "congestion_control_by": self.congestion_control_by,
+            "seed": self.scenario["seed"],
+            "capture_missed": missed,
+        }
 
 
 def _named_ways(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -311,6 +401,8 @@ def whole(ways: Sequence[dict[str, Any]]) -> dict[str, Any]:
     made["read_packets"] = ways[0]["read_packets"]
     for key, value in last.items():
         if key.startswith("lateness_"):
+            made[key] = max(way[key] for way in ways)
+        elif key.startswith("burst_"):
             made[key] = max(way[key] for way in ways)
         elif isinstance(value, bool):
             made[key] = all(way[key] for way in ways)
@@ -328,18 +420,6 @@ def _interval(scenario: dict[str, Any]) -> float:
     """Seconds between samples."""
     given = (scenario.get("record") or {}).get("interval")
     return _SAMPLED_S if given is None else units.seconds(given, "record.interval")
-
-
-def _watch(namespaces: list[int]) -> subprocess.Popen[bytes]:
-    """The process that ends what is left in these namespaces when its standard input ends."""
-    command = [sys.executable, "-I", "-S", str(watcher.__file__), *map(str, namespaces)]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        pass_fds=namespaces,
-        start_new_session=True,
-    )
 
 
 def _thread_at(network: _core.EmulatedNetwork, end: int) -> ThreadPoolExecutor:

@@ -2,8 +2,12 @@
 
 Standard input is a pipe from the owner; arguments are descriptors of the namespaces. When the pipe ends, all
 processes in these namespaces are asked to end, and killed if they do not. It imports nothing of Bentpipe.
+
+With `claim DESCRIPTOR FILE SETTING` in front, it then gives a claim back (see `outside`): if nobody else
+holds it, the setting gets the value that the file says.
 """
 
+import fcntl
 import os
 import signal
 import sys
@@ -44,9 +48,42 @@ def clear(namespaces: "set[tuple[int, int]]") -> None:
         time.sleep(0.01)
 
 
+def give_back(descriptor: int, file: str, setting: str) -> None:
+    """Undoes what was claimed, if this was the last who needed it.
+
+    Two watchers of one emulation may end at once, each with a lock of its own. One that cannot have the file
+    for itself gives its own lock up, so that the other can, and tries again.
+    """
+    until = time.monotonic() + _GRACE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        if time.monotonic() > until:
+            return  # another emulation needs it
+        time.sleep(0.01)
+    try:
+        if not os.path.samestat(os.fstat(descriptor), os.stat(file)):
+            return  # the other watcher was first, and somebody has claimed it anew
+    except FileNotFoundError:
+        return
+    try:
+        with open(setting, "wb", buffering=0) as there:
+            there.write(os.pread(descriptor, 8, 0))
+    except OSError:  # the interface is gone
+        pass
+    os.unlink(file)
+
+
 if __name__ == "__main__":
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
-    seen = [os.fstat(int(fd)) for fd in sys.argv[1:]]
+    given = sys.argv[1:]
+    claimed = given[1:4] if given[0] == "claim" else []
+    seen = [os.fstat(int(fd)) for fd in given[4 if claimed else 0 :]]
     sys.stdin.buffer.read()
     clear({(s.st_dev, s.st_ino) for s in seen})
+    if claimed:
+        give_back(int(claimed[0]), claimed[1], claimed[2])

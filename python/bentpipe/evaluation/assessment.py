@@ -12,6 +12,7 @@ from bentpipe.evaluation.chapter import Chapter, words
 from bentpipe.evaluation.contenders import Contender, contenders
 from bentpipe.evaluation.experiment import Experiment, Extent
 from bentpipe.evaluation.mixed import MIXED
+from bentpipe.evaluation.multipath import MULTIPATH
 from bentpipe.evaluation.paths import PATHS
 from bentpipe.evaluation.plan import plan, run_plan
 from bentpipe.evaluation.queues import AQM
@@ -24,7 +25,7 @@ from bentpipe.sweeps.engine import State
 if TYPE_CHECKING:
     import polars as pl
 
-EXPERIMENTS: tuple[Experiment, ...] = (*SINGLE, *MIXED, AQM, *PATHS, SATELLITE, *SUITE)
+EXPERIMENTS: tuple[Experiment, ...] = (*SINGLE, *MIXED, AQM, *PATHS, *MULTIPATH, SATELLITE, *SUITE)
 """All experiments, in the order of the chapters."""
 
 

@@ -167,3 +167,17 @@ CHANGES = Line(
     least=1.0,
     times=0.8,
 )
+HARM_SHARED = Line(
+    "shared-bottleneck",
+    "more_harm",
+    "harm by all subflows at most 10 points more than by one flow of the other's own kind (RFC 6356 section "
+    "2, goal 2, has no tolerance)",
+    most=0.1,
+)
+HARM_FAILOVER = Line(
+    "failover",
+    "more_harm",
+    "harm at most 10 points more than as many newcomers of the other flow's own kind do",
+    most=0.1,
+)
+STARVED_FAILOVER = Line("failover", "least", "every flow keeps at least a tenth of an equal share", least=0.1)

@@ -20,7 +20,9 @@ def _rfc(
 
 _TEXT = "It asks for words of a proposal, which no simulation gives."
 _PROCESS = "It is a rule for the IETF's process, not a property that runs can show."
-_MULTIPATH = "The simulator has no connections over several paths."
+_UNCOUPLED = (
+    "An algorithm for one path runs on each subflow by itself; `lia`, `olia` and `balia` couple them."
+)
 
 RFC_9743: tuple[Criterion, ...] = (
     _rfc(
@@ -306,15 +308,30 @@ RFC_9743: tuple[Criterion, ...] = (
         "7.10",
         "MUST",
         "Multipath with failover: evaluate the harm of a change, and show that no flow starves.",
-        reason=_MULTIPATH,
+        *(
+            of("failover", "more_harm", "least", "back", other=other, connections=n, buffer=1)
+            for other in ("reno", "cubic")
+            for n in (1, 4)
+        ),
+        reason=_UNCOUPLED,
+        lines=(lines.HARM_FAILOVER, lines.STARVED_FAILOVER),
     ),
     _rfc(
         "7.10",
         "MUST",
         "Concurrent multipath: evaluate the harm to others at a shared bottleneck.",
-        reason=_MULTIPATH,
+        of("shared-bottleneck", "harm", "more_harm", other="reno", paths=2, buffer=1),
+        of("shared-bottleneck", "harm", "more_harm", other="cubic", paths=2, buffer=1),
+        reason=_UNCOUPLED,
+        lines=(lines.HARM_SHARED,),
     ),
-    _rfc("7.10", "SHOULD", "Concurrent multipath: consider harm to other flows.", reason=_MULTIPATH),
+    _rfc(
+        "7.10",
+        "SHOULD",
+        "Concurrent multipath: consider harm to other flows.",
+        of("shared-bottleneck", "other_share", "own_share", "other_loss", other="reno", paths=2, buffer=1),
+        of("shared-bottleneck", "other_share", "own_share", "other_loss", other="cubic", paths=2, buffer=1),
+    ),
     _rfc(
         "7.11",
         "SHOULD",

@@ -22,6 +22,8 @@ app = typer.Typer(
     help="Controllers inside the TCP of this machine's kernel, for real connections.", no_args_is_help=True
 )
 
+_STDERR = 2
+
 _EVERY_S = 1.0
 """Between two looks of --watch."""
 
@@ -64,6 +66,7 @@ def attach_verb(
     from bentpipe.kernel.choice import choose
 
     choice = choose(name, set_ or [], native=native)
+    _sweep()
     _work(lambda: attach(choice, pin=pin, congctl=congctl or [], foreground=foreground, ready=_say_attached))
 
 
@@ -97,6 +100,7 @@ def detach_verb(
     """Take a controller out of the kernel, with its agent, its pins and its routes."""
     from bentpipe.kernel.attach import detach, find
 
+    _sweep()
     there = _work(lambda: find(name))
     if not there:
         terminal.line("nothing is attached")
@@ -128,8 +132,10 @@ def status_verb(
     if web is not None:
         if json or watch:
             raise ScenarioError("--web shows it on a page; leave out --json and --watch")
+        _sweep()
         _serve(web)
         return
+    _sweep()
     while True:
         now = status()
         if json:
@@ -164,7 +170,14 @@ def run_verb(
     ] = None,
     native: Native = False,
     set_: Set = None,
-    json: Json = False,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="What the agent said last, as JSON on standard output; what COMMAND prints goes to standard "
+            "error.",
+        ),
+    ] = False,
 ) -> None:
     """Run a command whose TCP connections, and no others, use a controller; exit with its status."""
     from bentpipe._core import ScenarioError
@@ -176,7 +189,8 @@ def run_verb(
         raise ScenarioError(
             f"run needs a command, behind two dashes: bentpipe kernel run {name} -- iperf3 -c HOST"
         )
-    exit_status, said = _work(lambda: run(choice, command))
+    _sweep()
+    exit_status, said = _work(lambda: run(choice, command, output=_STDERR if json else None))
     if json:
         terminal.answer(said)
     raise typer.Exit(exit_status)
@@ -193,6 +207,14 @@ def list_verb(json: Json = False) -> None:
         terminal.answer(rows)
     else:
         show_offered(rows)
+
+
+def _sweep() -> None:
+    """Clears away what killed runs have left, and says so."""
+    from bentpipe.kernel.running import sweep
+
+    for text in sweep():
+        terminal.note(text)
 
 
 def _work(work: Callable[[], T]) -> T:

@@ -1,4 +1,4 @@
-"""A route whose connections use an algorithm: `ip route change ... congctl NAME`, and back."""
+"""Routes whose connections use an algorithm: `ip route change ... congctl NAME`, and back."""
 
 from __future__ import annotations
 
@@ -133,6 +133,21 @@ def apply(change: Change) -> None:
         raise OSError(f"ip route change {change}: {_reason(said)}")
 
 
+def choose_everywhere(name: str) -> None:
+    """Has all routes of the network namespace of this thread use an algorithm, except IPv6's link-local ones.
+
+    Those are alike on all devices, and a change of one replaces another's.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    for family in ("-4", "-6"):
+        for line in _ip([family, "route", "show"]).stdout.splitlines():
+            old = clean(line.split())
+            if not old[0].startswith("fe80:"):
+                apply(Change(family, old, [*without(old), "congctl", name], name))
+
+
 def undo(change: Change) -> str | None:
     """Changes the route back if it still has our algorithm; says what is in the way, if anything is."""
     table = _table(change.old)
@@ -159,7 +174,7 @@ def _ip(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(["ip", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except FileNotFoundError:
-        raise ScenarioError("--congctl needs the program ip: apt install iproute2") from None
+        raise ScenarioError("changing routes takes the program ip: apt install iproute2") from None
 
 
 def _reason(said: subprocess.CompletedProcess[str]) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from bentpipe._core import ScenarioError
@@ -49,10 +50,35 @@ def make_group(name: str) -> Group:
     return _core.KernelGroup(name)
 
 
+def sweep() -> list[str]:
+    """Removes the control groups that killed runs have left; a line for each.
+
+    A command that has outlived its run goes on in the group above, where it would be without the run.
+    """
+    from bentpipe import _core
+
+    lines = []
+    for found in json.loads(_core.kernel_sweep_groups()):
+        group = Path(found["path"])
+        state = "its control group is removed" if found["removed"] else f"{group} stays until it is empty"
+        named = ", ".join(f"{pid} ({_name_of(pid)})" for pid in found["moved"])
+        on = f"; process {named} goes on in {group.parent}, without the controller" if named else ""
+        lines.append(f"a bentpipe kernel run was killed: {state}{on}")
+    return lines
+
+
+def _name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return "ended"
+
+
 def run(
     choice: Choice,
     command: Sequence[str],
     *,
+    output: int | None = None,
     check: Callable[[], None] = check_machine,
     maker: agent.Maker = agent.make,
     group: Callable[[str], Group] = make_group,
@@ -65,6 +91,7 @@ def run(
     Args:
         choice: which.
         command: program and arguments, run in the network and with the files of this process.
+        output: a file descriptor for the command's standard output, instead of this process's own.
         check: looks whether the machine allows it.
         maker: registers the controller.
         group: makes the control group.
@@ -84,7 +111,7 @@ def run(
     try:
         held = group(name)
         try:
-            status = _run(["/bin/sh", "-c", _ENTER, str(held.path), *command], datapath)
+            status = _run(["/bin/sh", "-c", _ENTER, str(held.path), *command], datapath, output)
         finally:
             held.close()
         said = {} if datapath is None else json.loads(datapath.status())
@@ -117,12 +144,12 @@ def _served(choice: Choice, maker: agent.Maker) -> tuple[str, agent.Datapath | N
     raise AssertionError("the last name returns or raises")
 
 
-def _run(words: list[str], datapath: agent.Datapath | None) -> int:
+def _run(words: list[str], datapath: agent.Datapath | None, output: int | None) -> int:
     """Runs it to its end, or to the agent's. Ctrl-C reaches it directly; other signals are handed on."""
     heard: list[int] = []
     before = {number: signal.signal(number, lambda n, _: heard.append(n)) for number in _HEARD}
     try:
-        program = subprocess.Popen(words)
+        program = subprocess.Popen(words, stdout=output)
         failed: BaseException | None = None
         asked = 0
         while (status := _waited(program)) is None:

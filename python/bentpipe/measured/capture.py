@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bentpipe.foreign import refuse
 from bentpipe.measured.floor import floor as least_of
 from bentpipe.measured.losses import CHANCE, bursts, share
 from bentpipe.measured.quantities import Estimate
-from bentpipe.timeline.traces.samples import refuse
 
 _FIELDS = (
     "frame.time_epoch", "tcp.stream", "tcp.srcport", "tcp.seq", "tcp.len", "tcp.ack", "tcp.analysis.ack_rtt",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bentpipe.foreign import refuse, text, value
 from bentpipe.measured.losses import share
 from bentpipe.measured.quantities import Estimate
 from bentpipe.timeline.traces import iperf3 as trace
-from bentpipe.timeline.traces.samples import refuse
 
 HEADERS = 52
 """Bytes of headers on each segment: IPv4, TCP, and its time stamps, as Linux has them."""
@@ -119,5 +118,5 @@ def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Es
 
 def _report(path: Path) -> dict[str, Any]:
     """Its JSON; of a report as text, nothing."""
-    content = path.read_text(encoding="utf-8-sig")
-    return dict(json.loads(content)) if content.lstrip().startswith("{") else {}
+    content = text(path)
+    return dict(value(path, content.encode())) if content.lstrip().startswith("{") else {}

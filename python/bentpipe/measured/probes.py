@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from bentpipe.foreign import refuse
 from bentpipe.measured.floor import floor
 from bentpipe.measured.losses import share
 from bentpipe.measured.quantities import Estimate
 from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark
-from bentpipe.timeline.traces.samples import refuse
 
 _ALMOST = 5.0
 """The least round trips, in percent: what lies below is the path with next to no queue."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-import zlib
 from pathlib import Path
 
-from bentpipe.timeline.traces.samples import refuse
+from bentpipe.foreign import head, refuse, unpacked, value
 
 _CAPTURES = (
     b"\x0a\x0d\x0d\x0a",  # pcapng
@@ -27,34 +24,23 @@ def kind(path: Path) -> str:
         ScenarioError: it is none of them.
         OSError: it cannot be read.
     """
-    content = path.read_bytes()
-    if not content:
+    begin = head(path, _ENOUGH)
+    if not begin:
         refuse(path, None, "the file is empty")
-    if content.startswith(b"\x1f\x8b"):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error):
-            refuse(path, None, "it begins like gzip and is damaged")
-    if content[:4] in _CAPTURES:
+    if begin[:4] in _CAPTURES:
         return "capture"
-    text = content.decode("utf-8-sig", errors="replace")
-    if text.lstrip().startswith("{"):
-        return _json_kind(path, text)
-    head = text[:_ENOUGH]
-    if re.search(r"bytes from .*icmp_seq=", head):
+    words = begin.decode("utf-8-sig", errors="replace")
+    if words.lstrip().startswith("{"):
+        return _json_kind(path)
+    if re.search(r"bytes from .*icmp_seq=", words):
         return "ping"
-    if re.search(r"\[ *(\d+|SUM)\].* sec .*bits/sec", head):
+    if re.search(r"\[ *(\d+|SUM)\].* sec .*bits/sec", words):
         return "iperf3"
     refuse(path, None, "it is none of: iperf3 (JSON or text), ping, irtt (JSON), pcap, pcapng")
 
 
-def _json_kind(path: Path, text: str) -> str:
-    try:
-        report = json.loads(text)
-    except json.JSONDecodeError as wrong:
-        refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
-    except (ValueError, RecursionError) as wrong:
-        refuse(path, None, f"the JSON is damaged: {wrong}")
+def _json_kind(path: Path) -> str:
+    report = value(path, unpacked(path))
     if "round_trips" in report:
         return "irtt"
     if "intervals" in report or "start" in report or "error" in report:

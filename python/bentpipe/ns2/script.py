@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bentpipe import _core
+from bentpipe import _core, foreign
 from bentpipe.ns2.agents import Agent, agent_for
 from bentpipe.scenario import Scenario
 
@@ -258,7 +258,7 @@ def _losses(d: _Direction, seed: int) -> list[str]:
                 per_byte = 1.0 - (1.0 - loss["rate"]) ** 8
                 make = f"$errors set rate_ {per_byte!r}\n$errors unit byte"
             case "trace":
-                lines = Path(loss["file"]).read_text(encoding="utf-8").splitlines()
+                lines = foreign.content(Path(loss["file"])).decode().splitlines()
                 indices = " ".join(line.split("#")[0].strip() for line in lines)
                 return [
                     "set errors [new ErrorModel/List]",

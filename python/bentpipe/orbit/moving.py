@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bentpipe import _core, units
+from bentpipe.foreign import lines, quoted, refuse
 from bentpipe.orbit.ground import Point, checked, metres, point
 
 EARTH_RADIUS_M = 6_371_008.8
@@ -125,16 +126,16 @@ def read(path: Path) -> Track:
     import csv
 
     rows: list[tuple[float, float, float, float]] = []
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = csv.DictReader(file)
-        missing = [name for name in ("t_s", "lat", "lon") if name not in (lines.fieldnames or ())]
-        if missing:
-            raise _core.ScenarioError(
-                f"{path}: no column {' and no column '.join(missing)}; "
-                "the first line must be t_s,lat,lon or t_s,lat,lon,alt"
-            )
-        for line in lines:
-            where = f"{path}, line {lines.line_num}"
+    table = csv.DictReader(lines(path))
+    missing = [name for name in ("t_s", "lat", "lon") if name not in (table.fieldnames or ())]
+    if missing:
+        raise _core.ScenarioError(
+            f"{path}: no column {' and no column '.join(missing)}; "
+            "the first line must be t_s,lat,lon or t_s,lat,lon,alt"
+        )
+    try:
+        for line in table:
+            where = f"{path}, line {table.line_num}"
             values = [_number(line, name, where) for name in ("t_s", "lat", "lon")]
             values.append(_number(line, "alt", where) if line.get("alt") else 0.0)
             if rows and values[0] <= rows[-1][0]:
@@ -143,6 +144,8 @@ def read(path: Path) -> Track:
                 )
             checked(Point(path.name, *values[1:]), where)
             rows.append((values[0], values[1], values[2], values[3]))
+    except csv.Error as wrong:
+        refuse(path, table.line_num, str(wrong))
     if not rows:
         raise _core.ScenarioError(f"{path}: no positions; a line is t_s,lat,lon or t_s,lat,lon,alt")
     return Track(path.name, tuple(rows))
@@ -155,7 +158,7 @@ def _number(line: dict[str, str | None], name: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise _core.ScenarioError(f"{where}: {name} {text!r} is not a number")
+        raise _core.ScenarioError(f"{where}: {name} {quoted(text or '')} is not a number")
     return value
 
 

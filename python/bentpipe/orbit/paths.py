@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, units
+from bentpipe import _core, foreign, units
 from bentpipe.orbit import store
 from bentpipe.orbit.ground import KINDS, Point, checked, table
 from bentpipe.orbit.moving import Track, place
@@ -33,6 +33,8 @@ REACH = ("elevation", "length")
 """What decides that a satellite is in reach: its elevation, or as in Hypatia the length of the link."""
 OMM = {".json": "json", ".csv": "csv", ".kvn": "kvn"}
 """Formats of an OMM file by the ending of its name; any other is a TLE file."""
+MOST_ELEMENTS = 64 << 20
+"""Bytes of a file of elements: all 30,000 objects that are tracked take 25 MB as OMM in JSON."""
 
 
 @dataclass(frozen=True)
@@ -214,10 +216,7 @@ def _satellites(shell: str | dict[str, Any] | None, tle: str | Path | None) -> d
     if shell is not None:
         raise _core.ScenarioError("a shell and a TLE file exclude each other")
     file = Path(tle)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise _core.ScenarioError(f"{file}: not a text file; TLEs are lines of 69 characters") from None
+    text = foreign.decoded(file, foreign.content(file, MOST_ELEMENTS))
     kind = OMM.get(file.suffix.lower())
     return (
         {"tle": text, "file": str(file)} if kind is None else {"omm": text, "format": kind, "file": str(file)}

@@ -28,6 +28,8 @@ from bentpipe.stats import Interval, interval, jain
 DERIVED = ("utilisation", "queueing_p95_s", "lost", "resent", "share", "jain", "rtt_ratio")
 """Measures that are no column of the flows."""
 _HIDDEN = ("run", "seed", "position", "start_s")
+_OF_FLOWS = ("dropped_packets", "inside_packets")
+"""Columns that links have, too, and that mean those of the flows."""
 
 
 def per_run(found: Many, measure: str) -> pl.DataFrame:
@@ -168,7 +170,7 @@ def _of_links(found: Many) -> list[str]:
     return [
         name
         for name, kind in found.links.schema.items()
-        if kind.is_numeric() and name not in (*_HIDDEN, "dropped_packets") and "." not in name
+        if kind.is_numeric() and name not in (*_HIDDEN, *_OF_FLOWS) and "." not in name
     ]
 
 

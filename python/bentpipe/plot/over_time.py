@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -150,9 +151,9 @@ def queue(given: Given, *, link: str | None = None) -> Drawing:
     with styled():
         first = next(iter(runs.values()))
         known = first.link_trace["link"].cast(pl.String).unique(maintain_order=True).to_list()
-        wanted = _slowest(first) if link is None else link if "/" in link else f"{link}/forward"
+        wanted = _slowest(first, known) if link is None else link if "/" in link else f"{link}/forward"
         if wanted not in known:
-            raise _core.ScenarioError(unknown("link", str(link), known))
+            raise _core.ScenarioError(unknown("link", wanted, known))
         path = _route(first)
         for curve in _waiting(runs, wanted):
             axes.plot(curve.rows["t_s"], curve.rows["queue_packets"], drawstyle="steps-post", **curve.look)
@@ -219,11 +220,16 @@ def _route(result: Result) -> Route:
     return route(result, flows[0]["name"] if flows else "")  # an emulation has none: the scenario's first
 
 
-def _slowest(result: Result) -> str:
-    """The direction of the first flow's path with the least nominal rate."""
-    ways = _route(result).there
+def _slowest(result: Result, known: Sequence[str] | None = None) -> str:
+    """The direction of the first flow's path with the least nominal rate.
+
+    Of the path only those among `known` count, and if there is none, all of `known`.
+    """
+    ways = ["/".join(way) for way in _route(result).there]
+    if known is not None:
+        ways = [way for way in ways if way in known] or list(known)
     rates = {f"{k['name']}/{k['direction']}": float(k["rate_bps"]) for k in result.json["links"]}
-    return min(("/".join(way) for way in ways), key=lambda way: rates.get(way, math.inf))
+    return min(ways, key=lambda way: rates.get(way, math.inf))
 
 
 def _direction(name: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from bentpipe import _core
+from bentpipe import _core, foreign
 from bentpipe.files import Changed, read_frame
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.differences import differences
@@ -198,7 +198,7 @@ def _about(place: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
+        found: dict[str, Any] = json.loads(foreign.content(path))
         kind, version = found["format"], found["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return {}  # written anew from the plan; the parts say what they hold themselves

@@ -200,6 +200,7 @@ class _Disk:
         self.done = dataset.done
         self.damaged = dataset.damaged
         self._waiting: list[tuple[Case, Ran]] = []
+        self._added = 0
         self._written = time.monotonic()
 
     def take(self, some: Sequence[tuple[Case, Ran]]) -> None:
@@ -212,6 +213,7 @@ class _Disk:
         waiting, self._waiting = self._waiting, []
         if waiting:
             self._dataset.add(waiting)
+            self._added += len(waiting)
         self._written = time.monotonic()
 
     def finish(self) -> Runs:
@@ -219,6 +221,7 @@ class _Disk:
         return self._dataset.read()
 
     def interrupted(self, clock: Clock) -> Interrupted:
+        done = clock.taken_over + self._added  # the clock may not have counted the last ones yet
         return Interrupted(
-            f"{clock.done:,} of {clock.total:,} runs are in {self._dataset.place}; the same command goes on"
+            f"{done:,} of {clock.total:,} runs are in {self._dataset.place}; the same command goes on"
         )

@@ -21,6 +21,7 @@ from threading import current_thread, main_thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from bentpipe import foreign
 from bentpipe._core import ScenarioError
 from bentpipe.files import Changed, check_file, read_frame, replace, replace_frame
 from bentpipe.sweeps.lock import WHOLE, Lock, Shard
@@ -285,7 +286,7 @@ def read_part(path: Path) -> Part | None:
         ScenarioError: it is of a later version.
     """
     try:
-        about: dict[str, Any] = json.loads(path.read_bytes())
+        about: dict[str, Any] = json.loads(foreign.content(path))
         if about["version"] != _VERSION:
             raise ScenarioError(f"{path}: this program reads version {_VERSION}, not {about['version']}")
         runs = [Stored(int(number), str(key), bool(failed)) for number, key, failed in about["runs"]]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from bentpipe import _core
+from bentpipe import _core, foreign
 from bentpipe.files import Kind, check_kind, replace
 from bentpipe.terminal import plain
 
@@ -38,7 +38,7 @@ KINDS = {
 _MOST = {"t_s": 3.2e9, "rate_bps": 1e14, "delay_s": 86_400.0, "loss_rate": 1.0}
 _KEY = "bentpipe.timeline"
 _HEAD = re.compile(r"#\s*bentpipe timeline\s+(\S+)\s*")
-_SHOWN = 5
+_LONE_RETURN = "a carriage return without a line feed ends no line; save the file with line ends LF or CR LF"
 
 
 def read(path: str | Path) -> pl.DataFrame:
@@ -117,7 +117,9 @@ def faults(frame: pl.DataFrame, lines: Sequence[int] | None = None) -> Iterator[
     The beginning is the name of the file: ", line 4, column rate_bps: ..." or ": ...".
     """
     if "t_s" not in frame.columns:
-        yield f": the column t_s is missing; its columns are {_names(frame.columns)}"
+        meant = any(name in COLUMNS for name in frame.columns)
+        there = f"; its columns are {foreign.named(frame.columns)}" if meant else ""
+        yield f": the column t_s is missing{there}; the first line must be as t_s,rate_bps,delay_s"
         return
     known = [name for name in COLUMNS if name in frame.columns]
     if len(known) == 1:
@@ -162,9 +164,9 @@ def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
         ScenarioError: it is no table of this format or of a version that is known.
         OSError: it cannot be read.
     """
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         return _load_csv(path)
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         return _load_parquet(path), None
     raise _core.ScenarioError(
         f"{path}: the name of a time line ends in .parquet or .csv; bentpipe timeline import reads others"
@@ -172,28 +174,22 @@ def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
 
 
 def _load_parquet(path: Path) -> pl.DataFrame:
-    content = path.read_bytes()
-    try:
-        if not content.startswith(b"PAR1"):  # polars would look for other formats
-            raise ValueError
-        version = pl.read_parquet_metadata(io.BytesIO(content)).get(_KEY)
-        frame = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
-        raise _core.ScenarioError(f"{path}: it is no Parquet table, or a damaged one") from None
+    frame, version = foreign.parquet(path, _KEY)
     if version is not None:
         _check_version(version, str(path))
     return frame
 
 
 def _load_csv(path: Path) -> tuple[pl.DataFrame, list[int]]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        raise _core.ScenarioError(f"{path}: it is no text in UTF-8 (byte {wrong.start})") from None
-    head = _HEAD.fullmatch(text.partition("\n")[0].strip())
+    text = foreign.text(path)
+    # The module csv would take it for the end of a line, the simulator would not.
+    if lone := re.search(r"\r(?!\n)", text):
+        foreign.refuse(path, text.count("\n", 0, lone.start()) + 1, _LONE_RETURN)
+    lines_of_text = foreign.split(path, text)
+    head = _HEAD.fullmatch(lines_of_text[0].strip())
     if head is not None:
         _check_version(head[1], f"{path}, line 1")
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows = csv.reader((f"{line}\n" for line in lines_of_text), strict=True)
     names: list[str] | None = None
     cells: list[list[str]] = []
     lines: list[int] = []
@@ -238,7 +234,7 @@ def _typed(name: str, column: Sequence[str], lines: Sequence[int], path: Path) -
     if len(bad):
         wanted = "true or false" if kind is pl.Boolean else "a number"
         raise _core.ScenarioError(
-            f"{path}, line {lines[bad[0]]}, column {name}: {plain(repr(text[bad[0]]))} is not {wanted}"
+            f"{path}, line {lines[bad[0]]}, column {name}: {foreign.quoted(text[bad[0]])} is not {wanted}"
         )
     return value
 
@@ -250,7 +246,7 @@ def _check_name(path: Path) -> None:
 
 def _check_version(text: str, where: str) -> None:
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
-        raise _core.ScenarioError(f"{where}: {plain(text)!r} is no version of a time line")
+        raise _core.ScenarioError(f"{where}: {foreign.quoted(text)} is no version of a time line")
     if int(text) > VERSION:
         raise _core.ScenarioError(
             f"{where}: the time line has version {text}; this bentpipe reads up to {VERSION}"
@@ -298,8 +294,3 @@ def _column_faults(column: pl.Series, kind: type[pl.DataType], lines: Sequence[i
 
 def _value(value: float | None) -> str:
     return "empty" if value is None else f"{value:.12g}"
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(plain(name) for name in names[:_SHOWN]) or "none"
-    return shown + (", ..." if len(names) > _SHOWN else "")

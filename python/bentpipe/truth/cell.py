@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
@@ -48,6 +48,20 @@ class Sender:
         return names[self.home][:15]
 
 
+PER = "packet-error"
+LINKS: dict[str, dict[str, Any]] = {
+    "ack-loss-2": {"reverse": {"loss": {"kind": PER, "rate": 0.02}}},
+    "ack-loss-10": {"reverse": {"loss": {"kind": PER, "rate": 0.1}}},
+    "both-loss": {"loss": {"kind": PER, "rate": 1e-3}, "reverse": {"loss": {"kind": PER, "rate": 0.05}}},
+    "slow-return": {"reverse": {"rate": "100 kbit/s", "queue": {"kind": "drop-tail", "limit": "20 packets"}}},
+    "2-mbit": {"rate": "2 Mbit/s"},
+    "20-mbit": {"rate": "20 Mbit/s"},
+    "80-mbit": {"rate": "80 Mbit/s"},
+}
+"""Links beside the grid's: what each has instead of 10 Mbit/s, 100 ms, no losses and a queue of one BDP."""
+PRESETS = ("vsat-arq", "vsat-dama", "geo-pep", "leo-handover")
+"""Shipped scenarios whose links are compared, too, with the path and the relay of their flow."""
+
 SENDERS = tuple(
     Sender(home, algorithm)
     for home, algorithms in (("kernel", KERNEL), ("agent", AGENT), ("native", NATIVE))
@@ -61,9 +75,10 @@ class Cell:
 
     Args:
         rtt_ms: round trip without queues.
-        per: packet error rate, both ways.
+        per: packet error rate of the forward direction. The return direction loses nothing.
         buffer_bdp: limit of the queue.
         length_s: how long it is watched, from the first SYN on.
+        named: one of `LINKS` or `PRESETS` instead of the link of the three numbers, which are 0 then.
     """
 
     sender: Sender
@@ -72,17 +87,18 @@ class Cell:
     buffer_bdp: float
     seed: int
     length_s: float
+    named: str = ""
 
     @property
     def key(self) -> str:
         """The name of its row, which is that of its file."""
-        link = f"{self.rtt_ms}ms-{self.per:g}-{self.buffer_bdp:g}bdp"
+        link = self.named or f"{self.rtt_ms}ms-{self.per:g}-{self.buffer_bdp:g}bdp"
         return f"{self.sender.home}-{self.sender.algorithm}-{link}-{self.length_s:g}s-{self.seed}"
 
     @property
-    def link(self) -> tuple[int, float, float]:
-        """RTT, packet error rate and buffer."""
-        return self.rtt_ms, self.per, self.buffer_bdp
+    def link(self) -> tuple[int, float, float, str]:
+        """RTT, packet error rate, buffer, and the name of a link that has one."""
+        return self.rtt_ms, self.per, self.buffer_bdp, self.named
 
     def as_dict(self) -> dict[str, Any]:
         """Its columns in a table."""
@@ -91,37 +107,52 @@ class Cell:
             "rtt_ms": self.rtt_ms,
             "per": self.per,
             "buffer_bdp": self.buffer_bdp,
+            "link": self.named,
             "seed": self.seed,
             "length_s": self.length_s,
         }
 
     def scenario(self, *, traced: bool = False) -> dict[str, Any]:
         """The scenario of both worlds."""
-        flow: dict[str, Any] = {
-            "name": "bulk",
-            "cc": self.sender.algorithm,
-            "path": ["link"],
-            "profile": "linux",
-        }
+        flow: dict[str, Any] = {"name": "bulk", "cc": self.sender.algorithm, "profile": "linux"}
         if self.sender.home != "kernel":
             flow |= {"aen": False}  # the kernel has no such probe
-        link = {
-            "rate": RATE,
-            "delay": f"{self.rtt_ms / 2:g} ms",
-            "queue": {"kind": "drop-tail", "limit": f"{self.buffer_bdp:g} bdp"},
-        }
-        if self.per > 0:
-            link["loss"] = {"kind": "packet-error", "rate": self.per}
+        links, way = self._links()
         made: dict[str, Any] = {
             "title": self.key,
             "duration": f"{self.length_s:g} s",
             "seed": self.seed,
-            "link": {"link": link},
-            "flow": [flow],
+            "link": links,
+            "flow": [flow | way],
         }
         if traced:
             made["record"] = {"flows": True, "interval": f"{SAMPLE_S * 1e3:g} ms"}
         return made
+
+    def _links(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The tables of the links, and the flow's way over them."""
+        if self.named in PRESETS:
+            from bentpipe.source import Source
+
+            shipped = Source(self.named).raw()
+            (flow,) = shipped["flow"]
+            way = {"path": flow["path"]}
+            if relay := flow.get("relay"):
+                way["relay"] = {**relay, "cc": self.sender.algorithm}  # one that every kernel has
+            return shipped["link"], way
+        link: dict[str, Any] = {"rate": RATE, "delay": f"{self.rtt_ms / 2:g} ms"}
+        if self.named:
+            link |= {"delay": "50 ms", **LINKS[self.named]}
+        else:
+            link["queue"] = {"kind": "drop-tail", "limit": f"{self.buffer_bdp:g} bdp"}
+        if self.per > 0:
+            link["loss"] = {"kind": PER, "rate": self.per}
+        return {"link": link}, {"path": ["link"]}
+
+
+def on_link(named: str, sender: Sender, seed: int, length_s: float) -> Cell:
+    """The cell of a link that has a name."""
+    return Cell(sender, 0, 0.0, 0.0, seed, length_s, named)
 
 
 def full(seeds: int, length_s: float) -> list[Cell]:
@@ -130,6 +161,15 @@ def full(seeds: int, length_s: float) -> list[Cell]:
         Cell(sender, rtt, per, buffer, seed, length_s)
         for seed in range(1, seeds + 1)
         for rtt, per, buffer, sender in product(RTTS_MS, PACKET_ERRORS, BUFFERS_BDP, SENDERS)
+    ]
+
+
+def further(seeds: int, length_s: float) -> list[Cell]:
+    """The kernel's own algorithms on every link that has a name, the seeds outermost."""
+    return [
+        on_link(named, Sender("kernel", algorithm), seed, length_s)
+        for seed in range(1, seeds + 1)
+        for named, algorithm in product((*LINKS, *PRESETS), KERNEL)
     ]
 
 
@@ -161,6 +201,5 @@ def chosen(cells: list[Cell], patterns: list[str]) -> list[Cell]:
 
 def of_dict(row: dict[str, Any]) -> Cell:
     """The cell that `Cell.as_dict` described."""
-    sender = Sender.named(row["sender"])
-    rest = {name: row[name] for name in ("rtt_ms", "per", "buffer_bdp", "seed", "length_s")}
-    return replace(Cell(sender, 0, 0.0, 0.0, 0, 0.0), **rest)
+    names = ("rtt_ms", "per", "buffer_bdp", "seed", "length_s")
+    return Cell(Sender.named(row["sender"]), **{name: row[name] for name in names}, named=row["link"] or "")

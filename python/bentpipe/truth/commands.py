@@ -15,8 +15,8 @@ app = typer.Typer(
     help="Compare simulations with real programs behind the emulated link.", no_args_is_help=True
 )
 
-QUICK_S, FULL_S = 20.0, 120.0
-QUICK_SEEDS, FULL_SEEDS = 1, 5
+QUICK_S, FULL_S, LINKS_S = 20.0, 120.0, 30.0
+QUICK_SEEDS, FULL_SEEDS, LINKS_SEEDS = 1, 5, 3
 
 
 @app.command("kernel")
@@ -27,6 +27,13 @@ def kernel_verb(
     ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Three cells of 20 s, half a minute. The default.")
+    ] = False,
+    links: Annotated[
+        bool,
+        typer.Option(
+            "--links",
+            help="Lossy and slow returns, 2 to 80 Mbit/s, presets; three seeds of 30 s, 15 minutes.",
+        ),
     ] = False,
     seeds: Seeds = None,
     for_: Length = None,
@@ -46,10 +53,13 @@ def kernel_verb(
     from bentpipe.truth import measuring
     from bentpipe.truth.comparison import table
 
-    check_size(full=full, quick=quick)
-    make = cells_of.full if full else cells_of.quick
-    count = seeds or (FULL_SEEDS if full else QUICK_SEEDS)
-    cells = cells_of.chosen(make(count, for_ or (FULL_S if full else QUICK_S)), only or [])
+    check_size(full=full, quick=quick, links=links)
+    make, count, length = cells_of.quick, QUICK_SEEDS, QUICK_S
+    if full:
+        make, count, length = cells_of.full, FULL_SEEDS, FULL_S
+    elif links:
+        make, count, length = cells_of.further, LINKS_SEEDS, LINKS_S
+    cells = cells_of.chosen(make(seeds or count, for_ or length), only or [])
     skipped: list[str] = []
 
     def tell(line: str) -> None:

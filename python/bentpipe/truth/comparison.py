@@ -77,7 +77,7 @@ def grouped(
     return [(name, list(group)) for name, group in groupby(kept, key)]
 
 
-PLACE = ("sender", "rtt_ms", "per", "buffer_bdp", "length_s")
+PLACE = ("sender", "rtt_ms", "per", "buffer_bdp", "link", "length_s")
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -95,7 +95,8 @@ def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             }
         windows = compared([r["cwnd_real"] for r in group], [r["cwnd_simulated"] for r in group])
         found |= {"cwnd_real": windows.real, "cwnd_simulated": windows.simulated, "cwnd_error": windows.error}
-        found[CURVE] = fmean(r[CURVE] for r in group)
+        curves = [r[CURVE] for r in group if r[CURVE] is not None]
+        found[CURVE] = fmean(curves) if len(curves) == len(group) else None
         made.append(found)
     return made
 

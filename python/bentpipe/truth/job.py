@@ -29,16 +29,17 @@ Out = Annotated[
 ]
 
 
-def check_size(*, full: bool, quick: bool) -> None:
-    """Refuses both sizes at once.
+def check_size(**asked: bool) -> None:
+    """Refuses two sizes at once, each an option of its own.
 
     Raises:
-        ScenarioError: both were asked for.
+        ScenarioError: more than one was asked for.
     """
     from bentpipe._core import ScenarioError
 
-    if full and quick:
-        raise ScenarioError("give one of --quick and --full")
+    given = [f"--{name}" for name, wanted in asked.items() if wanted]
+    if len(given) > 1:
+        raise ScenarioError(f"give one of {' and '.join(given)}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
+from bentpipe.truth.curve import Side
 from bentpipe.truth.real import Transfer, TransferFailed
 from bentpipe.truth.simulated import simulate
 from bentpipe.truth.store import Store
@@ -99,6 +100,7 @@ def _keep(store: Store, transfer: Transfer, attempt: int) -> bool:
         return False
     lateness = max(report[way]["lateness_p99_s"] for way in ("forward", "reverse"))
     dropped = {f"dropped_{why}": report["forward"][f"dropped_{why}"] for why in ("queue", "error")}
+    dropped["acks_lost"] = report["reverse"]["dropped_error"]
     about = {"kernel": os.uname().release, "lateness_p99_s": lateness, "kept_time": kept, **dropped}
     store.put(transfer.cell, side, about)
     return True
@@ -154,20 +156,29 @@ def rows(cells: Sequence[Cell], folder: Path, *, progress: Progress) -> list[dic
     return made
 
 
+def quantities(side: Side) -> dict[str, float]:
+    """What the table has of a side, by name: a row has each as NAME_real and NAME_simulated."""
+    return {
+        GOODPUT: side.goodput_bps,
+        RTT: side.rtt_s,
+        RETRANSMITTED: side.retransmitted,
+        "cwnd": float(side.cwnd.mean()),
+    }
+
+
 def row(store: Store, cell: Cell) -> dict[str, Any]:
     """The row of one cell: what it is, and each quantity real and simulated."""
     real, about = store.get(cell)
     simulated = simulate(cell)
+    ours = quantities(simulated)
+    both = {
+        f"{name}_{world}": value
+        for name, measured in quantities(real).items()
+        for world, value in (("real", measured), ("simulated", ours[name]))
+    }
     return {
         **cell.as_dict(),
-        f"{GOODPUT}_real": real.goodput_bps,
-        f"{GOODPUT}_simulated": simulated.goodput_bps,
-        f"{RTT}_real": real.rtt_s,
-        f"{RTT}_simulated": simulated.rtt_s,
-        f"{RETRANSMITTED}_real": real.retransmitted,
-        f"{RETRANSMITTED}_simulated": simulated.retransmitted,
-        "cwnd_real": float(real.cwnd.mean()),
-        "cwnd_simulated": float(simulated.cwnd.mean()),
+        **both,
         CURVE: curve_distance(real.cwnd, simulated.cwnd),
         "lateness_p99_s": about["lateness_p99_s"],
         "kept_time": about["kept_time"],

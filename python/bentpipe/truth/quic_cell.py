@@ -38,7 +38,7 @@ class QuicCell:
 
     Args:
         rtt_ms: round trip without queues.
-        per: packet error rate of the forward direction and of the other.
+        per: packet error rate of the forward direction. The return direction loses nothing.
         length_s: how long it is watched, from the first packet on.
     """
 

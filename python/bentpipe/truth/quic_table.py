@@ -69,8 +69,8 @@ def measure(
         def row(cell: QuicCell) -> dict[str, Any]:
             found = next((kernel for kernel in cell.kernels() if kernel in there), None)
             worlds = {
-                SIMULATED: _tcp(simulate_tcp(cell.kernels()[0])),
-                KERNEL: _tcp(store.get(found)[0]) if found else None,
+                SIMULATED: tcp(simulate_tcp(cell.kernels()[0])),
+                KERNEL: tcp(store.get(found)[0]) if found else None,
                 QUIC_SIMULATED: simulate_quic(cell),
                 QUIC: quic.get(cell),
             }
@@ -114,7 +114,8 @@ def _kernel(
     return there
 
 
-def _tcp(side: Side) -> dict[str, float]:
+def tcp(side: Side) -> dict[str, float]:
+    """The quantities of a world in which TCP sends."""
     return {"goodput_bps": side.goodput_bps, "rtt_s": side.rtt_s, "lost": side.retransmitted}
 
 

@@ -22,8 +22,8 @@ def signed(share: float) -> str:
 
 
 def link_of(row: dict[str, Any]) -> str:
-    """RTT, packet error rate and buffer in a few words."""
-    return f"{row['rtt_ms']} ms, {row['per']:g}, {row['buffer_bdp']:g} BDP"
+    """RTT, packet error rate and buffer in a few words, or the link's name."""
+    return row["link"] or f"{row['rtt_ms']} ms, {row['per']:g}, {row['buffer_bdp']:g} BDP"
 
 
 def show_truth(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> None:
@@ -53,7 +53,7 @@ def show_truth(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) 
             percent(row["retransmitted_real"], 2),
             _marked(row, RETRANSMITTED),
             signed(row["cwnd_error"]),
-            percent(row["curve"], 0),
+            "" if row["curve"] is None else percent(row["curve"], 0),
         ]
         for row in table
     ]

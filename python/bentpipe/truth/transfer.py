@@ -35,8 +35,11 @@ BYTES_ACKED = 120
 """Offset of `tcpi_bytes_acked`, 64 bits."""
 CA_STATE = 1
 """Offset of `tcpi_ca_state`, 8 bits: open, disorder, CWR, recovery, loss."""
-SEND_BUFFER = 4 << 20
-"""Bytes of the send buffer: enough that the application never limits the sender."""
+SEND_BUFFER = 64 << 20
+"""Bytes of the send buffer, which the kernel doubles: enough that it never limits the sender.
+
+A segment takes more than 2 KiB of it.
+"""
 SO_SNDBUFFORCE = 32
 CHUNK = bytes(256 << 10)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -11,8 +10,9 @@ from pathlib import Path
 import polars as pl
 
 from bentpipe import _core
+from bentpipe.foreign import lines, named, quoted, refuse
 from bentpipe.terminal import plain
-from bentpipe.timeline.traces.samples import Samples, refuse, text
+from bentpipe.timeline.traces.samples import Samples
 
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 _RATES = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "byte/s": 8.0}
@@ -46,7 +46,7 @@ def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) 
             times go back, there is a gap.
         OSError: it cannot be read.
     """
-    rows = csv.reader(io.StringIO(text(path), newline=""), strict=True)
+    rows = csv.reader((f"{line}\n" for line in lines(path)), strict=True)
     try:
         head = [name.strip() for name in next(row for row in rows if row and not row[0].startswith("#"))]
         wanted = _wanted(path, columns, head)
@@ -73,10 +73,11 @@ _Cell = Callable[[int, list[str]], float | bool | None]
 
 def _wanted(path: Path, columns: str | None, head: list[str]) -> dict[str, _Cell]:
     """For each column of the time line, how to get its value from a row."""
-    there = ", ".join(plain(name) for name in head)
+    # A file with one column may be no table at all, and its first line somebody's secret.
+    there = f"it has {named(head)}" if len(head) > 1 else "its first line has one cell"
     if columns is None:
         raise _core.ScenarioError(
-            f"{path}: say which columns hold what, and in which unit: {_EXAMPLE}; it has {there}"
+            f"{path}: say which columns hold what, and in which unit: {_EXAMPLE}; {there}"
         )
     found: dict[str, _Cell] = {}
     for part in columns.split(","):
@@ -86,7 +87,7 @@ def _wanted(path: Path, columns: str | None, head: list[str]) -> dict[str, _Cell
         if key not in _UNITS or not equals or not name:
             raise _core.ScenarioError(f"{where}: write {', '.join(_UNITS)} = NAME:UNIT, as in {_EXAMPLE}")
         if name not in head:
-            raise _core.ScenarioError(f"{where}: {path} has no column {name}; it has {there}")
+            raise _core.ScenarioError(f"{where}: {path} has no column {name}; {there}")
         units = [*_UNITS[key], *([_DATE] if key == "t" else [])]
         if unit not in units and units:
             what = f"{unit} is no unit of {key}" if unit else f"the unit of {name} is missing"
@@ -113,6 +114,6 @@ def _cell(path: Path, place: int, name: str, key: str, unit: str) -> _Cell:
             return float(word) * _UNITS[key][unit]
         except (KeyError, ValueError):
             kind = "true or false" if key in ("up", "handover") else "a date" if unit == _DATE else "a number"
-            refuse(path, line, f"column {name}: {word[:40]!r} is not {kind}")
+            refuse(path, line, f"column {name}: {quoted(word)} is not {kind}")
 
     return value

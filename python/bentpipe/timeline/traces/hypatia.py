@@ -13,9 +13,10 @@ from pathlib import Path
 import polars as pl
 
 from bentpipe import _core
+from bentpipe.foreign import content, lines, quoted, refuse, split
 from bentpipe.timeline.traces import probes
 from bentpipe.timeline.traces.probes import Probe
-from bentpipe.timeline.traces.samples import Samples, refuse, text
+from bentpipe.timeline.traces.samples import Samples
 
 _PATH = re.compile(r"Unreachable|\d+(-\d+)+")
 _MOST_HOPS = 1000
@@ -43,16 +44,16 @@ def read(
     """
     if path.is_dir():
         return _forwarding(path, pair)
-    lines = text(path).splitlines()
-    first = lines[0].split(",")
+    whole = lines(path)
+    first = whole[0].split(",")
     if len(first) == 2 and _PATH.fullmatch(first[1].strip()):
-        return _paths(path, [(n, *_path(path, n, line)) for n, line in enumerate(lines, 1)])
+        return _paths(path, [(n, *_path(path, n, line)) for n, line in enumerate(whole, 1)])
     kinds = {2: _round_trips, 3: _tcp}
     if len(first) == 10:
-        return _pingmesh(path, lines, pair, outage_s, gap_s)
+        return _pingmesh(path, whole, pair, outage_s, gap_s)
     if len(first) not in kinds:
         refuse(path, 1, "it is no networkx_rtt, networkx_path, pingmesh or tcp_flow_rtt file of Hypatia's")
-    return kinds[len(first)](path, lines, gap_s)
+    return kinds[len(first)](path, whole, gap_s)
 
 
 def _number(path: Path, number: int, words: list[str], place: int) -> float:
@@ -62,7 +63,9 @@ def _number(path: Path, number: int, words: list[str], place: int) -> float:
             return value
     except (ValueError, IndexError):
         pass
-    refuse(path, number, f"part {place + 1} is no number: {','.join(words)[:60]!r}")
+    # The first line shows whether it is such a file.
+    told = f": {quoted(','.join(words))}" if number > 1 else ""
+    refuse(path, number, f"part {place + 1} is no number{told}")
 
 
 def _round_trips(path: Path, lines: list[str], gap_s: float | None) -> pl.DataFrame:
@@ -116,7 +119,7 @@ def _pingmesh(
 def _path(path: Path, number: int, line: str) -> tuple[float, list[str]]:
     words = line.strip().split(",")
     if len(words) != 2 or not _PATH.fullmatch(words[1]):
-        refuse(path, number, f"{line[:60]!r} is no time and path, as in 0,1173-184-1241 or 0,Unreachable")
+        refuse(path, number, f"{quoted(line)} is no time and path, as in 0,1173-184-1241 or 0,Unreachable")
     return _number(path, number, words, 0) / 1e9, words[1].split("-") if words[1] != "Unreachable" else []
 
 
@@ -144,8 +147,8 @@ def _forwarding(directory: Path, pair: tuple[int, int] | None) -> pl.DataFrame:
     changes: list[tuple[int, float, list[str]]] = []
     for instant in sorted(files):
         # A file holds the changes against the one before.
-        content = files[instant].read_text(encoding="utf-8", errors="replace")
-        for number, line in enumerate(content.splitlines(), 1):
+        found = content(files[instant]).decode(errors="replace")  # without a change it is empty
+        for number, line in enumerate(split(files[instant], found), 1):
             words = line.split(",")
             here, there, onward = (int(_number(files[instant], number, words, place)) for place in (0, 1, 2))
             hop[here, there] = onward

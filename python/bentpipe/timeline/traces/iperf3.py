@@ -6,14 +6,13 @@ sends says what was sent and not what came through; only the receiver's interval
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from bentpipe.timeline.traces.samples import Samples, refuse, text
+from bentpipe.foreign import cut, refuse, split, text, value
+from bentpipe.timeline.traces.samples import Samples
 
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _ROW = re.compile(
@@ -46,14 +45,11 @@ def read(path: Path, *, stream: int | None = None, gap_s: float | None = None) -
 
 
 def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None) -> pl.DataFrame:
-    try:
-        report: Any = json.loads(content)
-    except json.JSONDecodeError as wrong:
-        refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
-    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, nested without end
-        refuse(path, None, f"the JSON is damaged: {wrong}")
+    report = value(path, content.encode())
+    if not isinstance(report, dict):
+        refuse(path, None, "it is JSON, but no object as of iperf3")
     if isinstance(report.get("error"), str):
-        refuse(path, None, f"the test failed: {report['error']}")
+        refuse(path, None, f"the test failed: {cut(report['error'])}")
     start = report.get("start", {}).get("test_start", {})
     intervals = report.get("intervals")
     if start.get("protocol") == "UDP" and not start.get("reverse") and not start.get("bidir"):
@@ -84,9 +80,9 @@ def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None
 def _read_text(path: Path, content: str, stream: int | None, gap_s: float | None) -> pl.DataFrame:
     rows: list[tuple[int, re.Match[str]]] = []
     udp_sender = False
-    for number, line in enumerate(content.splitlines(), 1):
+    for number, line in enumerate(split(path, content), 1):
         if "iperf3: error" in line:
-            refuse(path, number, f"the test failed: {line.partition('iperf3: error')[2].strip(' -')}")
+            refuse(path, number, f"the test failed: {cut(line.partition('iperf3: error')[2].strip(' -'))}")
         udp_sender |= "Total Datagrams" in line and "Lost/Total" not in line and not rows
         found = _ROW.search(line)
         if found is not None and not re.search(r"\b(sender|receiver|omitted)\b", found["rest"]):

@@ -6,17 +6,13 @@ delay.
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from bentpipe.foreign import refuse, unpacked, value
 from bentpipe.timeline.traces import probes
 from bentpipe.timeline.traces.probes import Probe
-from bentpipe.timeline.traces.samples import refuse
 
 
 def read(path: Path, *, outage_s: float | None = None, gap_s: float | None = None) -> pl.DataFrame:
@@ -38,19 +34,10 @@ def sent(path: Path) -> list[Probe]:
         ScenarioError: it is no such JSON, or a damaged one.
         OSError: it cannot be read.
     """
-    content = path.read_bytes()
+    content = unpacked(path)
     if not content.strip():
         refuse(path, None, "the file is empty")
-    try:
-        if content.startswith(b"\x1f\x8b"):
-            content = gzip.decompress(content)
-        report: Any = json.loads(content)
-    except json.JSONDecodeError as wrong:
-        refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
-        refuse(path, None, "it is neither JSON nor JSON compressed by gzip, or it is damaged")
-    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, nested without end
-        refuse(path, None, f"the JSON is damaged: {wrong}")
+    report = value(path, content)
     trips = report.get("round_trips") if isinstance(report, dict) else None
     if not isinstance(trips, list) or not trips:
         refuse(path, None, "it has no round_trips; is it the JSON of irtt client?")

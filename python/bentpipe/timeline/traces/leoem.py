@@ -14,7 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
-from bentpipe.timeline.traces.samples import Samples, refuse, text
+from bentpipe.foreign import lines, quoted, refuse
+from bentpipe.timeline.traces.samples import Samples
 
 _STEP_S = 1.0
 # The signalling of a handover takes three trips over the old and three over the new link of the dish.
@@ -40,11 +41,12 @@ def read(path: Path, *, gap_s: float | None = None) -> pl.DataFrame:
     """
     samples = Samples(path)
     before: _Second | None = None
-    for number, line in enumerate(text(path).splitlines(), 1):
+    for number, line in enumerate(lines(path), 1):
         words = line.split("$")
         if words[0].strip() != str(number):
             what = f"it should be {number}: each line is a second, counted from 1"
-            refuse(path, number, f"the line begins with {words[0][:20]!r}; {what}")
+            begins = f"the line begins with {quoted(words[0])}; " if number > 1 else ""
+            refuse(path, number, f"{begins}{what}")
         begin = (number - 1) * _STEP_S
         if len(words) < 5:
             if len(words) != 2 or words[1].strip() != "NULL":

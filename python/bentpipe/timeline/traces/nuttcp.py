@@ -12,7 +12,8 @@ from pathlib import Path
 
 import polars as pl
 
-from bentpipe.timeline.traces.samples import Samples, refuse, text
+from bentpipe.foreign import lines, refuse
+from bentpipe.timeline.traces.samples import Samples
 
 _ROW = re.compile(
     r"-?[0-9.]+ +MB +/ +(?P<sec>[0-9.]+) +sec += +(?P<rate>-?[0-9.]+) +(?P<unit>[MGk]?)bps(?P<rest>.*)"
@@ -66,7 +67,7 @@ def intervals(path: Path) -> list[Interval]:
     """
     found: list[Interval] = []
     now = 0.0
-    for number, line in enumerate(text(path).splitlines(), 1):
+    for number, line in enumerate(lines(path), 1):
         row = _ROW.search(line) or _PARSED.search(line)
         # Only the summary tells the load of the processors.
         if row is None or re.search(r"%TX|%RX|tx_cpu=|rx_cpu=", row["rest"]):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
+from bentpipe.foreign import lines, refuse
 from bentpipe.timeline.traces import probes
 from bentpipe.timeline.traces.probes import Probe
-from bentpipe.timeline.traces.samples import refuse, text
 
 _REPLY = re.compile(
     r"(?:\[(?P<at>[^\]]+)\] +)?\b\d{1,6} bytes from "
@@ -54,7 +54,7 @@ def sent(path: Path, *, interval_s: float | None = None) -> list[Probe]:
     last = 0
     spacing = interval_s
     before = 0
-    for number, line in enumerate(text(path).splitlines(), 1):
+    for number, line in enumerate(lines(path), 1):
         summary = _SUMMARY.search(line)
         if summary is not None:
             last = int(summary[1])

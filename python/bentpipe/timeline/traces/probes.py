@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from bentpipe.timeline.traces.samples import Samples, refuse
+from bentpipe.foreign import refuse
+from bentpipe.timeline.traces.samples import Samples
 
 OUTAGE_S = 1.0
 """Probes that are lost for longer than this, one after the other, mean that the path was dark."""

@@ -6,12 +6,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import polars as pl
 
-from bentpipe import _core
-from bentpipe.terminal import plain
+from bentpipe.foreign import refuse
 from bentpipe.timeline.format import COLUMNS
 
 GAP_STEPS = 10.0
@@ -19,31 +18,6 @@ GAP_STEPS = 10.0
 _PLACES = 12
 # Seconds since 1970 stay below it for three thousand years.
 _LATEST_S = 1e11
-
-
-def refuse(path: Path, line: int | None, what: str) -> NoReturn:
-    """Ends the import of a file with one line that names the place.
-
-    Raises:
-        ScenarioError: always.
-    """
-    raise _core.ScenarioError(f"{path}{'' if line is None else f', line {line}'}: {plain(what)}")
-
-
-def text(path: Path) -> str:
-    """The content of a file of text.
-
-    Raises:
-        ScenarioError: it is empty, or not in UTF-8.
-        OSError: it cannot be read.
-    """
-    try:
-        found = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        refuse(path, None, f"it is no text in UTF-8 (byte {wrong.start})")
-    if not found.strip():
-        refuse(path, None, "the file is empty")
-    return found
 
 
 @dataclass

@@ -1,0 +1,77 @@
+"""The congestion control of programs at the ends of an emulation that choose none themselves."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from pathlib import Path
+from typing import Literal
+
+from bentpipe import _core
+from bentpipe.emulation.splitting import kernel_names
+from bentpipe.kernel import machine, routes
+from bentpipe.kernel.choice import LONGEST_NAME
+from bentpipe.registry import controllers
+
+Means = Literal["sysctl", "route"]
+"""How the kernel is told: by the default of a network namespace, or by its routes."""
+
+_SETTINGS = Path("/proc/sys/net/ipv4")
+_DEFAULT = _SETTINGS / "tcp_congestion_control"
+_ALLOWED = _SETTINGS / "tcp_allowed_congestion_control"
+
+
+def default() -> str:
+    """The kernel's name of the default in the network namespace of this thread."""
+    return _DEFAULT.read_text(encoding="ascii").strip()
+
+
+def chosen(name: str) -> str:
+    """What the kernel calls a controller: our native program or our agent if it is attached, else its own.
+
+    A module of the kernel that is not loaded yet is loaded, if this process may.
+
+    Raises:
+        ScenarioError: the kernel has none of this name.
+    """
+    for candidate in kernel_names(name):
+        if _is_there(candidate):
+            return candidate
+    hints = [f"modprobe tcp_{name}"] if name.isidentifier() else []
+    if name in {entry["id"] for entry in controllers()}:
+        hints.append(f"bentpipe kernel attach {name}")
+    there = ", ".join(sorted(machine.registered()))
+    what_to_do = f"; it may be had by {' or by '.join(hints)}" if hints else ""
+    raise _core.ScenarioError(
+        f"cc: this kernel has no congestion control called {name}; it has {there}{what_to_do}"
+    )
+
+
+def _is_there(name: str) -> bool:
+    """Asked by a socket of its own: the list in /proc has only what is loaded."""
+    if not 0 < len(name) <= LONGEST_NAME:
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as asking:
+        try:
+            asking.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError as refused:
+            return refused.errno == errno.EPERM  # it is there, and not for this user
+    return True
+
+
+def set_default(name: str) -> Means:
+    """Makes an algorithm of the kernel that of new connections in the network namespace of this thread.
+
+    The default of a namespace can only be one that everybody may use (tcp_allowed_congestion_control). Any
+    other is written into the routes, which need no such permission. The default is not even tried: Linux 6.18
+    refuses it and keeps a reference to the algorithm (tcp_set_default_congestion_control).
+
+    Raises:
+        ScenarioError: it takes the program ip, which is not there.
+        OSError: the kernel refuses.
+    """
+    if name in _ALLOWED.read_text(encoding="ascii").split():
+        _DEFAULT.write_text(name, encoding="ascii")
+        return "sysctl"
+    routes.choose_everywhere(name)
+    return "route"
