@@ -54,10 +54,11 @@ test-rust: setup
 test-python: setup
 	$(BIN)/python -m pytest
 
-lint: setup ## clippy, rustdoc, ruff, and the stubs against the extension; warnings are errors
+lint: setup ## clippy, rustdoc, ruff, mypy, and the stubs against the extension; warnings are errors
 	$(FEATURES) cargo clippy --workspace --all-targets --features bentpipe-quic/tools $$everything -- -D warnings
 	$(RUSTDOC)
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
 		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.(Kernel.*|kernel_detach)')
 

@@ -1,22 +1,28 @@
 """Writes the numbers and figures of docs/linux-truth.md from those that are stored.
 
     bentpipe validate kernel --full --out DIR      # measures, as root; hours
+    bentpipe validate kernel --links --out DIR     # the links that have a name; a quarter of an hour
     python scripts/linux_truth_md.py --from DIR    # takes the measurements over: docs/linux-truth/*.csv
+    python scripts/linux_truth_md.py --simulate    # simulates all stored transfers again
     python scripts/linux_truth_md.py [--check]
 
 cells.csv has a row for each pair of transfers, curves.csv the windows of a few. What was measured anew
 takes the place of the same transfers, and other seeds stay, so that a table may grow by a seed at a time
-(`--seeds 5 --only '*-120s-5'`). Tables and figures follow from these two; the words around them are written
-by hand. With --check nothing is written, and exit status 1 says that page or figures are not those of the
-stored numbers.
+(`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. --simulate leaves
+the real columns as they are. The distance of two windows needs the real curve, which is not stored: where
+the simulation comes out otherwise, that column is emptied. Tables and figures follow from these two; the
+words around them are written by hand. With --check nothing is written, and exit status 1 says that page or
+figures are not those of the stored numbers.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,13 +31,14 @@ from validate import replaced
 
 from bentpipe.bench.page import markdown
 from bentpipe.truth import comparison
-from bentpipe.truth.cell import BUFFERS_BDP, PACKET_ERRORS, Sender, of_dict
-from bentpipe.truth.comparison import GOODPUT, RETRANSMITTED, RTT, Verdict, verdict
+from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
+from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, Verdict, verdict
 from bentpipe.truth.curve import grid
+from bentpipe.truth.measuring import quantities
 from bentpipe.truth.show import link_of, percent, signed
 from bentpipe.truth.simulated import simulate
 from bentpipe.truth.store import Store
-from bentpipe.truth.writing import read_rows, write_rows
+from bentpipe.truth.writing import DIGITS, read_rows, write_rows
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "linux-truth.md"
@@ -43,12 +50,13 @@ CURVES_FIGURE = DOCS / "linux-truth" / "curves.svg"
 Row = dict[str, Any]
 
 DRAWN = (
-    ("kernel:cubic", 100, 1e-3, 1.0),
-    ("kernel:reno", 500, 1e-4, 1.0),
-    ("agent:star", 500, 1e-3, 1.0),
-    ("kernel:bbr", 100, 1e-4, 1.0),
+    ("kernel:cubic", 100, 1e-3, 1.0, ""),
+    ("kernel:reno", 500, 1e-4, 1.0, ""),
+    ("agent:star", 500, 1e-3, 1.0, ""),
+    ("kernel:bbr", 100, 1e-4, 1.0, ""),
 )
 """The cells whose windows are drawn, with the first seed."""
+NAMED = (*LINKS, *PRESETS)
 EVERY = 3
 """Of the samples on the grid so many are one row of curves.csv."""
 QUANTITIES = {GOODPUT: "goodput", RTT: "mean RTT", RETRANSMITTED: "retransmissions"}
@@ -58,7 +66,7 @@ SHOWN = 12
 
 def take_over(folder: Path) -> None:
     """Puts a folder of `bentpipe validate kernel --out` into cells.csv and curves.csv."""
-    rows = read_rows(folder / "cells.csv")
+    rows = [row for row in read_rows(folder / "cells.csv") if row["kept_time"]]
     known = {of_dict(row).key: row for row in [*_stored(CELLS), *rows]}
     CELLS.parent.mkdir(exist_ok=True)
     write_rows(CELLS, sorted(known.values(), key=lambda row: row["seed"]))
@@ -74,6 +82,31 @@ def take_over(folder: Path) -> None:
                 {"row": cell.key, "t_s": float(t), "real": float(r), "simulated": float(s)}
                 for t, r, s in list(zip(at, real, simulated, strict=False))[::EVERY]
             ]
+    write_rows(CURVES, points)
+
+
+def simulate_again() -> None:
+    """Puts what simulations say today into cells.csv and curves.csv."""
+
+    def again(row: Row) -> Row:
+        ours = quantities(simulate(of_dict(row)))
+        new = row | {f"{name}_simulated": float(f"{value:.{DIGITS}g}") for name, value in ours.items()}
+        return new if new == row else new | {CURVE: None}
+
+    rows = read_rows(CELLS)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        write_rows(CELLS, list(threads.map(again, rows)))
+    windows = {
+        (cell := of_dict(row)).key: simulate(cell).cwnd[::EVERY]
+        for row in rows
+        if row["seed"] == 1 and (row["sender"], *of_dict(row).link) in DRAWN
+    }
+    points = []
+    for name in dict.fromkeys(point["row"] for point in read_rows(CURVES)):
+        mine = [point for point in read_rows(CURVES) if point["row"] == name]
+        points += [
+            point | {"simulated": float(value)} for point, value in zip(mine, windows[name], strict=False)
+        ]
     write_rows(CURVES, points)
 
 
@@ -135,6 +168,22 @@ def matrix(table: Sequence[Row], rtt_ms: int, show: Callable[[Row], str]) -> str
     return markdown(["<sender", *(f"{per:g}, {buffer:g} BDP" for per, buffer in links)], lines)
 
 
+def links(table: Sequence[Row]) -> str:
+    """The links that have a name: quantities real with the error, retransmissions in both worlds."""
+    lines = [
+        [
+            row["link"],
+            row["sender"],
+            str(row["seeds"]),
+            f"{row['goodput_real'] / 1e6:.2f} ({signed(row['goodput_error'])})",
+            f"{row['rtt_real'] * 1e3:.0f} ({signed(row['rtt_error'])})",
+            f"{percent(row['retransmitted_real'], 2)} ({percent(row['retransmitted_simulated'], 2)})",
+        ]
+        for row in sorted(table, key=lambda row: list(NAMED).index(row["link"]))
+    ]
+    return markdown(["<link", "<sender", "seeds", "Mbit/s", "mean RTT, ms", "retransmissions"], lines)
+
+
 def by_rtt(table: Sequence[Row], show: Callable[[Row], str]) -> str:
     """`matrix` of each round trip."""
     rtts = sorted({row["rtt_ms"] for row in table})
@@ -178,9 +227,13 @@ def star(table: Sequence[Row]) -> str:
 
 def parts(rows: Sequence[Row]) -> dict[str, str]:
     """What stands between the markers of the page."""
+    named = [row for row in rows if row["link"]]
+    rows = [row for row in rows if not row["link"]]
     table = comparison.table(rows)
     return {
         "measured": measured(rows),
+        "links": links(comparison.table(named)),
+        "links-measured": measured(named),
         "overview": overview(table),
         "star": star(table),
         "largest": largest(table),
@@ -191,7 +244,11 @@ def parts(rows: Sequence[Row]) -> dict[str, str]:
             lambda r: f"{percent(r['retransmitted_real'], 2)} ({percent(r['retransmitted_simulated'], 2)})",
         ),
         "windows": by_rtt(
-            table, lambda r: f"{r['cwnd_real']:.0f} ({signed(r['cwnd_error'])}), {percent(r['curve'], 0)}"
+            table,
+            lambda r: (
+                f"{r['cwnd_real']:.0f} ({signed(r['cwnd_error'])})"
+                + ("" if r["curve"] is None else f", {percent(r['curve'], 0)}")
+            ),
         ),
     }
 
@@ -241,7 +298,7 @@ def draw_curves(points: Sequence[Row]) -> str:
 
 
 def _title(key: str) -> str:
-    for sender, rtt, per, buffer in DRAWN:
+    for sender, rtt, per, buffer, _ in DRAWN:
         home, algorithm = sender.split(":")
         if key.startswith(f"{home}-{algorithm}-{rtt}ms-{per:g}-{buffer:g}bdp"):
             return f"{sender}, RTT {rtt} ms, PER {per:g}, buffer {buffer:g} BDP"
@@ -290,9 +347,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Writes the numbers and figures of docs/linux-truth.md.")
     parser.add_argument("--check", action="store_true", help="only say whether they are up to date")
     parser.add_argument("--from", dest="folder", type=Path, help="take over what validate kernel wrote there")
+    parser.add_argument("--simulate", action="store_true", help="simulate all stored transfers again")
     given = parser.parse_args()
     if given.folder is not None and not given.check:
         take_over(given.folder)
+    if given.simulate and not given.check:
+        simulate_again()
     stale = 0
     for file, text in made():
         if not given.check:
