@@ -123,13 +123,13 @@ def within(known: Known, found: Possible, about: float = 0.02) -> dict[str, bool
     return {**held, "loss": low <= max(known.share, 1e-4) and (known.share <= high)}
 
 
-def left(known: Known, seed: int, probes: int = 300) -> Possible:
+def left(known: Known, seed: int, probes: int = 300, effort: float = 1.0) -> Possible:
     """What ping, if there are probes, and a transfer leave of a link."""
     with tempfile.TemporaryDirectory() as place:
         test, ping = Path(place) / "iperf3.json", Path(place) / "ping.log"
         test.write_text(json.dumps(as_iperf3(known, seed)))
         ping.write_text(as_ping(known, seed, probes))
-        return estimate([test, ping] if probes else [test]).possible({}, seed)
+        return estimate([test, ping] if probes else [test]).possible({}, seed, effort)
 
 
 def as_ping(known: Known, seed: int, probes: int) -> str:

@@ -48,6 +48,14 @@ class Axis:
         return np.asarray(self.low + (self.high - self.low) * share)
 
 
+class Near(Axis):
+    """A number that is rather near its lower end: half of the weight is on a quarter of its logarithm."""
+
+    def at(self, share: Floats) -> Floats:
+        """The values that lie this far, 0 to 1, from the lower end to the upper."""
+        return np.asarray(self.low * (self.high / self.low) ** share**2)
+
+
 class Below(Axis):
     """A number that is at most `high`: how far below it lies is not known, nor in what magnitude."""
 
@@ -116,7 +124,8 @@ class Chain:
         return 1 + 2 * apart * stays / (1 - stays) / np.maximum(self.share * (1 - self.share), 1e-300)
 
 
-_BESIDE = Axis("beside", LEAST, 0.1, log=True)
+_BESIDE = Axis("beside", 1e-3, 0.1, log=True)
+"""Losses beside those in bursts or fades, as a share of them: with more, losses would be independent."""
 _INSIDE = Axis("inside", 0.2, 1.0)
 
 
@@ -137,11 +146,11 @@ class Hypothesis:
     def chain(self, of: Values, apart_s: float) -> Chain:
         """Its chain for packets that are sent so far apart."""
         if self.name == "bursts":
-            return Chain(of["begins"], 1 / of["length"], of["beside"], of["inside"])
+            return _chain(of, of["begins"], 1 / of["length"])
         if self.name == "fades":
             begins, ends = 1 / of["between_s"], 1 / of["length_s"]
             moved = -np.expm1(-(begins + ends) * apart_s) / (begins + ends)
-            return Chain(begins * moved, ends * moved, of["beside"], of["inside"])
+            return _chain(of, begins * moved, ends * moved)
         share = of["per"] if self.name != "ber" else -np.expm1(_PACKET_BITS * np.log1p(-of["ber"]))
         none = np.zeros_like(share)
         return Chain(none, none + 1, share, share)
@@ -153,11 +162,18 @@ class Hypothesis:
                 return [PacketError(of["per"])]
             case "ber":
                 return [BitError(of["ber"])]
-            case "bursts":
-                return [GilbertElliott(of["begins"], 1 / of["length"], of["beside"], of["inside"])]
-            case "fades":
-                return [PacketError(of["beside"]), *_outages(of, phase)]
+            case "bursts" | "fades":
+                chain = self.chain({name: np.array([value]) for name, value in of.items()}, 1.0)
+                beside = float(chain.good[0])
+                if self.name == "fades":
+                    return [PacketError(beside), *_outages(of, phase)]
+                return [GilbertElliott(of["begins"], 1 / of["length"], beside, of["inside"])]
         return []
+
+
+def _chain(of: Values, begins: Floats, ends: Floats) -> Chain:
+    """A chain whose losses in the good state are a share of those in the bad one."""
+    return Chain(begins, ends, of["beside"] * of["inside"] * begins / (begins + ends), of["inside"])
 
 
 INDEPENDENT = Hypothesis("independent", "independent", (Axis("per", LEAST, MOST, log=True),))

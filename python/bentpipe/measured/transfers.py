@@ -26,7 +26,8 @@ TOLERANCES = {
 """By how much the logarithm of a simulated value may differ, one standard deviation.
 
 The kernel's own algorithms differ from the simulated ones by up to 6.7 % in goodput, 13 % in the mean round
-trip and 94 % in retransmissions (docs/linux-truth.md), over the same links with the same losses. The least smoothed round trip hardly depends on chance, the longest is one extreme value.
+trip and 94 % in retransmissions (docs/linux-truth.md), over the same links with the same losses. The least
+smoothed round trip hardly depends on chance, the longest is one extreme value.
 """
 SENDERS_PLATEAU = 0.2
 """The same of a plateau by the sender's intervals, which also say how the buffer of a socket was filled."""
