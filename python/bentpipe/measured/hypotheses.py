@@ -183,7 +183,7 @@ BURSTS = Hypothesis(
 )  # fmt: skip
 FADES = Hypothesis(
     "fades", "in fades that last for a time",
-    (Axis("between_s", 1.0, 1e4, log=True), Axis("length_s", 0.05, 10.0, log=True), _INSIDE, _BESIDE),
+    (Axis("between_s", 1.0, 1e6, log=True), Axis("length_s", 0.05, 10.0, log=True), _INSIDE, _BESIDE),
 )  # fmt: skip
 NONE = Hypothesis("none", "none")
 RIVALS = (INDEPENDENT, BURSTS, FADES)

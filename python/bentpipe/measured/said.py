@@ -12,6 +12,7 @@ from bentpipe.measured.draws import SAME, Draw, Possible, Weighed
 from bentpipe.units import digits
 
 _ENDS = (5, 95)
+_CLEARLY = 3.0
 _SURE = 0.9
 """A hypothesis of losses with this weight needs no measurement of its own."""
 _NOT_WORTH = math.log(1.2)
@@ -35,8 +36,14 @@ def sentences(found: Possible, given: Mapping[str, Span]) -> list[str]:
 
 
 def typical(found: Possible) -> Draw:
-    """Of the likeliest way of losing packets, the link that is nearest to the middle of all quantities."""
-    likeliest = max(found.hypotheses, key=lambda one: found.hypotheses[one]).name
+    """Of the likeliest way of losing packets, the link that is nearest to the middle of all quantities.
+
+    Independent losses, which are the simplest, give way only to what is `_CLEARLY` likelier.
+    """
+    shares = {one.name: share for one, share in found.hypotheses.items()}
+    if "independent" in shares:
+        shares["independent"] *= _CLEARLY
+    likeliest = max(shares, key=lambda name: shares[name])
     some = [one for one in found.draws if one.hypothesis == likeliest] or list(found.draws)
     off = np.zeros(len(some))
     for of in _QUANTITIES.values():
