@@ -395,7 +395,10 @@ def _change(
             losses.append(PacketError(per))
         link.loss = losses
     if timeline is not None:
+        from bentpipe.timeline.measures import nominal
+
         link.timeline = str(Path(timeline).resolve())
+        link.nominal = nominal(link.timeline) or link.nominal
     link.reverse = reverse or None
 
 

@@ -75,14 +75,12 @@ def advise_verb(
             autocompletion=completion.algorithms,
         ),
     ] = None,
-    for_: Annotated[
-        Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run of the second stage.")
-    ] = None,
+    for_: Annotated[Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 1,
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="How long the answer may take, about.")
     ] = "30 s",
-    thorough: Annotated[bool, typer.Option("--thorough", help="More and longer runs, no budget.")] = False,
+    thorough: Annotated[bool, typer.Option("--thorough", help="More seeds, no budget.")] = False,
     plan: Annotated[
         Text, typer.Option(metavar="PLAN", help="Repeat the plan of an earlier answer exactly.")
     ] = None,
@@ -94,7 +92,7 @@ def advise_verb(
     """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
     begun = time.monotonic()  # before the modules that take long to load
     from bentpipe.advice.job import advise
-    from bentpipe.advice.work import Unanswered
+    from bentpipe.advice.race import Unanswered
     from bentpipe.files import try_place
     from bentpipe.measured import measured_files
     from bentpipe.verbs import Stopped, write_and_show

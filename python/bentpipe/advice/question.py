@@ -6,6 +6,7 @@ import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from bentpipe.models import Record
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Flow, Link, Scenario
 from bentpipe.traffic import Bulk
+from bentpipe.units import seconds
 
 GOALS = {
     "throughput": "the most goodput of all flows together",
@@ -31,7 +33,9 @@ RIVALS = ("cubic", "reno")
 _FOR_HANDOVERS = {"satcp": "CUBIC", "leocc": "BBR"}
 _JITTER = "1 s"
 """Flows that start in one nanosecond march in step for ever; nobody's do."""
-_ROWS = 600
+_ROWS = 400
+LONGEST_WHOLE_S = 600.0
+"""A time line up to this length is played whole; of a longer one each seed plays another window."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,25 @@ class Question:
         parts += [f"{self.flows} flows"] if self.flows > 1 else []
         parts += [f"beside {count} of {cc}" for cc, count in self.competing]
         return ", ".join(part for part in parts if part) or "a link"
+
+    @property
+    def endless(self) -> bool:
+        """Do the flows have data to send all the time? Then there is a long run beside the start-up."""
+        _, model = self.link_of(0)
+        return model.traffic is None or (isinstance(model.traffic, Bulk) and model.traffic.size is None)
+
+    @property
+    def line_s(self) -> float | None:
+        """How long the link's time line lasts, seconds; None without one, or if it begins anew."""
+        base, _ = self.link_of(0)
+        ends = [_end_of(link.timeline) for link in base.links.values() if link.timeline is not None]
+        return max((end for end in ends if end is not None), default=None)
+
+    @property
+    def whole_s(self) -> float | None:
+        """How long a run is that plays the time line whole; None if there is none, or it is too long."""
+        line_s = self.line_s
+        return line_s if line_s is not None and line_s <= LONGEST_WHOLE_S else None
 
     @property
     def handovers(self) -> bool:
@@ -199,7 +222,9 @@ class Question:
     def _play(
         self, base: Scenario, flows: list[Flow], n: int, duration_s: float, *, record: bool = False
     ) -> Scenario:
-        wanted = Record(f"{round(duration_s * 1e9 / _ROWS)} ns") if record else None
+        wanted = Record(f"{round(duration_s * 1e9 / _ROWS)} ns", links=True) if record else None
+        for link in base.links.values():
+            _open_window(link, n, duration_s)
         return dataclasses.replace(
             base,
             flows=[*flows, *base.flows],
@@ -207,6 +232,36 @@ class Question:
             duration=f"{duration_s:.9g} s",
             record=wanted,
         )
+
+
+def _end_of(line: Any) -> float | None:
+    """How long a time line lasts from where the run begins, seconds; None if it begins anew at its end."""
+    table = line if isinstance(line, dict) else {"file": line}
+    if table.get("repeat"):
+        return None
+    path = Path(table["file"])
+    end_s = _last_instant(path, path.stat().st_mtime_ns if path.exists() else 0)
+    return end_s - (seconds(table["offset"], "offset") if "offset" in table else 0.0)
+
+
+@lru_cache(maxsize=16)
+def _last_instant(path: Path, _changed_ns: int) -> float:
+    """The last instant of a time line; it is asked for each run."""
+    from bentpipe import timeline
+
+    return float(timeline.read(path)["t_s"][-1])
+
+
+def _open_window(link: Link, n: int, duration_s: float) -> None:
+    """Lets run `n` begin somewhere in a time line that is longer than the run, for all algorithms alike."""
+    end_s = None if link.timeline is None else _end_of(link.timeline)
+    if end_s is None or end_s <= duration_s:
+        return
+    table = dict(link.timeline) if isinstance(link.timeline, dict) else {"file": str(link.timeline)}
+    begin_s = seconds(table["offset"], "offset") if "offset" in table else 0.0
+    (share,) = points(1, n)
+    table["offset"] = f"{round(1e3 * (begin_s + share * (end_s - duration_s)))} ms"
+    link.timeline = table
 
 
 def _candidate(given: Any) -> Candidate:

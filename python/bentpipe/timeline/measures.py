@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bentpipe.timeline.format import check, complete, handovers
+from bentpipe.timeline.format import check, complete, handovers, read
 
 
 def summary(frame: pl.DataFrame) -> dict[str, Any]:
@@ -57,6 +58,24 @@ def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
             begin = None
     if begin is not None:
         found.append((begin, whole["t_s"][-1]))
+    return found
+
+
+def nominal(path: str | Path) -> dict[str, str]:
+    """The means over time of a time line's rate and delay, as a link's `nominal` has them.
+
+    Empty for what the file has not: a bandwidth-delay product then is that of the link's own values.
+
+    Raises:
+        ScenarioError: it is no time line.
+        OSError: it cannot be read.
+    """
+    frame = complete(read(path))
+    found = {}
+    if "rate_bps" in frame.columns and (rate := _mean(frame, "rate_bps")) > 0:
+        found["rate"] = f"{rate:.0f} bit/s"
+    if "delay_s" in frame.columns:
+        found["delay"] = f"{_mean(frame, 'delay_s') * 1e9:.0f} ns"
     return found
 
 
