@@ -44,7 +44,7 @@ class Candidate:
 
     id: str
     label: str
-    cc: Any
+    cc: Any = field(compare=False)
 
 
 @dataclass(frozen=True)

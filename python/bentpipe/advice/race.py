@@ -101,8 +101,9 @@ class Race:
         anew with shorter runs.
         """
         self.plan = plan = Plan(len(self.asked), schedule.MOST_SEEDS, full_s)
-        since, limit_s = time.monotonic(), budget.part_s(schedule.TRYING)
-        if self._seed(self.asked, 0, plan, since + limit_s) or self.interrupted:
+        since = time.monotonic()
+        until = min(since + budget.part_s(schedule.TRYING), since + budget.left_s())
+        if self._seed(self.asked, 0, plan, until) or self.interrupted:
             return plan
         took_s = time.monotonic() - since
         done = sum(map(len, self._found.values())) / (len(self.asked) * len(_ROLES[self.question.goal]))
@@ -258,9 +259,9 @@ class Race:
         self, wanted: list[Wanted], until: float | None, told: Callable[[int], None], *, partly: bool = False
     ) -> bool:
         """Makes these runs and keeps them if all are done; `partly`: else those of whole algorithms."""
-        told(0)
+        needed = len(RIVALS) * len(_ROLES[self.question.goal]) if partly else 0
         found, self.interrupted = trials.run_all(
-            self.question, wanted, self.plan.run_s, until=until, progress=told
+            self.question, wanted, self.plan.run_s, needed=needed, until=until, progress=told
         )
         missing = {one.candidate.id for one in wanted if one not in found}
         for one in wanted:

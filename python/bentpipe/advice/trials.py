@@ -72,6 +72,7 @@ def run_all(
     wanted: Sequence[Wanted],
     run_s: float,
     *,
+    needed: int = 0,
     until: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[dict[Wanted, dict[str, float]], bool]:
@@ -81,6 +82,7 @@ def run_all(
         question: what is asked.
         wanted: the runs.
         run_s: simulated seconds of a run; the file has more if it needs them.
+        needed: so many of the first runs are made whatever the time.
         until: when to stop, by `time.monotonic`; what is done by then is returned.
         progress: called with the number of runs that are done.
 
@@ -90,6 +92,8 @@ def run_all(
     cases = [_case(question, one, run_s) for one in wanted]
     found: dict[Wanted, dict[str, float]] = {}
     try:
+        if progress is not None:
+            progress(0)
         with closing(work_off(cases, range(len(cases)))) as runs:
             for some in runs:
                 for ran in some:
@@ -97,7 +101,8 @@ def run_all(
                     found[one] = measured(question, one.role, _checked(one.candidate, ran))
                 if progress is not None and some:
                     progress(len(found))
-                if until is not None and time.monotonic() > until:
+                late = until is not None and time.monotonic() > until
+                if late and all(one in found for one in wanted[:needed]):
                     break
     except KeyboardInterrupt:
         return found, True
