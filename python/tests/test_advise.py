@@ -304,7 +304,7 @@ def test_an_interrupt_keeps_what_is_finished() -> None:
 
 def test_an_interrupt_in_the_first_seed_keeps_whole_algorithms() -> None:
     names = [*FEW, "bic", "htcp", "veno", "yeah", "illinois", "scalable", "highspeed", "westwood"]
-    found = bp.advise(**LINK, cc=names, plan="12x2x120s", progress=stop_at("racing", 3))
+    found = bp.advise(**LINK, cc=names, plan="12x2x120s", progress=stop_at("racing", 6))
     assert found.interrupted
     assert {"cubic", "reno"} <= set(found.trials) < {"cubic", "reno", *names}
     assert any(line.startswith("It was interrupted before") for line in found.cut)
