@@ -125,7 +125,7 @@ def run_seed(
         whole = []  # nothing to measure harm against
     results = [{role: ran.result for role, ran in zip(ROLES, of, strict=True)} for of in whole]
     floor = min(
-        (f["rtt_min_s"] for of in results for run in of.values() for f in run["flows"] if f["rtt_min_s"]),
+        (f["rtt_min_s"] for of in results for run in of.values() for f in _whole(run) if f["rtt_min_s"]),
         default=math.nan,
     )
     values = {
@@ -204,7 +204,7 @@ def _measured(
         own, other = _pair(runs[rival])
         found |= {f"beside_{rival}_bps": own, f"{rival}_bps": other}
         lower.append(min(own, other))
-    done = runs["file"]["flows"][0]["completion_s"]
+    done = _whole(runs["file"])[0]["completion_s"]
     return {
         **found,
         "worse_bps": math.fsum(lower) / len(lower),
@@ -216,7 +216,7 @@ def _alone(
     question: Question, result: dict[str, Any], trace: pl.DataFrame | None, floor: float
 ) -> dict[str, float]:
     count = 1 if question.whole else question.flows
-    flows = [f for f in result["flows"] if f["half"] not in PARTS][:count]
+    flows = _whole(result)[:count]
     sent = sum(f["sent_packets"] for f in flows)
     everyone = sum(f["sent_packets"] for f in result["flows"] if f["half"] != "subflow")
     crossed = question.crossed()
@@ -253,5 +253,11 @@ def _delivered(trace: pl.DataFrame | None, names: Sequence[str]) -> tuple[Floats
 
 def _pair(result: dict[str, Any]) -> tuple[float, float]:
     """Goodput of the flow that is asked about, and of its rival."""
-    by_name = {f["name"]: f["goodput_bps"] for f in result["flows"] if f["half"] not in PARTS}
+    # A half behind a relay is called "asked/second".
+    by_name = {f["name"].removesuffix(f"/{f['half']}"): f["goodput_bps"] for f in _whole(result)}
     return by_name["asked"], by_name["rival"]
+
+
+def _whole(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The flows, each once: behind a relay if it has one, where its data arrives."""
+    return [f for f in result["flows"] if f["half"] not in PARTS]
