@@ -17,6 +17,7 @@ from bentpipe.advice.question import Candidate
 from bentpipe.advice.race import Unanswered
 from bentpipe.advice.spans import span
 from bentpipe.advice.trials import Trials, startup, steady_goodput
+from bentpipe.source import SCENARIOS
 
 LINK: dict[str, Any] = {"rate": "4 Mbit/s", "rtt": "100 ms"}
 PLAN = "4x3x5s+2"
@@ -462,3 +463,24 @@ def test_no_line_is_wider_than_sixty_columns(cli: Any, monkeypatch: pytest.Monke
     wide = [line for line in lines if len(line) > 60 and not line.startswith("bentpipe advise")]
     assert wide == []
     assert "HighSpeed" in done.stdout  # no word is broken
+
+
+@pytest.mark.parametrize("option", ["--link", "--scenario"])
+@pytest.mark.parametrize("name", sorted(file.stem for file in SCENARIOS.glob("*.toml")))
+def test_every_shipped_scenario_gets_an_answer(cli, monkeypatch, name: str, option: str) -> None:
+    monkeypatch.setenv("BENTPIPE_TRACEBACK", "1")
+    ran = cli("advise", option, name, "--cc", "hybla", "--plan", "3x1x5s")
+    assert ran.exit_code == 0 and "Hybla" in ran.stdout, ran.stderr
+
+
+def test_behind_a_relay_the_client_counts() -> None:
+    """The first half of geo-pep takes 40 ms and is done once the relay has all; a file crosses both."""
+    asked = {"cc": ["hybla"], "plan": "3x1x10s"}
+    split = bp.advise(scenario="geo-pep", relay="gateway", **asked)
+    whole = bp.advise(scenario="geo-pep", relay="none", **asked)
+    for answer in (split, whole):
+        assert all(one.mean("file_s") > 1.7 for one in answer.trials.values())  # 2 MB at 10 Mbit/s take 1.6 s
+        assert all(one.mean("queue_p95_s") < 0.6 for one in answer.trials.values())  # the buffer, 0.54 s
+    assert "--relay none" in whole.command and "relay none" in whole.question.title
+    with pytest.raises(bp.ScenarioError, match="advise takes one; compare takes several"):
+        bp.advise("geo-pep", relay="none,hybla")

@@ -56,6 +56,13 @@ def advise_verb(
         Path | None, typer.Option(metavar="FILE", help="Rate, delay and losses of the link over time.")
     ] = None,
     flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
+    relay: Annotated[
+        Text,
+        typer.Option(
+            metavar="RELAY",
+            help='Instead of the flow\'s own: "none", "hybla", or "gateway, buffer=8 MB, cc=hybla".',
+        ),
+    ] = None,
     competing: Annotated[
         list[str] | None,
         typer.Option(metavar="N CC", help='Flows beside them all the time, "3 cubic"; may be repeated.'),
@@ -109,9 +116,9 @@ def advise_verb(
     try:
         answer = advise(
             link, scenario=scenario, measured=files, rate=rate, rtt=rtt, per=per, ber=ber,
-            buffer=buffer, timeline=timeline, flows=flows, competing=competing or (), goal=goal,
-            shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget, thorough=thorough,
-            plan=plan, progress=bar, begun=begun,
+            buffer=buffer, timeline=timeline, flows=flows, relay=relay, competing=competing or (),
+            goal=goal, shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget,
+            thorough=thorough, plan=plan, progress=bar, begun=begun,
         )  # fmt: skip
     except Unanswered as stop:
         raise Stopped(str(stop)) from None

@@ -36,6 +36,7 @@ def advise(
     buffer: str | None = None,
     timeline: str | Path | None = None,
     flows: int = 1,
+    relay: str | None = None,
     competing: Sequence[str] = (),
     goal: str = "throughput",
     shared: bool = True,
@@ -66,6 +67,7 @@ def advise(
         buffer: "1 bdp", "432 packets", "1 MB".
         timeline: a file with the link over time (docs/timeline.md).
         flows: so many flows of the algorithm at once.
+        relay: instead of the flow's own: "none", "hybla" or "gateway, buffer=8 MB" (`relays.relay_of`).
         competing: flows beside them all the time, such as "3 cubic".
         goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` says what each is.
         shared: do flows of others use the link? If not, harm to them flags nothing.
@@ -103,7 +105,7 @@ def advise(
         raise _core.ScenarioError("give per or ber, not both")
     question = Question(
         link=scenario if scenario is not None else link, whole=scenario is not None, spans=spans,
-        timeline=timeline, flows=flows, competing=tuple(map(_competing, competing)), goal=goal,
+        timeline=timeline, flows=flows, relay=relay, competing=tuple(map(_competing, competing)), goal=goal,
         shared=shared, seed=seed, notes=notes,
     ).loaded()  # fmt: skip
     question.check()
@@ -140,6 +142,7 @@ def command(question: Question, options: Mapping[str, Any], made: Plan) -> str:
     if given.get("cc"):
         words += ["--cc", ", ".join(map(_spelled, given["cc"]))]
     words += ["--flows", str(question.flows)] if question.flows > 1 else []
+    words += ["--relay", question.relay] if question.relay is not None else []
     words += ["--goal", question.goal] if question.goal != "throughput" else []
     words += [] if question.shared else ["--not-shared"]
     words += ["--seed", str(question.seed)] if question.seed != 1 else []

@@ -12,7 +12,7 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.advice.spans import Span, points
-from bentpipe.comparison import _base, _change, _named, named_algorithm
+from bentpipe.comparison import _base, _change, _named, named_algorithm, relays
 from bentpipe.models import Record
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Flow, Link, Scenario
@@ -57,6 +57,7 @@ class Question:
         spans: rate, rtt, buffer, per and ber, where given.
         timeline: a file with the link over time.
         flows: so many flows of the algorithm at once.
+        relay: instead of that of the flow, as `comparison.relays` reads it.
         competing: flows of others beside them all the time, (algorithm, how many).
         goal: one of `GOALS`.
         shared: do flows of others use the link?
@@ -70,6 +71,7 @@ class Question:
     spans: Mapping[str, Span] = field(default_factory=dict)
     timeline: str | Path | None = None
     flows: int = 1
+    relay: str | None = None
     competing: Sequence[tuple[str, int]] = ()
     goal: str = "throughput"
     shared: bool = True
@@ -116,6 +118,7 @@ class Question:
         parts = [self.name, *said]
         parts += [f"time line {Path(self.timeline).name}"] if self.timeline is not None else []
         parts += [f"{self.flows} flows"] if self.flows > 1 else []
+        parts += [f"relay {self.relay}"] if self.relay is not None else []
         parts += [f"beside {count} of {cc}" for cc, count in self.competing]
         return ", ".join(part for part in parts if part) or "a link"
 
@@ -217,6 +220,11 @@ class Question:
                 ber=float(values["ber"]) if "ber" in values else None,
                 per=float(values["per"]) if "per" in values else None, timeline=self.timeline,
             )  # fmt: skip
+        if self.relay is not None:
+            way, *more = relays(self.relay, model)
+            if more:
+                raise _core.ScenarioError(f"relay: {self.relay}: advise takes one; compare takes several")
+            model = dataclasses.replace(model, relay=way)
         return base, dataclasses.replace(model, stop=None)
 
     def _play(

@@ -288,10 +288,9 @@ class Race:
         from bentpipe.runs import run
 
         for look_s in _FIRST_LOOKS_S:
-            result = run(self.question.alone(self.asked[0], 0, look_s)).json
-            known = [flow["rtt_min_s"] for flow in result["flows"] if flow["rtt_min_s"]]
-            if known:
-                return float(min(known))
+            rtt_s = trials.least_rtt_s(run(self.question.alone(self.asked[0], 0, look_s)).json)
+            if not math.isnan(rtt_s):
+                return rtt_s
         raise _core.ScenarioError(
             f"nothing comes back over this link within {_FIRST_LOOKS_S[-1]:.0f} s: "
             "its delay is too long, or it loses everything"

@@ -116,7 +116,7 @@ def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
         case "alone":
             return _alone(question, result, ran.trace, ran.link_trace)
         case "file":
-            done = next(f["completion_s"] for f in result["flows"] if f["half"] not in PARTS)
+            done = _whole(result)[0]["completion_s"]
             return {"file_s": math.nan if done is None else done}
         case _:
             own, other = _pair(result)
@@ -201,11 +201,11 @@ def _alone(
     link_trace: pl.DataFrame | None,
 ) -> dict[str, float]:
     count = 1 if question.whole else question.flows
-    flows = [f for f in result["flows"] if f["half"] not in PARTS][:count]
+    flows = _whole(result)[:count]
     sent = sum(f["sent_packets"] for f in flows)
     rows = _rows_of(trace, [f["name"] for f in flows])
     t, delivered = _delivered(rows)
-    rtt_min_s = min((f["rtt_min_s"] for f in result["flows"] if f["rtt_min_s"]), default=math.nan)
+    rtt_min_s = least_rtt_s(result)
     begin = STEADY if question.endless else 0.0
     trips = _after(rows, begin)["rtt_s"].drop_nans().drop_nulls().to_numpy() if rows.height else np.empty(0)
     whole = math.fsum(f["goodput_bps"] for f in flows)
@@ -258,5 +258,16 @@ def _own_loss(question: Question, links: pl.DataFrame | None, begin: float) -> f
 
 def _pair(result: Mapping[str, Any]) -> tuple[float, float]:
     """Goodput of the flow that is asked about, and of its rival."""
-    by_name = {f["name"]: f["goodput_bps"] for f in result["flows"] if f["half"] not in PARTS}
+    # A half behind a relay is called "asked/second".
+    by_name = {f["name"].removesuffix(f"/{f['half']}"): f["goodput_bps"] for f in _whole(result)}
     return by_name["asked"], by_name["rival"]
+
+
+def least_rtt_s(result: Mapping[str, Any]) -> float:
+    """The least round-trip time that a flow of a run saw, seconds; NaN if nothing came back."""
+    return min((f["rtt_min_s"] for f in _whole(result) if f["rtt_min_s"]), default=math.nan)
+
+
+def _whole(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The flows, each once: behind a relay if it has one, where its data arrives."""
+    return [f for f in result["flows"] if f["half"] not in PARTS]
