@@ -407,6 +407,19 @@ def test_the_first_line_is_the_answer(cli: Any, tmp_path: Path) -> None:
     assert "racing 4 algorithms" in done.stderr
 
 
+@pytest.mark.parametrize("paper", ["A4", "letter"])
+def test_the_answer_fits_one_sheet_of_paper(answer: bp.Advice, tmp_path: Path, paper: str) -> None:
+    from bentpipe.advice.sheet import write_sheet
+
+    pytest.importorskip("fpdf")
+    content = write_sheet(answer, tmp_path / "answer.pdf", paper).read_bytes()
+    assert content.startswith(b"%PDF-") and content.count(b"/Type /Page\n") == 1
+    width = {"A4": b"595.28", "letter": b"612"}[paper]
+    assert b"/MediaBox [0 0 " + width in content
+    with pytest.raises(bp.ScenarioError, match="A4"):
+        write_sheet(answer, tmp_path / "answer.pdf", "foolscap")
+
+
 def test_a_file_of_somebody_else_is_not_replaced(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "advice.html").write_text("mine")
     done = cli("advise", "--link", "geo", "--cc", "vegas", "--plan", "3x1x2s", "--out", tmp_path)

@@ -94,6 +94,10 @@ def advise_verb(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write advice.html and advice.json there.")
     ] = None,
+    pdf: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the answer on one page there, as PDF.")
+    ] = None,
+    paper: Annotated[str, typer.Option(metavar="NAME", help='Paper of --pdf: "A4" or "letter".')] = "A4",
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
@@ -106,6 +110,11 @@ def advise_verb(
 
     files = measured_files(measured, more)
     before = ""
+    if pdf is not None:  # before the runs, which may be long
+        from bentpipe.advice import sheet
+
+        sheet.check(paper)
+        try_place(pdf)
     if out is not None:  # before the runs, which may be long
         from bentpipe.pages import check_page
 
@@ -133,9 +142,17 @@ def advise_verb(
 
             show_advice(answer)
 
-    write_and_show(lambda: None if out is None else answer.write(out), show)
+    def write() -> None:
+        if out is not None:
+            answer.write(out)
+        if pdf is not None:
+            sheet.write_sheet(answer, pdf, paper)
+
+    write_and_show(write, show)
     if out is not None and not json:
         terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}{before}")
+    if pdf is not None and not json:
+        terminal.line(f"written to {terminal.plain(str(pdf))}")
     if answer.interrupted:
         raise Stopped("the answer rests on the runs that were done")
 

@@ -12,13 +12,14 @@ from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import BOUNDS, Advice
 from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
 
-_GOALS = {
+GOAL_COLUMNS = {
     "throughput": ("Goodput, Mbit/s", 1e-6),
     "delay": ("Queueing delay, 95th percentile, ms", 1e3),
     "fair": ("Goodput of the worse-off of two flows, Mbit/s", 1e-6),
     "completion": (f"Completion of {FILE}, s", 1.0),
 }
-_COSTS = (
+"""By goal: the head of its column, and what a value is multiplied by."""
+COSTS = (
     ("queue_p95_s", "Queue, p95, ms", 1e3),
     ("loss", "Lost, %", 100.0),
     ("resent", "Retransmitted, %", 100.0),
@@ -28,6 +29,7 @@ _COSTS = (
     ("harm_cubic", "CUBIC beside it loses, %", 100.0),
     ("harm_reno", "Reno beside it loses, %", 100.0),
 )
+"""What an algorithm costs: quantity, head of its column, factor."""
 
 
 def write_page(advice: Advice, path: Path) -> Path:
@@ -98,7 +100,7 @@ def _turning_on(page: Page, advice: Advice) -> None:
 def _ranked(page: Page, advice: Advice) -> None:
     goal = advice.question.goal
     name, _ = ranking.QUANTITIES[goal]
-    label, scale = _GOALS[goal]
+    label, scale = GOAL_COLUMNS[goal]
     page.section(
         "Who is best",
         [
@@ -108,7 +110,7 @@ def _ranked(page: Page, advice: Advice) -> None:
         ],
     )
     rows: list[list[Prose]] = []
-    for row in _final_rows(advice):
+    for row in final_rows(advice):
         judged: Prose = [
             *(part for flag in row["flags"] for part in (Badge(f"reckless: {flag['kind']}", "bad"), " ")),
             *([Badge("recommended", "good")] if row["cc"] == advice.recommended else []),
@@ -147,14 +149,14 @@ def _trade_off(page: Page, advice: Advice) -> None:
     )
 
 
-def _final_rows(advice: Advice) -> list[dict[str, Any]]:
+def final_rows(advice: Advice) -> list[dict[str, Any]]:
     """The rows of those that stayed in the race to its end."""
     return [row for row in advice.rows() if row["cc"] in advice.finalists]
 
 
 def _points(advice: Advice, x: str, by_x: float, y: str, by_y: float) -> list[Curve]:
     curves = []
-    for row in _final_rows(advice):
+    for row in final_rows(advice):
         if row[x] is None or row[y] is None:
             continue
         style = registry.style(row["cc"])
@@ -184,14 +186,14 @@ def _costs(page: Page, advice: Advice) -> None:
         ],
     )
     rows: list[list[Prose]] = []
-    for row in _final_rows(advice):
+    for row in final_rows(advice):
         trials = advice.trials[row["cc"]]
         cells = [
             _shown([value * scale for value in trials.of(name)], *_bounds(name, scale))
-            for name, _, scale in _COSTS
+            for name, _, scale in COSTS
         ]
         rows.append([row["label"], *cells])
-    page.table(["Algorithm", *(label for _, label, _ in _COSTS)], rows)
+    page.table(["Algorithm", *(label for _, label, _ in COSTS)], rows)
 
 
 def _flagged(page: Page, advice: Advice) -> None:

@@ -103,7 +103,7 @@ class Advice:
         found = []
         if len(self.trials) < self.asked:
             found.append(f"the time was enough for {len(self.trials)} of {self.asked} algorithms")
-        if self.plan.run_s < LEAST_TRIPS * self.rtt_s:
+        if self.plan.run_s < 0.95 * LEAST_TRIPS * self.rtt_s:
             trips = round(self.plan.run_s / self.rtt_s)
             found.append(f"a run had {trips} round trips, of which slow start is a large part")
         if self.plan.seeds < LEAST_SEEDS:
