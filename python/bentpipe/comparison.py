@@ -50,7 +50,7 @@ class Comparison:
         warnings: what the simulator said of the runs, each line once.
         failed: for each algorithm with runs that failed, its label and the error of the first.
         stopped: whether the user stopped it before all runs were done.
-        notes: why rows are alike.
+        notes: why rows are alike, and what of a time line was not played.
     """
 
     rows: list[dict[str, Any]]
@@ -217,6 +217,7 @@ def run_comparison(
             raise
         results, stopped = stop.runs, True
     found = _found(contenders, results.results or [], flows, seeds, stopped=stopped)
+    found.notes += _played_in_part(base)
     for number, error in results.failed.select("run", "error").iter_rows():
         found.failed.setdefault(contenders[number // seeds].title, error)
     if stopped:
@@ -312,6 +313,22 @@ def _found(
     ordered = sorted(rows.values(), key=lambda row: (row["group"] or 0, -row["goodput_bps"]))
     fixed = [rows[i] for i, one in enumerate(contenders) if i in rows and "cc" in (one.relay or {})]
     return Comparison(ordered, list(warnings), {}, stopped, _why_alike(fixed))
+
+
+def _played_in_part(base: Scenario) -> list[str]:
+    """A line for each time line of which the runs play the beginning only."""
+    from bentpipe.timeline.measures import lasts
+
+    run_s = seconds(base.duration, "duration")
+    found = []
+    for name, link in base.links.items():
+        line_s = None if link.timeline is None else lasts(link.timeline)
+        if line_s is not None and line_s > run_s:
+            found.append(
+                f"Only the first {run_s:g} s of the {line_s:g} s of the time line of {name} are played; "
+                f'--for "{line_s:g} s" plays all of it.'
+            )
+    return found
 
 
 def _why_alike(rows: Sequence[dict[str, Any]]) -> list[str]:

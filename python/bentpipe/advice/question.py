@@ -6,7 +6,6 @@ import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from bentpipe.comparison import _base, _change, _named, named_algorithm, relays
 from bentpipe.models import Record
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.timeline.measures import lasts
 from bentpipe.traffic import Bulk
 from bentpipe.units import seconds
 
@@ -132,7 +132,7 @@ class Question:
     def line_s(self) -> float | None:
         """How long the link's time line lasts, seconds; None without one, or if it begins anew."""
         base, _ = self.link_of(0)
-        ends = [_end_of(link.timeline) for link in base.links.values() if link.timeline is not None]
+        ends = [lasts(link.timeline) for link in base.links.values() if link.timeline is not None]
         return max((end for end in ends if end is not None), default=None)
 
     @property
@@ -242,27 +242,9 @@ class Question:
         )
 
 
-def _end_of(line: Any) -> float | None:
-    """How long a time line lasts from where the run begins, seconds; None if it begins anew at its end."""
-    table = line if isinstance(line, dict) else {"file": line}
-    if table.get("repeat"):
-        return None
-    path = Path(table["file"])
-    end_s = _last_instant(path, path.stat().st_mtime_ns if path.exists() else 0)
-    return end_s - (seconds(table["offset"], "offset") if "offset" in table else 0.0)
-
-
-@lru_cache(maxsize=16)
-def _last_instant(path: Path, _changed_ns: int) -> float:
-    """The last instant of a time line; it is asked for each run."""
-    from bentpipe import timeline
-
-    return float(timeline.read(path)["t_s"][-1])
-
-
 def _open_window(link: Link, n: int, duration_s: float) -> None:
     """Lets run `n` begin somewhere in a time line that is longer than the run, for all algorithms alike."""
-    end_s = None if link.timeline is None else _end_of(link.timeline)
+    end_s = None if link.timeline is None else lasts(link.timeline)
     if end_s is None or end_s <= duration_s:
         return
     table = dict(link.timeline) if isinstance(link.timeline, dict) else {"file": str(link.timeline)}

@@ -28,6 +28,7 @@ REACHED = 0.9
 """Start-up is over when goodput reaches this share of its mean over the second half of the run."""
 STEADY = 0.5
 """What a flow does in the long run is measured after this share of the run."""
+_END = (1.0 - STEADY) / 5
 
 _FILE_S = 300.0
 """A file that takes longer is not finished: its time is missing."""
@@ -165,14 +166,20 @@ def startup(t: Floats, delivered: Floats, rtt_s: float) -> float:
 def steady_goodput(t: Floats, delivered: Floats) -> float:
     """Bits per second after start-up: over what follows the first `STEADY` of the run. 0 without a trace.
 
+    Bytes behind a hole are delivered at once when it is filled, which may move a round trip's worth over
+    either end. So the mean of the first fifth of that time is held against the mean of the last.
+
     Args:
         t: instants of the trace, seconds.
         delivered: bytes delivered until then, of all flows.
     """
     if len(t) < 2:
         return 0.0
-    begin = STEADY * float(t[-1])
-    return 8 * (float(delivered[-1]) - float(np.interp(begin, t, delivered))) / (float(t[-1]) - begin)
+    end = float(t[-1])
+    first = (t >= STEADY * end) & (t <= (STEADY + _END) * end)
+    last = t >= (1.0 - _END) * end
+    span = float(t[last].mean() - t[first].mean())
+    return 8 * float(delivered[last].mean() - delivered[first].mean()) / span if span > 0 else 0.0
 
 
 def _case(question: Question, one: Wanted, run_s: float) -> Case:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe.timeline.format import check, complete, handovers, read
+from bentpipe.units import seconds
 
 
 def summary(frame: pl.DataFrame) -> dict[str, Any]:
@@ -59,6 +62,30 @@ def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
     if begin is not None:
         found.append((begin, whole["t_s"][-1]))
     return found
+
+
+def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
+    """How long a link's time line lasts from where a run begins, seconds; None if it begins anew at its end.
+
+    Args:
+        line: `Link.timeline`: a file, or a table with `file`, `offset` and `repeat`.
+
+    Raises:
+        ScenarioError: the file is no time line.
+        OSError: it cannot be read.
+    """
+    table = line if isinstance(line, Mapping) else {"file": line}
+    if table.get("repeat"):
+        return None
+    path = Path(str(table["file"]))
+    end_s = _last_instant(path, path.stat().st_mtime_ns)
+    return end_s - (seconds(str(table["offset"]), "offset") if "offset" in table else 0.0)
+
+
+@lru_cache(maxsize=16)
+def _last_instant(path: Path, _changed_ns: int) -> float:
+    """The last instant of a file; who asks for it asks for many runs."""
+    return float(read(path)["t_s"][-1])
 
 
 def nominal(path: str | Path) -> dict[str, str]:
