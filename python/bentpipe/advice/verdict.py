@@ -115,14 +115,16 @@ class Advice:
         return found or self._rivals()
 
     def _rivals(self) -> list[str]:
-        """Those that can be had and may yet be better by more than `OPEN`, in a clause; or nothing."""
+        """Those that can be had, are as good by their means, and may yet be better by more than `OPEN`."""
         chosen, goal = self.recommended, self.question.goal
         if chosen is None:
             return []
         gains = {
             one: -ranking.lead(self.trials[chosen], self.trials[one], goal, ranking.LIKELY)[0]
             for one in self._fine(lambda way: way.had)
-            if one != chosen and one not in self.left
+            if one != chosen
+            and one not in self.left
+            and ranking.as_good(self.trials[one], self.trials[chosen], goal)
         }
         may = [one for one, gain in gains.items() if gain > OPEN]
         if not may:
