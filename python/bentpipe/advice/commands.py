@@ -121,7 +121,7 @@ def advise_verb(
         try_place(out / "advice.json")
         check_page(out / "advice.html")
         before = ", in place of the one before" if (out / "advice.html").exists() else ""
-    bar = _Bars()
+    bar = Bars()
     try:
         answer = advise(
             link, scenario=scenario, measured=files, rate=rate, rtt=rtt, per=per, ber=ber,
@@ -157,7 +157,7 @@ def advise_verb(
         raise Stopped("the answer rests on the runs that were done")
 
 
-class _Bars:
+class Bars:
     """A bar for each thing that is done; without a terminal, a line when it begins."""
 
     def __init__(self) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.advice import flags, ranking, schedule, wording
 from bentpipe.advice.question import Question
-from bentpipe.advice.race import Race, Told
+from bentpipe.advice.race import Race, Told, Unanswered
 from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.spans import Span, span
 from bentpipe.advice.verdict import Advice
@@ -18,6 +19,7 @@ from bentpipe.comparison import algorithms
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:
+    from bentpipe.measured.draws import Draw
     from bentpipe.scenario import Link, Scenario
 
 BUDGET = "30 s"
@@ -91,14 +93,11 @@ def advise(
         raise _core.ScenarioError("give one of link, scenario and measured")
     values = {"rate": rate, "rtt": rtt, "per": per, "ber": ber, "buffer": buffer}
     spans = {name: span(name, value) for name, value in values.items() if value is not None}
-    notes: list[str] = []
-    if measured:
-        from bentpipe.measured import estimate
-
-        found = estimate(measured)
-        spans = {**found.spans(spans), **spans}
-        link = found.link(spans)
-        notes = found.notes(spans)
+    tell = progress or (lambda what, done, total: None)
+    limit_s = seconds(budget, "budget")
+    found = _measured(measured, spans, seed, limit_s, tell) if measured else None
+    if found is not None:
+        link = found.link
     if link is None and scenario is None and timeline is not None:
         link, spans = _of_time_line(timeline, spans)
     if per is not None and ber is not None:
@@ -106,7 +105,8 @@ def advise(
     question = Question(
         link=scenario if scenario is not None else link, whole=scenario is not None, spans=spans,
         timeline=timeline, flows=flows, relay=relay, competing=tuple(map(_competing, competing)), goal=goal,
-        shared=shared, seed=seed, notes=notes,
+        shared=shared, seed=seed, name=found.name if found else "", notes=found.notes if found else (),
+        draws=found.draws if found else (),
     ).loaded()  # fmt: skip
     question.check()
     cc = algorithms(cc) if isinstance(cc, str) else list(cc)
@@ -114,15 +114,48 @@ def advise(
     if thorough and plan is not None:
         raise _core.ScenarioError("give thorough or plan, not both")
     given = None if plan is None else schedule.read(plan)
-    limit_s = seconds(budget, "budget")
-    race = Race(question, asked, left, progress or (lambda what, done, total: None))
+    race = Race(question, asked, left, tell)
     run_s = None if duration is None else seconds(duration, "duration")
     race.go(given, Budget(None if given or thorough else limit_s, begun), run_s, thorough=thorough)
     options = {
         "cc": cc, "duration": duration, "measured": measured, "scenario": scenario, "timeline": timeline,
         "link": None if measured else link, "competing": competing, **values,
+        "budget": budget if measured and budget != BUDGET else None,
     }  # fmt: skip
     return _judged(race, command(question, options, race.plan))
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What measurements give a question: a link with its name, notes, and the links of its runs."""
+
+    link: Link
+    name: str
+    notes: Sequence[str]
+    draws: Sequence[Draw]
+
+
+def _measured(
+    files: Sequence[str | Path], spans: Mapping[str, Span], seed: int, limit_s: float, tell: Told
+) -> _Measured:
+    """Simulates less within a shorter time limit, and no more within a longer one: `--thorough` has none.
+
+    Raises:
+        ScenarioError: a file is wrong, or does not tell enough.
+        Unanswered: interrupted.
+    """
+    from bentpipe.measured import estimate
+    from bentpipe.measured.said import title, typical
+    from bentpipe.scenario import Link
+
+    told = estimate(files)
+    try:
+        found = told.possible(spans, seed, min(limit_s / seconds(BUDGET, "budget"), 1.0), tell)
+    except KeyboardInterrupt:
+        raise Unanswered("nothing is known yet") from None
+    middle = typical(found).values()
+    link = Link(rate=middle["rate"], delay=f"{seconds(middle['rtt'], 'rtt') / 2:.9g} s")
+    return _Measured(link, title(found, spans), told.notes(found, spans), found.draws)
 
 
 def command(question: Question, options: Mapping[str, Any], made: Plan) -> str:
@@ -131,7 +164,7 @@ def command(question: Question, options: Mapping[str, Any], made: Plan) -> str:
 
     words = ["bentpipe", "advise"]
     given = dict(options)
-    for name in ("link", "scenario", "rate", "rtt", "per", "ber", "buffer", "timeline"):
+    for name in ("link", "scenario", "rate", "rtt", "per", "ber", "buffer", "timeline", "budget"):
         value = given.get(name)
         if value is None:
             continue

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.advice.spans import Span, points
@@ -18,6 +18,9 @@ from bentpipe.scenario import Flow, Link, Scenario
 from bentpipe.timeline.measures import lasts
 from bentpipe.traffic import Bulk
 from bentpipe.units import seconds
+
+if TYPE_CHECKING:
+    from bentpipe.measured.draws import Draw
 
 GOALS = {
     "throughput": "the most goodput of all flows together",
@@ -64,6 +67,8 @@ class Question:
         seed: of the first run.
         name: of the link, for people.
         notes: more assumptions to state, such as where estimates come from.
+        draws: links that measurements leave possible; run n is over the n-th, and then from the first on.
+            They take up `spans`, which go before what is measured.
     """
 
     link: str | Path | Link | Scenario | None = None
@@ -78,6 +83,7 @@ class Question:
     seed: int = 1
     name: str = ""
     notes: Sequence[str] = ()
+    draws: Sequence[Draw] = ()
 
     def loaded(self) -> Question:
         """The same, with the file of the link read: it is needed for every run.
@@ -211,9 +217,7 @@ class Question:
         """The link of run `n`, and the flow that all others are modelled on."""
         link = self.link if self.link is not None else Link(rate="1 Mbit/s", delay="1 ms")
         base, model = _base(copy.deepcopy(link), whole=self.whole and others)
-        unknown_spans = [span for span in self.spans.values() if not span.known]
-        shares = dict(zip((s.name for s in unknown_spans), points(len(unknown_spans), n), strict=True))
-        values = {name: span.at(shares.get(name, 0.0)) for name, span in self.spans.items()}
+        values = self._values(n)
         if values or self.timeline is not None:
             _change(
                 base, rate=values.get("rate"), rtt=values.get("rtt"), buffer=values.get("buffer"),
@@ -225,7 +229,18 @@ class Question:
             if more:
                 raise _core.ScenarioError(f"relay: {self.relay}: advise takes one; compare takes several")
             model = dataclasses.replace(model, relay=way)
+        if self.draws:
+            (only,) = base.links.values()
+            only.loss = list(self.draws[n % len(self.draws)].losses) or None
         return base, dataclasses.replace(model, stop=None)
+
+    def _values(self, n: int) -> dict[str, str]:
+        """What run `n` changes of the link, as texts of a scenario."""
+        if self.draws:
+            return self.draws[n % len(self.draws)].values()
+        unknown_spans = [span for span in self.spans.values() if not span.known]
+        shares = dict(zip((s.name for s in unknown_spans), points(len(unknown_spans), n), strict=True))
+        return {name: span.at(shares.get(name, 0.0)) for name, span in self.spans.items()}
 
     def _play(
         self, base: Scenario, flows: list[Flow], n: int, duration_s: float, *, record: bool = False
