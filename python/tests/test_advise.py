@@ -433,7 +433,7 @@ def test_an_answer_that_was_interrupted_is_shown_with_status_130(
 ) -> None:
     from bentpipe.advice import commands
 
-    monkeypatch.setattr(commands._Bars, "__call__", lambda self, *state: stop_at("what the best", 3)(*state))
+    monkeypatch.setattr(commands.Bars, "__call__", lambda self, *state: stop_at("what the best", 3)(*state))
     done = cli("advise", "--rate", "4 Mbit/s", "--rtt", "100 ms", "--cc", "hybla,vegas", "--plan", PLAN)
     assert done.exit_code == 130
     assert done.stdout.startswith(("Use ", "Keep CUBIC", "Not yet known"))
@@ -442,7 +442,7 @@ def test_an_answer_that_was_interrupted_is_shown_with_status_130(
 
 def test_each_stage_has_a_bar_that_begins_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     from bentpipe import terminal
-    from bentpipe.advice.commands import _Bars
+    from bentpipe.advice.commands import Bars
 
     seen: list[str] = []
     monkeypatch.setattr(terminal.RunsBar, "__enter__", lambda self: seen.append("begins"))
@@ -450,7 +450,7 @@ def test_each_stage_has_a_bar_that_begins_at_nothing(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         terminal.RunsBar, "at", lambda self, state: seen.append(f"{state.done}/{state.total}")
     )
-    bars = _Bars()
+    bars = Bars()
     for state in (("screening", 0, 8), ("screening", 4, 8), ("the best 8", 0, 6)):
         bars(*state)
     bars.close()
