@@ -92,6 +92,11 @@ def advise(
     begun = time.monotonic() if begun is None else begun
     if sum(given is not None for given in (link, scenario)) + bool(measured) > 1:
         raise _core.ScenarioError("give one of link, scenario and measured")
+    if per is not None and ber is not None:
+        raise _core.ScenarioError("give per or ber, not both")
+    if thorough and plan is not None:
+        raise _core.ScenarioError("give thorough or plan, not both")
+    given = None if plan is None else schedule.read(plan)
     values = {"rate": rate, "rtt": rtt, "per": per, "ber": ber, "buffer": buffer}
     spans = {name: span(name, value) for name, value in values.items() if value is not None}
     tell = progress or (lambda what, done, total: None)
@@ -101,8 +106,6 @@ def advise(
         link, begun = found.link, time.monotonic()  # the race has its budget, however long weighing took
     if link is None and scenario is None and timeline is not None:
         link, spans = _of_time_line(timeline, spans)
-    if per is not None and ber is not None:
-        raise _core.ScenarioError("give per or ber, not both")
     question = Question(
         link=scenario if scenario is not None else link, whole=scenario is not None, spans=spans,
         timeline=timeline, flows=flows, relay=relay, competing=tuple(map(_competing, competing)), goal=goal,
@@ -112,9 +115,6 @@ def advise(
     question.check()
     cc = algorithms(cc) if isinstance(cc, str) else list(cc)
     asked, left = question.candidates(cc)
-    if thorough and plan is not None:
-        raise _core.ScenarioError("give thorough or plan, not both")
-    given = None if plan is None else schedule.read(plan)
     race = Race(question, asked, left, tell)
     run_s = None if duration is None else seconds(duration, "duration")
     race.go(given, Budget(None if given or thorough else limit_s, begun), run_s, thorough=thorough)
