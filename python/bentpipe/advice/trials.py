@@ -28,7 +28,7 @@ ROLES = ("alone", *RIVALS, "file")
 REACHED = 0.9
 """Start-up is over when goodput reaches this share of its mean over the second half of the run."""
 
-_FILE_S = 300.0
+FILE_S = 300.0
 """A file that takes longer is not finished: its time is missing."""
 
 
@@ -180,7 +180,7 @@ def _case(question: Question, one: Candidate, role: str, n: int, run_s: float) -
         case "alone":
             scenario = question.alone(one, n, run_s)
         case "file":
-            scenario = question.file(one, n, max(run_s, _FILE_S))
+            scenario = question.file(one, n, max(run_s, FILE_S))
         case _:
             scenario = question.beside(one, role, n, run_s)
     keys: dict[str, Key] = {"algorithm": one.id, "role": role}
