@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,9 +167,21 @@ def draw() -> list[Drawn]:
     return [_draw(number, names.get(number, "")) for number in range(COUNT)]
 
 
-def chosen(*, sealed: bool) -> list[Drawn]:
-    """The links that may be judged: the open ones, or all if the seal is broken on purpose."""
-    return [one for one in draw() if sealed or not one.sealed]
+def chosen(numbers: Sequence[int] | None, *, sealed: bool) -> list[Drawn]:
+    """The links that may be judged: those of these numbers, or all; without the seal broken, open ones.
+
+    Raises:
+        SystemExit: a sealed one is asked for by its number, and the seal is not to be broken.
+    """
+    known = draw()
+    if numbers is None:
+        return [one for one in known if sealed or not one.sealed]
+    shut = [n for n in numbers if known[n].sealed]
+    if shut and not sealed:
+        raise SystemExit(
+            f"link {shut[0]} is sealed until the end: links 0 to {OPEN - 1} are open; or --sealed"
+        )
+    return [known[n] for n in numbers]
 
 
 def _moving() -> dict[int, str]:

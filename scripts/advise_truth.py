@@ -1,7 +1,11 @@
 """A truth set for `bentpipe advise` that nobody tuned to: 60 drawn links, all algorithms, 60 seeds each.
 
-python scripts/advise_truth.py draw            # the links in words
-python scripts/advise_truth.py measure         # the truth; resumable, blocks lie in out/advise-truth
+python scripts/advise_truth.py draw                # the links in words
+python scripts/advise_truth.py measure             # the truth; resumable, blocks lie in out/advise-truth
+python scripts/advise_truth.py table               # docs/advise-truth.csv, of the blocks that are there
+python scripts/advise_truth.py judge               # asks `advise`, writes docs/advise-truth.md; resumable
+python scripts/advise_truth.py judge --measured    # the same from simulated files of ping and iperf3
+python scripts/advise_truth.py judge --sealed      # all 60: only at the end
 """
 
 from __future__ import annotations
@@ -11,28 +15,78 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import advise_judge
 import advise_links
 import advise_measure
+import advise_page
+import advise_table
+
+from bentpipe import files
 
 ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 PLACE = ROOT / "out" / "advise-truth"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Does one of the steps."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    links = advise_links.draw()
+    match given.step:
+        case "draw":
+            print(*(f"{one.number:2} {one.words()}" for one in links), sep="\n")
+        case "measure":
+            advise_measure.measure(links, given.place, given.seeds, _log)
+        case "table":
+            table = advise_table.aggregate(given.place, links, given.seeds)
+            advise_table.write(given.docs / "advise-truth.csv", table)
+        case _:
+            unknown = sorted(set(given.links or ()) - {one.number for one in links})
+            if unknown:
+                parser.error(f"--links: there is no link {unknown[0]}; they are 0 to {len(links) - 1}")
+            judge(given)
+    return 0
+
+
+def judge(given: argparse.Namespace) -> None:
+    """Asks about the links in one way, and writes the page with all that today's code has been asked."""
+    chosen = advise_links.chosen(given.links, sealed=given.sealed)
+    table = advise_table.read(given.docs / "advise-truth.csv")
+    found = {}
+    for measured in (False, True):
+        place = advise_judge.answers_place(given.place, measured=measured, budget=given.budget)
+        if measured == given.measured:
+            advise_judge.ask(
+                chosen, place, measured=measured, budget=given.budget, fresh=given.fresh, tell=_log
+            )
+        answers = advise_judge.stored(advise_links.chosen(None, sealed=given.sealed), place)
+        found[measured] = advise_judge.verdicts(answers, table)
+    for one in found[given.measured]:
+        print(advise_page.row(one))
+    print(advise_page.summary(found[given.measured]))
+    text = advise_page.page(table, found[False], found[True])
+    files.replace(given.docs / "advise-truth.md", lambda work: work.write_text(text, encoding="utf-8"))
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("step", choices=["draw", "measure"])
-    parser.add_argument("--seeds", type=int, default=advise_measure.SEEDS)
-    parser.add_argument("--place", type=Path, default=PLACE, help="where the blocks of runs are kept")
-    given = parser.parse_args(arguments)
-    if given.step == "draw":
-        for one in advise_links.draw():
-            print(f"{one.number:2} {one.words()}")
-    else:
-        advise_measure.measure(advise_links.draw(), given.place, given.seeds, _log)
-    return 0
+    parser.add_argument("step", choices=["draw", "measure", "table", "judge"])
+    parser.add_argument("--seeds", type=int, default=advise_measure.SEEDS, help="of the truth")
+    parser.add_argument("--measured", action="store_true", help="give advise nothing but measurements")
+    parser.add_argument("--sealed", action="store_true", help="judge the sealed links, too")
+    parser.add_argument("--budget", default="30 s", help="of each answer")
+    parser.add_argument("--links", type=_numbers, metavar="N,N", help="ask about these only")
+    parser.add_argument("--fresh", action="store_true", help="ask again what was asked")
+    parser.add_argument("--place", type=Path, default=PLACE, help="where runs and answers are kept")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where table and page are written")
+    return parser
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
 
 
 def _log(text: str) -> None:
