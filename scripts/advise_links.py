@@ -26,7 +26,7 @@ TRUTH_SEED = 100_000
 TIME_LINES = {"leo": 0.032, "aircraft": 0.042, "meo": 0.13, "geo-rain": 0.5, "geo-rain-ku": 0.51}
 """Shipped scenarios with a time line, and the round trip by which their buffers are drawn, seconds."""
 HAS_RATE = {"geo-rain": 10.861608e6, "geo-rain-ku": 10.861608e6}
-"""Those whose time line has the rate: that under a clear sky, bit/s."""
+"""Those whose time line has rate and losses, and none are drawn: the rate under a clear sky, bit/s."""
 MOVING = 6
 """Links with a time line, half of them open."""
 RATE_BPS = (0.5e6, 25e6)
@@ -198,7 +198,8 @@ def _draw(number: int, scenario: str) -> Drawn:
     rng = np.random.default_rng([SEED, number])
     rate, rtt, buffer = _log(rng, RATE_BPS), _log(rng, RTT_S), _log(rng, BUFFER_BDP)
     queue = "drop-tail" if rng.random() < DROP_TAIL else str(rng.choice(QUEUES))
-    loss, per, burst = rng.integers(3), _log(rng, PER), (_log(rng, BURST), _log(rng, BURST_SHARE))
+    loss, per, burst = int(rng.integers(3)), _log(rng, PER), (_log(rng, BURST), _log(rng, BURST_SHARE))
+    loss = 0 if scenario in HAS_RATE else loss
     flows = 1 if rng.random() < SINGLE else int(rng.integers(2, 6))
     cross, mix = rng.random(), rng.choice(["cubic", "reno"], int(rng.integers(1, 4)))
     load, pauses = round(float(rng.uniform(0.1, 0.5)), 2), rng.random() < 0.5

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import advise_links as links
 import advise_measure
 from advise_judge import FAIR, GOOD, Verdict
-from advise_table import GOAL, Truth
+from advise_table import GOAL, INTERVAL, Truth
 
 HEAD = (
     "| | link | best that can be had | Mbit/s | answer | Mbit/s | lost | reckless | |",
@@ -83,6 +83,10 @@ def miss(one: Verdict) -> str:
     why = [f"it loses {100 * one.regret:.1f} %"] if one.regret >= GOOD else []
     why += [f"it is reckless: {one.reckless}"] if one.reckless else []
     why += [f"the answer calls {best} reckless"] if best in one.answer.flagged else []
+    doubt = one.truth.doubtful() & {best, one.answer.taken}
+    why += (
+        [f"whether {' and '.join(sorted(doubt))} is reckless lies within the truth's error"] if doubt else []
+    )
     taken = one.answer.taken or "no answer"
     return f"- {one.drawn.number}: {taken} instead of {best}; {'; '.join(why)} (plan {one.answer.plan})"
 
@@ -90,7 +94,7 @@ def miss(one: Verdict) -> str:
 def _goal(one: Verdict, cc: str) -> str:
     """Mean of the goal and the half of its 95 % interval, Mbit/s."""
     row = one.truth.rows[cc]
-    return f"{row[GOAL] / 1e6:.4g} ± {1.96 * row[GOAL + '_se'] / 1e6:.1g}"
+    return f"{row[GOAL] / 1e6:.4g} ± {INTERVAL * row[GOAL + '_se'] / 1e6:.1g}"
 
 
 _TEXT = """\
@@ -108,8 +112,9 @@ losses of 1e-6 to 2e-2, a third bursts (Gilbert and Elliott) of 2 to 30 packets 
 to 1e-2. Seven in ten queues are drop-tail, the others CoDel, FQ-CoDel, PIE or RED. Half of the links are
 alone; a quarter has one to three flows of CUBIC or Reno beside the algorithm's, a quarter a constant rate
 of 10 to 50 %, which pauses on every other one. A quarter has two to five flows of the algorithm. {moving}
-have the time line of a shipped scenario. Links 0 to 29 are open to whoever works on `advise`; those from
-{open} on are sealed: `judge` takes them with `--sealed` alone.
+have the time line of a shipped scenario; those of rain bring rate and losses of their own. Links 0 to 29
+are open to whoever works on `advise`; those from {open} on are sealed: `judge` takes them with `--sealed`
+alone.
 
 **The truth** is in [advise-truth.csv](advise-truth.csv): every algorithm on every link, {seeds} seeds (of
 {planned}) from {truth} on, runs of 60 s, or 100 round trips if those are longer. Each seed has a run of all

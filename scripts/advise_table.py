@@ -36,6 +36,10 @@ RULES = {
     "cubic_bps": "cubic_steady_bps", "goodput_bps": "steady_bps", "queue_p50_s": "queue_p50_s",
 }  # fmt: skip
 """What the rules of `advice.flags` ask for, and the column that answers it: what stands, without start-up."""
+WORSE = ("own_loss", "harm_cubic", "queue_p50_s")
+"""Of these, those of which more is worse."""
+INTERVAL = 1.96
+"""Standard errors on either side of a mean that make a 95 % interval."""
 ATTACHED = ("built in", "module", "attach")
 """Kinds of `advice.linux.how` by which a user has an algorithm today."""
 
@@ -78,14 +82,20 @@ class Truth:
 
     rows: Mapping[str, Mapping[str, float]]
 
-    def reckless(self) -> dict[str, str]:
-        """By the rules of `advice.flags`: why each such algorithm is reckless."""
-        trials = {
-            cc: Trials(Candidate(cc, cc, cc), {name: [row[column]] for name, column in RULES.items()})
-            for cc, row in self.rows.items()
-        }
-        found = {cc: flags.flags(one, trials, shared=True) for cc, one in trials.items()}
+    def reckless(self, errors: float = 0.0) -> dict[str, str]:
+        """By the rules of `advice.flags`: why each such algorithm is reckless.
+
+        Args:
+            errors: by so many standard errors are its losses, its harm and its queue taken for worse.
+        """
+        trials = {cc: _trials(cc, row, 0.0) for cc, row in self.rows.items()}
+        moved = {cc: _trials(cc, row, errors) for cc, row in self.rows.items()}
+        found = {cc: flags.flags(one, trials, shared=True) for cc, one in moved.items()}
         return {cc: "; ".join(flag.text for flag in some) for cc, some in found.items() if some}
+
+    def doubtful(self) -> set[str]:
+        """Those of which the truth's own 95 % interval does not say whether they are reckless."""
+        return set(self.reckless(INTERVAL)) - set(self.reckless(-INTERVAL))
 
     def best(self) -> str:
         """The most of the goal among those that can be had and are not reckless."""
@@ -112,6 +122,15 @@ def can_be_had(cc: str) -> bool:
 
     (entry,) = [entry for entry in offered() if entry["id"] == cc]
     return entry["native"] is not None or not entry["gaps"]
+
+
+def _trials(cc: str, row: Mapping[str, float], errors: float) -> Trials:
+    """What the rules of `advice.flags` look at, of means that are worse by so many standard errors."""
+    values = {
+        name: [row[column] + (errors * row[f"{column}_se"] if name in WORSE else 0.0)]
+        for name, column in RULES.items()
+    }
+    return Trials(Candidate(cc, cc, cc), values)
 
 
 def _means(runs: pl.DataFrame) -> pl.DataFrame:
