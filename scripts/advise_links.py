@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -123,11 +124,8 @@ class Drawn:
         """
         if not self.scenario:
             return 0.0
-        (link,) = bp.Scenario.load(self.scenario).links.values()
-        given = link.timeline if isinstance(link.timeline, dict) else {}
-        first = seconds(given["offset"], "offset") if "offset" in given else 0.0
-        last = float(timeline.read(_file(link.timeline))["t_s"].to_numpy().max()) - self.run_s
-        return round(first + _corput(n) * (last - first), 3)
+        first, last = _played(self.scenario)
+        return round(first + _corput(n) * (last - self.run_s - first), 3)
 
     def words(self) -> str:
         """The link in words."""
@@ -224,6 +222,15 @@ def _corput(n: int) -> float:
     while n:
         share, digit, n = share + digit * (n & 1), digit / 2, n >> 1
     return share
+
+
+@cache
+def _played(scenario: str) -> tuple[float, float]:
+    """From when to when its time line is played, seconds of the file."""
+    (link,) = bp.Scenario.load(scenario).links.values()
+    given = link.timeline if isinstance(link.timeline, dict) else {}
+    first = seconds(given["offset"], "offset") if "offset" in given else 0.0
+    return first, float(timeline.read(_file(link.timeline))["t_s"].to_numpy().max())
 
 
 def _file(given: object) -> str:
