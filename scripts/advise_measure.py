@@ -1,8 +1,10 @@
 """The truth of the truth set: every algorithm on every link, with seeds that no answer uses.
 
-Goodput of the second half needs what was delivered until the middle. A run of half the length with the same
-seed would give it for half as many packets again; a trace of three rows gives it for nothing, and is not even
-made a frame.
+Goodput of the second half needs what has arrived until its beginning. A run of half the length with the
+same seed would tell for half as many packets again; a trace of sixty rows tells for nothing, and is not
+even made a frame. What is delivered is in order: nothing while a loss is repaired, and then all at once. On
+a link without chance that is at the same instant with every seed, and a middle within a repair would give 5
+% too much. What has arrived follows from what is delivered later (`_arrived`).
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from advise_links import TRUTH_SEED, Drawn
+from numpy.typing import NDArray
 
 from bentpipe import _core, files
 from bentpipe.advice.question import Candidate, Question
@@ -34,6 +38,14 @@ BLOCK = 5
 """Seeds of one link that are stored together: some twenty seconds of two cores."""
 PASS = 10
 """Seeds that all links have before the first link has more."""
+ROWS = 60
+"""Rows of the trace of a run."""
+BEFORE_END = 5
+"""So many rows before the end the second half ends: what is delivered then tells what had arrived."""
+PAYLOAD = 1448 / 1500
+"""Share of a packet that is payload."""
+VERSION = 2
+"""Of what is measured of a run: blocks of another version are not taken."""
 ROLES = ("alone", "beside", "file")
 
 
@@ -62,7 +74,7 @@ def measure(links: Sequence[Drawn], place: Path, seeds: int, tell: Callable[[str
 
 def stored(place: Path, one: Drawn, first: int) -> Path:
     """Where a block is kept; the name changes with the link and its question."""
-    mark = hashlib.sha256(repr(one).encode()).hexdigest()[:8]
+    mark = hashlib.sha256(f"{VERSION} {one}".encode()).hexdigest()[:8]
     return place / f"{one.number:02}-{mark}" / f"{first:03}.parquet"
 
 
@@ -99,7 +111,7 @@ def _plain(question: Question, who: Candidate, role: str, run_s: float) -> dict[
     """A run's table, of the first seed: what all seeds have in common is made once."""
     scenario = _scenario(question, who, role, run_s)
     if role != "file":
-        scenario.record = Record(f"{round(run_s / 2 * 1e9)} ns", links=True)
+        scenario.record = Record(f"{round(run_s / ROWS * 1e9)} ns", links=True)
     plain: dict[str, Any] = json.loads(scenario.as_written())
     return plain
 
@@ -131,7 +143,7 @@ def _alone(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
     dropped = result["links"][0]["dropped_queue"]
     return {
         "goodput_bps": math.fsum(flow["goodput_bps"] for flow in flows),
-        "steady_bps": math.fsum(_steady(raw, range(one.flows))),
+        "steady_bps": _steady(one, raw, range(one.flows)),
         "own_loss": dropped / sent if sent else 0.0,
         "steady_loss": _steady_loss(raw, result["links"][0]),
         "rtt_p50_s": _mean(flow["rtt_p50_s"] for flow in flows),
@@ -143,12 +155,11 @@ def _alone(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
 def _beside(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
     flows = _whole(json.loads(raw.json))
     at = {name: [flow["name"] for flow in flows].index(name) for name in ("asked", "rival")}
-    own, rival = _steady(raw, at.values())
     return {
         "beside_bps": flows[at["asked"]]["goodput_bps"],
         "cubic_bps": flows[at["rival"]]["goodput_bps"],
-        "beside_steady_bps": own,
-        "cubic_steady_bps": rival,
+        "beside_steady_bps": _steady(one, raw, [at["asked"]]),
+        "cubic_steady_bps": _steady(one, raw, [at["rival"]]),
     }
 
 
@@ -166,32 +177,51 @@ def _whole(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [flow for flow in result["flows"] if flow["half"] not in PARTS]
 
 
-def _steady(raw: _core.RawResult, flows: Any) -> list[float]:
-    """Goodput of the second half of a run, for each of these flows, bit/s."""
+def _steady(one: Drawn, raw: _core.RawResult, flows: Sequence[int]) -> float:
+    """Goodput of these flows together in the second half of a run, bit/s."""
     trace = raw.trace()
-    t, of, delivered = trace["t_s"], trace["flow"], trace["delivered_bytes"]
-    middle, end = t.max() / 2, t.max()
-    found = []
-    for flow in flows:
-        until = {at: delivered[(of == flow) & (abs(t - at) < 1e-6)].sum() for at in (middle, end)}
-        found.append(8 * float(until[end] - until[middle]) / float(end - middle))
-    return found
+    every = float(trace["t_s"].max()) / ROWS
+    some = np.isin(trace["flow"], flows)
+    rows = np.rint(trace["t_s"][some].astype(float) / every).astype(int)
+    delivered = np.zeros(ROWS + 1)
+    np.add.at(delivered, rows, trace["delivered_bytes"][some])
+    most = one.rate_bps / 8 * PAYLOAD * every
+    first, last = ROWS // 2, ROWS - BEFORE_END
+    arrived = _arrived(delivered, last, most) - _arrived(delivered, first, most)
+    return 8 * arrived / ((last - first) * every)
+
+
+def _arrived(delivered: NDArray[np.float64], row: int, most: float) -> float:
+    """Bytes that had arrived by a row, in order or not: the most that is certain.
+
+    What is delivered by a later row came before, but for what the link carries in between.
+
+    Args:
+        delivered: in order, by row.
+        row: the row.
+        most: bytes that the link carries from a row to the next.
+    """
+    later = delivered[row:]
+    return float((later - most * np.arange(len(later))).max())
 
 
 def _steady_loss(raw: _core.RawResult, link: Mapping[str, Any]) -> float:
     """Share of the packets of the second half that the queue drops.
 
     The trace counts drops of the queue and of the channel as one. The channel loses as large a share in
-    either half on average, so that of the whole run is taken off.
+    either half on average, so that of the whole run is taken off; less than 0 is chance.
     """
     trace = raw.link_trace()
     first = trace["link"] == 0
-    dropped, delivered = (trace[name][first][-2:] for name in ("dropped_packets", "delivered_packets"))
-    lost, through = float(dropped[1] - dropped[0]), float(delivered[1] - delivered[0])
+    half = (-1, -1 - ROWS // 2)
+    lost, through = (
+        float(np.subtract(*trace[name][first][[*half]].astype(float)))
+        for name in ("dropped_packets", "delivered_packets")
+    )
     if not lost + through:
         return 0.0
     channel = link["dropped_error"] / link["offered_packets"] if link["offered_packets"] else 0.0
-    return max(0.0, lost / (lost + through) - channel)
+    return lost / (lost + through) - channel
 
 
 def _mean(values: Any) -> float:

@@ -148,7 +148,7 @@ def _means(runs: pl.DataFrame) -> pl.DataFrame:
     known = [pl.col(name).fill_nan(None) for name in QUANTITIES]
     return seeds.group_by("link", "cc", maintain_order=True).agg(
         pl.len().alias("seeds"),
-        *(one.mean() for one in known),
+        *(one.mean().clip(lower_bound=0) for one in known),
         *((one.std() / one.count().sqrt()).name.suffix("_se") for one in known),
         pl.col("file_s").is_nan().sum().alias("file_missing"),
     )

@@ -106,23 +106,47 @@ def test_windows_of_a_time_line_are_spread_over_it(scripts):
 # The runs.
 
 
-def test_the_second_half_is_what_two_runs_of_both_lengths_differ_by(scripts, small):
-    cubic = Candidate("cubic", "CUBIC", "cubic")
-    question = small.question()
-    plain = scripts.measure._plain(question, cubic, "alone", 60.0)
-    at = scripts.measure._at(plain, 3, 0.0)
-    raw = bp.run(at)._raw
-    found = scripts.measure._alone(small, raw)
-    whole = bp.run({**at, "duration": "60 s", "record": None}).json
+def alone(scripts, one, cc, n=3):
+    plain = scripts.measure._plain(one.question(), Candidate(cc, cc, cc), "alone", one.run_s)
+    at = scripts.measure._at(plain, n, 0.0)
+    return at, scripts.measure._alone(one, bp.run(at)._raw)
+
+
+def test_goodput_and_losses_of_the_second_half(scripts, small):
+    at, found = alone(scripts, small, "cubic")
+    # Bytes that the receiver has, by the sender's segments: one that was resent counts once.
+    segments = bp.run({**at, "record": {"interval": "1 s", "segments": True}}).segments
+    sent = segments.filter(pl.col("event") == "sent").height * 1448 * 8
+    assert found["steady_bps"] < 1e6 * 1448 / 1500 * 1.0001
+    assert found["steady_bps"] == pytest.approx(sent / 60, rel=0.03)
+    whole = bp.run({**at, "record": None}).json
     half = bp.run({**at, "duration": "30 s", "record": None}).json
-    delivered = [sum(flow["delivered_bytes"] for flow in result["flows"]) for result in (half, whole)]
-    assert found["steady_bps"] == pytest.approx(8 * (delivered[1] - delivered[0]) / 30, rel=1e-9)
     dropped = [result["links"][0]["dropped_queue"] for result in (half, whole)]
     offered = [result["links"][0]["offered_packets"] for result in (half, whole)]
     assert dropped[1] > dropped[0]
     steady = (dropped[1] - dropped[0]) / (offered[1] - offered[0])
     assert found["steady_loss"] == pytest.approx(steady, rel=0.05)
-    assert found["goodput_bps"] == pytest.approx(8 * delivered[1] / 60, rel=0.02)
+    assert found["own_loss"] == pytest.approx(dropped[1] / sum(f["sent_packets"] for f in whole["flows"]))
+    delivered = sum(flow["delivered_bytes"] for flow in whole["flows"])
+    assert found["goodput_bps"] == pytest.approx(8 * delivered / 60, rel=0.02)
+
+
+def test_a_repair_in_the_middle_of_a_run_is_no_goodput(scripts):
+    # CUBIC repairs losses from second 28 to 30 here; what then comes at once was sent before.
+    one = scripts.links.draw()[18]
+    most = one.rate_bps * 1448 / 1500
+    trace = bp.run(alone(scripts, one, "cubic")[0]).trace
+    jump = dict(trace.select("t_s", "delivered_bytes").rows())
+    assert 8 * (jump[60.0] - jump[30.0]) / 30 > 1.04 * most
+    for cc in ("cubic", "reno"):
+        assert alone(scripts, one, cc)[1]["steady_bps"] == pytest.approx(most, rel=0.002)
+
+
+def test_what_has_arrived_follows_from_what_is_delivered_later(scripts):
+    # Ten bytes arrive between two rows; byte 20 is lost and repaired between rows 5 and 6.
+    delivered = np.array([0, 10, 20, 20, 20, 20, 59, 69], dtype=float)
+    arrived = [scripts.measure._arrived(delivered, row, 10.0) for row in range(8)]
+    assert arrived == [0, 10, 20, 29, 39, 49, 59, 69]
 
 
 def test_a_block_has_each_algorithm_and_seed_and_is_not_run_twice(scripts, small, tmp_path, monkeypatch):
@@ -325,5 +349,5 @@ def test_the_stored_table_has_every_link_and_algorithm(scripts):
             assert row["seeds"] >= 10, (one.number, cc)
             known = [row[name] for name in scripts.table.QUANTITIES if name != "file_s"]
             assert not any(math.isnan(value) for value in known), (one.number, cc)
-            assert 0 <= row["steady_bps"] <= 1.02 * one.rate_bps
+            assert 0 <= row["steady_bps"] <= one.rate_bps
         assert table[one.number].best() in rows
