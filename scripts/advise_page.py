@@ -121,9 +121,10 @@ alone.
 flows, one of one flow beside a CUBIC flow, and one of a file of 2 MB. Of a time line each seed plays
 another window; together they lie evenly in it. Nothing of these runs passes through the code that ranks.
 
-**The goal** is goodput in the second half of a run, of all flows of the algorithm together. **The best that
-can be had** has the most of it among those that Linux has or `bentpipe kernel attach` brings, and that are
-not reckless: the rules of [advise.md](advise.md#how-it-is-ranked), with losses at the queue and harm of the
-second half. **Lost** is the share of that goal that the answer does not reach. A **hit** loses less than 5
-% and is not reckless. An answer that cannot be had counts as the best that it names for Linux.\
+**The goal** is goodput in the second half of a run, of all flows of the algorithm together, counted when
+data arrives, in order or not. **The best that can be had** has the most of it among those that Linux has
+or `bentpipe kernel attach` brings, and that are not reckless: the rules of
+[advise.md](advise.md#how-it-is-ranked), with losses at the queue and harm of the second half. **Lost** is
+the share of that goal that the answer does not reach. A **hit** loses less than 5 % and is not reckless.
+An answer that cannot be had counts as the best that it names for Linux.\
 """
