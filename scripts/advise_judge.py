@@ -121,7 +121,7 @@ def _ask(one: Drawn, place: Path, *, measured: bool, budget: str) -> Answer:
         advice = bp.advise(one.link(), flows=one.flows, competing=competing, budget=budget)
     return Answer(
         link=one.number, recommended=advice.recommended, recommended_in_linux=advice.recommended_in_linux,
-        flagged=sorted(advice.flagged), plan=str(advice.schedule), took_s=round(time.monotonic() - since, 1),
+        flagged=sorted(advice.flagged), plan=str(advice.plan), took_s=round(time.monotonic() - since, 1),
     )  # fmt: skip
 
 

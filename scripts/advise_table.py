@@ -40,8 +40,6 @@ WORSE = ("own_loss", "harm_cubic", "queue_p50_s")
 """Of these, those of which more is worse."""
 INTERVAL = 1.96
 """Standard errors on either side of a mean that make a 95 % interval."""
-ATTACHED = ("built in", "module", "attach")
-"""Kinds of `advice.linux.how` by which a user has an algorithm today."""
 
 
 def aggregate(place: Path, links: Sequence[Drawn], seeds: int) -> pl.DataFrame:
@@ -112,16 +110,8 @@ class Truth:
 
 
 def can_be_had(cc: str) -> bool:
-    """Does Linux have it, or can `bentpipe kernel attach` put it there whole?"""
-    how = getattr(linux, "how", None)
-    if how is not None:
-        return how(cc) in ATTACHED
-    if linux.module(cc):
-        return True
-    from bentpipe.kernel.choice import offered
-
-    (entry,) = [entry for entry in offered() if entry["id"] == cc]
-    return entry["native"] is not None or not entry["gaps"]
+    """Does Linux have it, or can `bentpipe kernel attach` put it there?"""
+    return linux.way(cc).had
 
 
 def _trials(cc: str, row: Mapping[str, float], errors: float) -> Trials:

@@ -306,6 +306,14 @@ def compare_verb(
         Path | None, typer.Option(metavar="FILE", help="Rate, delay and losses of the link over time.")
     ] = None,
     flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
+    relay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RELAYS",
+            help='Instead of the flow\'s own, with commas between: "none", "hybla" (the algorithm with which '
+            'it sends on), "gateway, buffer=8 MB, cc=hybla"; "gateway" sends on as the sender does.',
+        ),
+    ] = None,
     for_: Annotated[
         str | None, typer.Option("--for", metavar="TIME", help='Simulated time, "120 s".')
     ] = None,
@@ -344,8 +352,8 @@ def compare_verb(
         with terminal.RunsBar(f"comparing on {where}") as bar:
             found = run_comparison(
                 where, algorithms(cc), whole=link is None, rate=rate, rtt=rtt, ber=ber, per=per,
-                buffer=buffer, timeline=timeline, flows=flows, duration=for_, seeds=seeds, seed=seed,
-                threads=threads, progress=bar.at, traced=traced,
+                buffer=buffer, timeline=timeline, flows=flows, relay=relay, duration=for_, seeds=seeds,
+                seed=seed, threads=threads, progress=bar.at, traced=traced,
             )  # fmt: skip
     except ComparisonStopped as stop:
         found = stop.found
@@ -366,7 +374,8 @@ def compare_verb(
         terminal.warn(found.warnings)
         if json:
             about = {"schema": 1, "link": where, "seeds": seeds, "seed": seed}
-            terminal.answer({**about, "rows": found.rows, "failed": found.failed, "stopped": found.stopped})
+            more = {"failed": found.failed, "stopped": found.stopped, "notes": found.notes}
+            terminal.answer({**about, "rows": found.rows, **more})
         else:
             show_comparison(found, where)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from bentpipe.controller import load_controller
 from bentpipe.models import BitError, PacketError, Record
 from bentpipe.plain import Model
 from bentpipe.registry import find
+from bentpipe.relays import BUFFER, NONE, listed, relay_of
 from bentpipe.result import LIMITS, PARTS, Result
 from bentpipe.runs import run_many
 from bentpipe.scenario import Flow, Link, Scenario
@@ -33,6 +34,9 @@ LOSSY = 0.05
 """Share of lost packets beyond which an algorithm is marked. The value is our choice: one packet in twenty
 is sent in vain."""
 
+Relays = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+"""A relay or several: keys of a flow's `relay`, or text as `relays.relay_of` and `relays.listed` read it."""
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -42,23 +46,25 @@ class Comparison:
     """What came out of a comparison.
 
     Attributes:
-        rows: one for each algorithm of which a run is finished, as `compare` has them.
+        rows: one for each algorithm (and relay) of which a run is finished, as `compare` has them.
         warnings: what the simulator said of the runs, each line once.
         failed: for each algorithm with runs that failed, its label and the error of the first.
         stopped: whether the user stopped it before all runs were done.
+        notes: why rows are alike, and what of a time line was not played.
     """
 
     rows: list[dict[str, Any]]
     warnings: list[str]
     failed: dict[str, str]
     stopped: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def frame(self) -> pl.DataFrame:
         """The rows as the frame that `compare` returns."""
         import polars as pl
 
         ends = ("goodput_low_bps", "goodput_high_bps", "completion_s", "completed")
-        types: dict[str, Any] = {"group": pl.Int64, **dict.fromkeys(ends, pl.Float64)}
+        types: dict[str, Any] = {"relay": pl.String, "group": pl.Int64, **dict.fromkeys(ends, pl.Float64)}
         return pl.DataFrame(self.rows, infer_schema_length=None, schema_overrides=types)
 
 
@@ -86,6 +92,7 @@ def compare(
     buffer: str | None = None,
     timeline: str | Path | None = None,
     flows: int = 1,
+    relay: Relays | None = None,
     duration: str | None = None,
     seeds: int = SEEDS,
     seed: int = 1,
@@ -101,7 +108,7 @@ def compare(
         cc: names of algorithms, also with parameters ("vegas path_change=reset"), "FILE.py:CLASS",
             `Controller` subclasses, or names with parameters as in `Flow`.
         whole: play the scenario as it stands, with all its flows. Its first flow with a controller takes
-            each algorithm in turn and is what the rows are about. Only the duration may be changed.
+            each algorithm in turn and is what the rows are about. Only relay and duration may be changed.
         rate: instead of the link's own, "10 Mbit/s".
         rtt: round-trip propagation delay instead of the link's own, "600 ms"; half of it each way.
         ber: bit error rate instead of the link's own losses.
@@ -110,6 +117,8 @@ def compare(
         timeline: a file with the link's rate, delay and losses over time (docs/timeline.md), as `bentpipe
             orbit path`, `weather` and `timeline import` write. What it has no column of stays as it is.
         flows: so many flows of the algorithm at once.
+        relay: instead of that of the first flow, or each of several in turn: "none, hybla, cubic" is no
+            relay, and relays that send with Hybla and with CUBIC; `relays.relay_of` says what else there is.
         duration: simulated time, "120 s".
         seeds: runs per algorithm, with seeds `seed`, `seed` + 1 and so on.
         seed: the first seed.
@@ -117,15 +126,16 @@ def compare(
         progress: called with the number of runs done and the number of all runs.
 
     Returns:
-        A frame with the columns label, cc, flows, runs; group, 1 for the fastest and all that cannot be told
-        from it at 95 % confidence (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows
-        together) with the ends of its 95 % confidence interval, goodput_low_bps and goodput_high_bps (null
-        for one run); utilisation of the busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over
-        flows and runs); loss (lost of sent data packets), lossy (whether that exceeds `LOSSY`),
-        retransmitted (of sent); timeouts (per run); jain (fairness between the flows); completion_s, the
-        mean time of transfers of a size that were completed (of an application's transfers, their mean), and
-        completed, their share (null if the flows have no size); and limited_cwnd and so on, the shares of
-        time that each limit held the flows back.
+        A frame with the columns label, cc; relay, the algorithm with which the relay sends on (null if there
+        is none); flows, runs; group, 1 for the fastest and all that cannot be told from it at 95 %
+        confidence (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows together) with the
+        ends of its 95 % confidence interval, goodput_low_bps and goodput_high_bps (null for one run);
+        utilisation of the busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and
+        runs); loss (lost of sent data packets), lossy (whether that exceeds `LOSSY`), retransmitted (of
+        sent); timeouts (per run); jain (fairness between the flows); completion_s, the mean time of
+        transfers of a size that were completed (of an application's transfers, their mean), and completed,
+        their share (null if the flows have no size); and limited_cwnd and so on, the shares of time that
+        each limit held the flows back.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
@@ -134,7 +144,7 @@ def compare(
     """
     found = run_comparison(
         link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline,
-        flows=flows, duration=duration, seeds=seeds, seed=seed, threads=threads,
+        flows=flows, relay=relay, duration=duration, seeds=seeds, seed=seed, threads=threads,
         progress=None if progress is None else lambda state: progress(state.done, state.total),
     )  # fmt: skip
     for label, error in found.failed.items():
@@ -154,6 +164,7 @@ def run_comparison(
     buffer: str | None = None,
     timeline: str | Path | None = None,
     flows: int = 1,
+    relay: Relays | None = None,
     duration: str | None = None,
     seeds: int = SEEDS,
     seed: int = 1,
@@ -163,16 +174,14 @@ def run_comparison(
 ) -> Comparison:
     """`compare`, with what else there is to say; a controller that fails does not stop the others.
 
-    If `traced` is given, the first run of each algorithm is put there under its label. Its flows and links
-    are recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
+    If `traced` is given, the first run of each row is put there under its label (and its relay, if there are
+    several). Its flows and links are recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
     """
     if isinstance(cc, str):
         cc = algorithms(cc)
     for value, what in ((flows, "flows"), (seeds, "seeds"), (len(cc), "cc")):
         if value < 1:
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
-    if seeds * len(cc) > MOST_RUNS:
-        raise _core.ScenarioError(f"seeds: {seeds} for each of {len(cc)} is more than {MOST_RUNS} runs")
     if seed + seeds > 2**64:
         raise _core.ScenarioError(f"seed: too large; {seeds} seeds from {seed} on do not fit 64 bits")
     base, model = _base(link, whole=whole)
@@ -187,13 +196,17 @@ def run_comparison(
         _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline)
     if duration is not None:
         base.duration = spaced(duration)
-    named = [(_named(algorithm), algorithm) for algorithm in map(named_algorithm, cc)]
-    name = _name(model, base.flows) if whole else "compared"
-    scenarios = [
-        dataclasses.replace(
-            base, flows=[dataclasses.replace(model, cc=algorithm, count=flows, name=name), *base.flows]
+    ways = [model.relay] if relay is None else relays(relay, model)
+    if seeds * len(cc) * len(ways) > MOST_RUNS:
+        raise _core.ScenarioError(
+            f"seeds: {seeds} for each of {len(cc) * len(ways)} is more than {MOST_RUNS} runs"
         )
-        for _, algorithm in named
+    name = _name(model, base.flows) if whole else "compared"
+    model = dataclasses.replace(model, count=flows, name=name)
+    contenders = [_Contender(algorithm, way, ways) for algorithm in map(named_algorithm, cc) for way in ways]
+    scenarios = [
+        dataclasses.replace(base, flows=[dataclasses.replace(model, cc=one.cc, relay=one.relay), *base.flows])
+        for one in contenders
     ]
     cases = [case for scenario in scenarios for case in _cases(scenario, seeds, seed)]
     stopped = False
@@ -203,16 +216,72 @@ def run_comparison(
         if stop.runs is None:
             raise
         results, stopped = stop.runs, True
-    found = _found([name for name, _ in named], results.results or [], flows, seeds, stopped=stopped)
+    found = _found(contenders, results.results or [], flows, seeds, stopped=stopped)
+    found.notes += _played_in_part(base)
     for number, error in results.failed.select("run", "error").iter_rows():
-        found.failed.setdefault(named[number // seeds][0]["label"], error)
+        found.failed.setdefault(contenders[number // seeds].title, error)
     if stopped:
         done = sum(row["runs"] for row in found.rows)
         raise ComparisonStopped(f"{done} of {len(cases)} runs were done", found)
     if traced is not None:
         record = Record(f"{seconds(base.duration, 'duration') / ROWS} s", links=True)
         first = [dataclasses.replace(scenario, seed=seed, record=record) for scenario in scenarios]
-        traced.update(zip((name["label"] for name, _ in named), run_many(first, threads), strict=True))
+        traced.update(zip((one.title for one in contenders), run_many(first, threads), strict=True))
+    return found
+
+
+@dataclass(frozen=True)
+class _Contender:
+    """What a row is about: an algorithm of the sender, a relay or None, and all relays of the comparison."""
+
+    cc: Any
+    relay: dict[str, Any] | None
+    ways: Sequence[dict[str, Any] | None]
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The columns of the row that say what it is about."""
+        return {**_named(self.cc), "relay": self._sends_on}
+
+    @property
+    def title(self) -> str:
+        """What a legend calls it."""
+        label: str = _named(self.cc)["label"]
+        return label if len(self.ways) == 1 else f"{label}, relay {self._sends_on or NONE}"
+
+    @property
+    def _sends_on(self) -> str | None:
+        """The algorithm behind the relay, with place and buffer if only they tell it from another."""
+        if self.relay is None:
+            return None
+        label: str = _named(self.relay.get("cc", self.cc))["label"]
+        alike = [way for way in self.ways if way is not None and way.get("cc") == self.relay.get("cc")]
+        return label if len(alike) == 1 else f"{label} at {self.relay['at']}, {self.relay['buffer']}"
+
+
+def relays(given: Relays, flow: Flow) -> list[dict[str, Any] | None]:
+    """What stands in `Flow.relay` for each of the relays; None for "none".
+
+    Args:
+        given: as `compare` has it.
+        flow: whose path it is, and whose own relay says what is left open.
+
+    Raises:
+        ScenarioError: a text is not understood, an algorithm is unknown, or one relay is there twice.
+    """
+    several = listed(given) if isinstance(given, str) else [given] if isinstance(given, Mapping) else given
+    found: list[dict[str, Any] | None] = []
+    for one in several:
+        way = (
+            relay_of(one, flow.relay, flow.path or ()) if isinstance(one, str) else {"buffer": BUFFER, **one}
+        )
+        if way is not None and "cc" in way:
+            way["cc"] = named_algorithm(way["cc"])
+            if isinstance(way["cc"], type):
+                raise _core.ScenarioError("relay: a controller in Python cannot send on; name one of ours")
+        if way in found:
+            raise _core.ScenarioError(f"relay: {one} is there twice")
+        found.append(way)
     return found
 
 
@@ -225,7 +294,7 @@ def _cases(scenario: Scenario, seeds: int, first: int) -> list[Case]:
 
 
 def _found(
-    named: Sequence[dict[str, Any]],
+    contenders: Sequence[_Contender],
     results: Sequence[dict[str, Any] | None],
     flows: int,
     seeds: int,
@@ -233,16 +302,54 @@ def _found(
     stopped: bool,
 ) -> Comparison:
     """The rows of all algorithms of which a run is finished, the fastest group first."""
-    runs = [[r for r in results[i * seeds : (i + 1) * seeds] if r is not None] for i in range(len(named))]
+    runs = [[r for r in results[i * seeds :][:seeds] if r is not None] for i in range(len(contenders))]
     warnings = dict.fromkeys(text for r in results if r is not None for text in r["warnings"])
-    rows = {i: {**named[i], **_row(of, flows)} for i, of in enumerate(runs) if of}
+    rows = {i: {**contenders[i].named, **_row(of, flows)} for i, of in enumerate(runs) if of}
     goodputs = {str(i): [_goodput(r, flows) for r in runs[i]] for i in rows}
     paired = len({len(sample) for sample in goodputs.values()}) == 1
     for place, group in enumerate(stats.groups(goodputs, paired=paired), 1):
         for i in map(int, group):
             rows[i]["group"] = place if seeds > 1 else None
     ordered = sorted(rows.values(), key=lambda row: (row["group"] or 0, -row["goodput_bps"]))
-    return Comparison(ordered, list(warnings), {}, stopped)
+    fixed = [rows[i] for i, one in enumerate(contenders) if i in rows and "cc" in (one.relay or {})]
+    return Comparison(ordered, list(warnings), {}, stopped, _why_alike(fixed))
+
+
+def _played_in_part(base: Scenario) -> list[str]:
+    """A line for each time line of which the runs play the beginning only."""
+    from bentpipe.timeline.measures import lasts
+
+    run_s = seconds(base.duration, "duration")
+    found = []
+    for name, link in base.links.items():
+        line_s = None if link.timeline is None else lasts(link.timeline)
+        if line_s is not None and line_s > run_s:
+            found.append(
+                f"Only the first {run_s:g} s of the {line_s:g} s of the time line of {name} are played; "
+                f'--for "{line_s:g} s" plays all of it.'
+            )
+    return found
+
+
+def _why_alike(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """One line if no algorithm of the sender makes a difference of 0.1 % with a relay of the comparison.
+
+    Args:
+        rows: those whose relay sends with an algorithm of its own.
+    """
+    names = []
+    for name in dict.fromkeys(row["relay"] for row in rows):
+        goodputs = [row["goodput_bps"] for row in rows if row["relay"] == name]
+        if len(goodputs) > 1 and max(goodputs) - min(goodputs) <= 1e-3 * max(goodputs):
+            names.append(name)
+    if not names:
+        return []
+    senders = ",".join(dict.fromkeys(row["cc"] for row in rows))
+    return [
+        "The relay ends the sender's connection, and the half behind it runs "
+        f"{' or '.join(names)} in all of these rows, which is why they are alike. "
+        f"--relay {senders} (in a file: relay.cc of the flow) compares algorithms there."
+    ]
 
 
 def algorithms(text: str) -> list[str | dict[str, Any]]:
@@ -395,7 +502,10 @@ def _change(
             losses.append(PacketError(per))
         link.loss = losses
     if timeline is not None:
+        from bentpipe.timeline.measures import nominal
+
         link.timeline = str(Path(timeline).resolve())
+        link.nominal = nominal(link.timeline) or link.nominal
     link.reverse = reverse or None
 
 

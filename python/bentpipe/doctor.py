@@ -77,6 +77,7 @@ def _packages() -> list[Check]:
 def _extras() -> list[Check]:
     """Packages that only some verbs need, by the name of the extra that installs each."""
     extras = {
+        "fpdf2": ("pdf", "bentpipe advise --pdf"),
         "itur": ("weather", "rain over a place"),
         "marimo": ("explore", "bentpipe explore"),
         "ray": ("ray", "many runs on a cluster"),

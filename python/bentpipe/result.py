@@ -138,10 +138,11 @@ class Result:
 
     @cached_property
     def link_trace(self) -> pl.DataFrame:
-        """The links over time: t_s, link ("sat/forward"), queue_packets, delivered_packets, dropped_packets.
+        """The links over time.
 
-        And what their time lines say: rate_bps (0 in an outage), delay_s (one way), handovers (so far).
-        Empty unless the scenario records links.
+        Columns t_s; link ("sat/forward"); queue_packets; delivered_packets; dropped_packets, and of these
+        dropped_queue, those that the queue dropped. And what their time lines say: rate_bps (0 in an outage),
+        delay_s (one way), handovers (so far). Empty unless the scenario records links.
         """
         return self._columns("link_trace", "link")
 

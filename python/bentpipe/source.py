@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from bentpipe import _core, foreign
 from bentpipe.registry import unknown
+from bentpipe.relays import NONE
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 """The scenarios that come with the package, one TOML file each."""
@@ -18,6 +20,7 @@ MOST_BYTES = 16 << 20
 """Bytes of a scenario, as in the simulator (crates/sim/src/scenario/text.rs)."""
 STDIN = "-"
 """Stands for standard input."""
+_RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
 SWEEP_KEYS = ("vary", "seeds")
 """The keys at the top of a file that say what a sweep varies."""
 
@@ -78,7 +81,8 @@ class Source:
         """The table of the scenario, checked; files that it names can be found from the working directory.
 
         Args:
-            overrides: values by dotted key, or pairs of a key and its value as TOML.
+            overrides: values by dotted key, or pairs of a key and its value as TOML. "none" for the `relay`
+                of a flow takes it away.
             sweep: leave out the keys that say what a sweep varies, `vary` and `seeds`.
 
         Raises:
@@ -86,7 +90,7 @@ class Source:
         """
         if isinstance(overrides, Mapping):
             overrides = [(key, json.dumps(value)) for key, value in overrides.items()]
-        pairs = list(overrides)
+        pairs, bare = _without_relays(overrides)
         if self._path is not None:
             text = _core.load(str(self._path), pairs, sweep)
         else:
@@ -95,7 +99,29 @@ class Source:
                 self._text = json.dumps(left, default=str)
             text = _core.parse(self._text, self.name, pairs)
         table: dict[str, Any] = json.loads(text)
+        flows = table.get("flow", [])
+        for which in bare:
+            if which != "*" and int(which) >= len(flows):
+                raise _core.ScenarioError(f"{self.name}: flow.{which}.relay: the flows are {len(flows)}")
+            for flow in flows if which == "*" else [flows[int(which)]]:
+                flow.pop("relay", None)
         return table
+
+
+def _without_relays(overrides: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], set[str]]:
+    """The overrides but for those that take the relay of a flow away, and of which flows: numbers, or "*"."""
+    pairs: list[tuple[str, str]] = []
+    bare: set[str] = set()
+    for key, value in overrides:
+        relay = _RELAY.fullmatch(key)
+        if relay is None:
+            pairs.append((key, value))
+        elif value.strip("\"' ") == NONE:
+            bare.add(relay[1])
+        else:  # the later override holds
+            bare.discard(relay[1])
+            pairs.append((key, value))
+    return pairs, bare
 
 
 def find_file(given: str | Path) -> Path:

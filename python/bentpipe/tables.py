@@ -10,6 +10,7 @@ from bentpipe import terminal, units
 from bentpipe.comparison import LOSSY
 from bentpipe.doctor import Check
 from bentpipe.registry import GRADES, allowed
+from bentpipe.relays import NONE
 from bentpipe.result import LIMITS, Result
 
 if TYPE_CHECKING:
@@ -181,14 +182,16 @@ def show_comparison(found: Comparison, link: str) -> None:
     finite = any(row["completion_s"] is not None for row in rows)
     runs = f"mean of {rows[0]['runs']} runs, 95 % confidence" if repeated else "one run, so no interval"
     flows = f", {rows[0]['flows']} flows at once" if several else ""
-    heads = ["~algorithm", *(["group"] if repeated else []), "goodput\nMbit/s"]
+    relayed = any(row["relay"] is not None for row in rows)
+    named = ["~algorithm", *(["~relay\nsends by"] if relayed else [])]
+    heads = [*named, *(["group"] if repeated else []), "goodput\nMbit/s"]
     heads += ["95 %\n+-"] if repeated else []
     heads += ["done\ns"] if finite else []
     heads += ["used\n%", "RTT\nms", "p95\nms", "lost\n%", "retr.\n%", "RTOs"]
     heads += ["Jain"] if several else []
     got = [
         [
-            terminal.named(row["label"]),
+            *_contender(row, relayed=relayed),
             *([str(row["group"])] if repeated else []),
             units.digits(row["goodput_bps"] / 1e6),
             *([_half_width(row)] if repeated else []),
@@ -209,12 +212,17 @@ def show_comparison(found: Comparison, link: str) -> None:
     held = [(what, head) for what, head in zip(LIMITS, _REASONS, strict=True) if _holds(rows, what)]
     terminal.show_table(
         "Why not faster: % of time that a sender was held back by",
-        ["~algorithm", *(head for _, head in held)],
+        [*named, *(head for _, head in held)],
         [
-            [terminal.named(r["label"]), *(units.percent(r[f"limited_{what}"]) for what, _ in held)]
+            [*_contender(r, relayed=relayed), *(units.percent(r[f"limited_{what}"]) for what, _ in held)]
             for r in rows
         ],
     )
+
+
+def _contender(row: dict[str, Any], *, relayed: bool) -> list[str]:
+    """The cells of a comparison that say what a row is about."""
+    return [terminal.named(row["label"]), *([terminal.named(row["relay"] or NONE)] if relayed else [])]
 
 
 def _holds(rows: Sequence[dict[str, Any]], what: str) -> bool:
@@ -229,6 +237,7 @@ def _remarks(found: Comparison, *, repeated: bool) -> Iterator[str]:
         yield "Within a group no difference to its first is certain (Holm's correction, 95 %)."
     if repeated and all(row["goodput_high_bps"] == row["goodput_low_bps"] for row in rows):
         yield "All runs of an algorithm are alike: nothing in this scenario is random."
+    yield from found.notes
     if any(row["lossy"] for row in rows):
         yield f"! loses more than {100 * LOSSY:.0f} % of its packets: fast or not, it costs others."
     if any(row["completed"] not in (None, 1.0) for row in rows):

@@ -29,6 +29,25 @@ cc = "reno"
 path = ["sat"]
 """
 
+ALONE = ("root", "alone")
+"""Markers of tests of which no two may run at once."""
+
+
+# readline, which pytest loads, leaves them to its workers. Terminals of tests have sizes of their own.
+for _name in ("LINES", "COLUMNS"):
+    os.environ.pop(_name, None)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the plugin reads the groups
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Says which tests one worker of pytest-xdist takes, one after another (`make test-python`).
+
+    Those of a file, because they share fixtures, and all that need the machine for themselves.
+    """
+    for item in items:
+        alone = any(item.get_closest_marker(name) for name in ALONE)
+        item.add_marker(pytest.mark.xdist_group("machine" if alone else item.path.stem))
+
 
 @pytest.fixture
 def scenario_file(tmp_path: Path) -> Path:

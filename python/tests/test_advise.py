@@ -14,13 +14,15 @@ import bentpipe as bp
 from bentpipe import advice as package
 from bentpipe.advice import flags, linux, ranking, schedule
 from bentpipe.advice.question import Candidate
+from bentpipe.advice.race import Unanswered
 from bentpipe.advice.spans import span
-from bentpipe.advice.trials import Trials, startup
-from bentpipe.advice.work import Unanswered
+from bentpipe.advice.trials import Trials, startup, steady_goodput
+from bentpipe.source import SCENARIOS
 
 LINK: dict[str, Any] = {"rate": "4 Mbit/s", "rtt": "100 ms"}
-PLAN = "4x2x5s+4x2x5s"
+PLAN = "4x3x5s+2"
 FEW = ["hybla", "vegas"]
+BEST_SO_FAR = ("CUBIC, the default of Linux, is best so far", "Hybla is best so far", "Reno is best so far")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,7 @@ def test_every_sentence_of_the_answer_stands_on_runs(answer: bp.Advice) -> None:
     assert cubic["harm_cubic"]["centre"] == 0
     assert any("rate 4 Mbit/s" in line for line in shown["assumptions"])
     assert any("5 s" in line and "round trips" in line for line in shown["assumptions"])
-    assert shown["advice"][0].startswith(("Use ", "Keep CUBIC"))
+    assert shown["advice"][shown["known"] is False].startswith(("Use ", "Keep CUBIC", *BEST_SO_FAR))
 
 
 def test_the_same_plan_gives_the_same_numbers(answer: bp.Advice) -> None:
@@ -108,7 +110,7 @@ def test_page_and_json_are_written(answer: bp.Advice, tmp_path: Path) -> None:
 
 
 def test_a_range_is_another_link_for_each_seed() -> None:
-    found = bp.advise(rate="2-8 Mbit/s", rtt="50 ms", cc=["vegas"], plan="3x3x5s")
+    found = bp.advise(rate="2-8 Mbit/s", rtt="50 ms", cc=["vegas"], plan="3x3x5s+0")
     goodputs = found.trials["cubic"].of("goodput_bps")
     assert max(goodputs) > 1.5 * min(goodputs)
     assert any(line.startswith("Taken as a range: rate 2 to 8 Mbit/s") for line in found.assumptions)
@@ -130,10 +132,11 @@ def test_hybla_on_a_shared_vsat_is_flagged() -> None:
     found = bp.advise("vsat", flows=20, cc=["hybla"], plan="3x1x30s")
     kinds = {flag.kind for flag in found.flagged["hybla"]}
     assert "loss" in kinds
-    assert found.trials["hybla"].mean("own_loss") > 0.2
+    assert found.trials["hybla"].mean("own_loss") > 0.15
     assert found.recommended == "cubic"
     assert all("hybla" not in group for group in found.groups)
     assert any(line.startswith("Do not use Hybla") for line in found.sentences())
+    assert any(row["cc"] == "hybla" and row["rank"] is None for row in found.rows())
 
 
 def test_what_stands_back_is_not_called_reckless() -> None:
@@ -173,14 +176,36 @@ def test_start_up_ends_at_nine_tenths_of_what_comes() -> None:
     assert math.isnan(startup(t, np.zeros_like(t), 0.5))
 
 
-def test_a_budget_is_shared_out_and_never_exceeded_by_the_plan() -> None:
-    small = schedule.screening(36, 60, 0.6, 2e-3, 30, 2)
-    assert schedule.seconds_of(small, 2e-3, 2) < 15
-    assert schedule.screening(36, 60, 0.6, 5.0, 30, 2) == schedule.Stage(36, 1, 10)
-    assert schedule.screening(36, 60, 0.1, 5.0, 30, 2) == schedule.Stage(36, 1, 2)
-    assert schedule.finals(small, 60, 3.0, 15) == schedule.Stage(8, 7, 60)
-    assert schedule.finals(small, 60, 300.0, 15) is None
-    assert str(schedule.read("34x3x30s+8x20x60s")) == "34x3x30s+8x20x60s"
+def test_the_long_run_is_what_follows_start_up() -> None:
+    import numpy as np
+
+    t = np.arange(0, 20.05, 0.1)
+    delivered = np.where(t < 5, 0.0, (t - 5) * 1e6)
+    assert steady_goodput(t, delivered) == pytest.approx(8e6)
+    assert steady_goodput(t[:1], delivered[:1]) == 0
+
+
+def test_what_start_up_drops_is_no_standing_loss() -> None:
+    """Slow start overshoots the buffer of a GEO link; afterwards CUBIC drops next to nothing."""
+    found = bp.advise(rate="10 Mbit/s", rtt="600 ms", per=1e-4, cc=["cubic"], plan="2x2x60s+0")
+    assert found.trials["cubic"].mean("loss") > 0.02 > 3 * found.trials["cubic"].mean("own_loss")
+
+
+def test_a_download_is_start_up_and_has_no_standing_loss() -> None:
+    """10 MiB by BBR lose an eighth of their packets, and are there fourteen times sooner than by CUBIC."""
+    found = bp.advise("geo-quic", cc=["bbr"], plan="3x2x60s+2")
+    assert found.trials["bbr"].mean("own_loss") > 0.05
+    assert "bbr" not in found.flagged
+    assert found.recommended == "bbr"
+    assert found.trials["bbr"].mean("goodput_bps") > 10 * found.trials["cubic"].mean("goodput_bps")
+
+
+def test_runs_become_shorter_until_five_seeds_fit_the_budget() -> None:
+    assert schedule.shorter(60, 60, 0.1, 6.0, 15) == schedule.Plan(60, schedule.MOST_SEEDS, 30)
+    assert schedule.shorter(60, 60, 0.6, 1e3, 15).run_s == schedule.LEAST_TRIPS * 0.6
+    assert schedule.shorter(60, 60, 0.01, 1e3, 15).run_s == schedule.LEAST_RUN_S
+    assert str(schedule.read("34x3x30s+8")) == "34x3x30s+8"
+    assert schedule.read("34x3x30s").costs == schedule.COSTS
 
 
 def test_a_budget_that_is_over_ends_the_work_with_what_is_there() -> None:
@@ -188,21 +213,77 @@ def test_a_budget_that_is_over_ends_the_work_with_what_is_there() -> None:
     found = bp.advise("geo", budget="30 s", begun=began)
     assert {"cubic", "reno"} <= set(found.trials)
     assert len(found.trials) < len(bp.controllers())
-    assert found.schedule.final is None
     assert any(line.startswith("The time was not enough for") for line in found.cut)
-    assert f"the time was enough for {len(found.trials)} of" in found.sentences()[-1]
+    assert f"the time was enough for {len(found.trials)} of" in found.sentences()[0]
 
 
-def test_the_best_eight_go_on_and_the_rest_is_named() -> None:
-    names = ["bic", "htcp", "westwood", "hybla", "vegas", "veno", "yeah", "illinois", "scalable"]
-    found = bp.advise(**LINK, cc=names, plan="11x1x5s+8x2x5s")
-    assert found.schedule.screen.algorithms == 11
-    assert len(found.trials) < 11
-    (line,) = [
-        line for line in found.cut if line.startswith("Screened with one seed and not among the best 8")
-    ]
-    gone = {name for name in names if name not in found.trials}
-    assert len(line.partition(": ")[2].split(", ")) == len(gone)
+def test_a_budget_too_short_for_all_says_not_yet_known() -> None:
+    found = bp.advise("vsat", budget="3 s", flows=20)
+    assert {"cubic", "reno"} <= set(found.trials)
+    assert found.doubts
+    assert found.sentences()[0].startswith("Not yet known: ")
+    assert found.to_dict()["known"] is False
+
+
+def test_nobody_leaves_the_race_on_a_single_seed_and_who_leaves_is_named() -> None:
+    """At 2 % of loss BBR has ten times what CUBIC has: those that losses stop leave, after five seeds."""
+    names = ["bbr", "htcp", "westwood", "vegas", "veno"]
+    found = bp.advise(rate="10 Mbit/s", rtt="300 ms", per=0.02, cc=names, plan="7x6x60s+2")
+    assert found.recommended == "bbr"
+    assert "bbr" not in found.left and "cubic" not in found.left
+    assert found.left and min(found.left.values()) >= schedule.LEAST_SEEDS_HAD
+    (line,) = [line for line in found.cut if line.startswith("Left the race after")]
+    assert len(line.partition(": ")[2].split(", ")) == len(found.left)
+    assert {len(found.trials[name].values["goodput_bps"]) for name in found.left} == set(found.left.values())
+
+
+def test_one_leaves_only_if_its_interval_lies_below_the_best() -> None:
+    best = trials("a", goodput_bps=[10.0, 10.2, 9.8, 10.1, 9.9])
+    worse = trials("b", goodput_bps=[5.0, 5.1, 4.9, 5.2, 4.8])
+    noisy = trials("c", goodput_bps=[1.0, 16.0, 2.0, 15.0, 3.0])
+    assert ranking.is_behind(best, worse, "throughput")
+    assert not ranking.is_behind(best, noisy, "throughput")
+    assert not ranking.is_behind(best, trials("d", goodput_bps=[1.0]), "throughput")
+    assert ranking.is_tied(best, best, "throughput") and not ranking.is_tied(best, noisy, "throughput")
+
+
+def test_the_same_algorithm_is_recommended_whoever_else_is_asked() -> None:
+    """What was wrong once: by default Hybla, with --cc not BBR, thoroughly BBR."""
+    link: dict[str, Any] = {"rate": "10 Mbit/s", "rtt": "507 ms", "per": 0.02}
+    few = bp.advise(**link, cc=["bbr", "hybla"], plan="4x6x60s+2")
+    more = bp.advise(**link, cc=["bbr", "hybla", "illinois", "htcp", "vegas"], plan="7x8x60s+2")
+    assert few.recommended == more.recommended == few.to_dict()["recommended"] == "bbr"
+
+
+def test_what_cannot_be_had_is_not_recommended() -> None:
+    found = bp.advise(rate="4 Mbit/s", rtt="300 ms", per=0.01, cc=["peach", "hybla"], plan="4x5x60s+2")
+    assert linux.way(found.recommended or "").had
+    assert {row["cc"]: row["had"] for row in found.rows()} == {
+        "peach": "router", "hybla": "module", "cubic": "built in", "reno": "built in"
+    }  # fmt: skip
+
+
+def test_a_time_line_is_played_whole_or_in_windows_over_all_of_it(tmp_path: Path) -> None:
+    place = tmp_path / "line.csv"
+    place.write_text("t_s,rate_bps\n0,8000000\n700,1000000\n1400,1000000\n")
+    found = bp.advise(bp.Link(rate="8 Mbit/s", delay="25 ms"), timeline=place, cc=["reno"], plan="2x4x20s+0")
+    goodputs = found.trials["cubic"].of("goodput_bps")
+    assert min(goodputs) < 1.1e6 and max(goodputs) > 6e6, "seeds play windows before and after the change"
+    assert any("drawn evenly over it" in line for line in found.assumptions)
+    short = tmp_path / "short.csv"
+    short.write_text("t_s,rate_bps\n0,8000000\n15,4000000\n30,8000000\n")
+    whole = bp.advise(bp.Link(rate="8 Mbit/s", delay="25 ms"), timeline=short, cc=["reno"], budget="20 s")
+    assert whole.plan.run_s == 30
+    assert "The time line of 30 s is played whole." in whole.assumptions
+
+
+def test_the_buffer_follows_the_time_line(tmp_path: Path) -> None:
+    """One bandwidth-delay product of 80 Mbit/s is eight times that of the link that it is laid over."""
+    place = tmp_path / "line.csv"
+    place.write_text("t_s,rate_bps\n0,80000000\n20,80000000\n")
+    found = bp.compare("geo", ["reno"], timeline=place, duration="20 s", seeds=1)
+    plain = bp.compare("geo", ["reno"], rate="80 Mbit/s", duration="20 s", seeds=1)
+    assert found["goodput_bps"][0] == pytest.approx(plain["goodput_bps"][0], rel=0.02)
 
 
 def stop_at(what: str, count: int) -> Any:
@@ -215,31 +296,32 @@ def stop_at(what: str, count: int) -> Any:
 
 
 def test_an_interrupt_keeps_what_is_finished() -> None:
-    found = bp.advise(**LINK, cc=FEW, plan=PLAN, progress=stop_at("the best", 3))
+    found = bp.advise(**LINK, cc=FEW, plan=PLAN, progress=stop_at("what the best", 3))
     assert found.interrupted
-    assert found.schedule.final is None
+    assert found.plan.costs == 0
     assert set(found.trials) == {"cubic", "reno", *FEW}
     assert "interrupted" in " ".join(found.sentences())
 
 
 def test_an_interrupt_in_the_first_seed_keeps_whole_algorithms() -> None:
-    found = bp.advise(**LINK, cc=[*FEW, "bic", "htcp"], plan="6x2x20s", progress=stop_at("screening", 14))
+    names = [*FEW, "bic", "htcp", "veno", "yeah", "illinois", "scalable", "highspeed", "westwood"]
+    found = bp.advise(**LINK, cc=names, plan="12x2x120s", progress=stop_at("racing", 6))
     assert found.interrupted
-    assert {"cubic", "reno"} <= set(found.trials) < {"cubic", "reno", "bic", "htcp", *FEW}
+    assert {"cubic", "reno"} <= set(found.trials) < {"cubic", "reno", *names}
     assert any(line.startswith("It was interrupted before") for line in found.cut)
 
 
 def test_an_interrupt_before_anything_is_known_says_so() -> None:
     with pytest.raises(Unanswered, match="nothing is known"):
-        bp.advise(**LINK, cc=FEW, plan=PLAN, progress=stop_at("screening", 0))
+        bp.advise(**LINK, cc=FEW, plan=PLAN, progress=stop_at("racing", 0))
 
 
 def test_progress_begins_at_nothing() -> None:
     seen: list[tuple[str, int, int]] = []
     bp.advise(**LINK, cc=FEW, plan="4x2x2s", progress=lambda *state: seen.append(state))
-    counts = [(done, total) for what, done, total in seen if what.startswith("screening")]
-    assert counts[0] == (0, 32)
-    assert counts[-1] == (32, 32)
+    counts = [(done, total) for what, done, total in seen if what.startswith("racing")]
+    assert counts[0] == (0, 8)
+    assert counts[-1] == (8, 8)
     assert [done for done, _ in counts] == sorted(done for done, _ in counts)
 
 
@@ -253,7 +335,7 @@ def test_progress_begins_at_nothing() -> None:
         ({"link": "geo", "goal": "speed"}, "no goal is called"),
         ({"link": "geo", "competing": ["many cubic"]}, "3 cubic"),
         ({"link": "geo", "budget": "soon"}, "not a duration"),
-        ({"link": "geo", "plan": "8 of them"}, "34x3x30s"),
+        ({"link": "geo", "plan": "8 of them"}, "60x12x60s"),
         ({"link": "geo", "plan": PLAN, "thorough": True}, "not both"),
         ({"scenario": "geo", "rate": "1 Mbit/s"}, "played as it stands"),
         ({"rate": "1 Mbit/s", "rtt": "10 ms", "per": 1.0}, "nothing comes back"),
@@ -283,18 +365,30 @@ def test_algorithms_are_named_as_for_compare() -> None:
     found = bp.advise(**LINK, cc="CUBIC, vegas alpha=3, { name = 'simd', beta = 0.1 }, vegas", plan="5x1x2s")
     labels = {one.candidate.label for one in found.trials.values()}
     assert labels == {"CUBIC", "Reno", "Vegas", "Vegas alpha=3", "SIMD beta=0.1"}
-    assert found.command.endswith("--cc 'CUBIC, vegas alpha=3, simd beta=0.1, vegas' --plan 5x1x2s")
+    assert found.command.endswith("--cc 'CUBIC, vegas alpha=3, simd beta=0.1, vegas' --plan 5x1x2s+5")
     with pytest.raises(bp.ScenarioError, match="did you mean"):
         bp.advise(**LINK, cc="cubik")
 
 
-def test_linux_lines_are_commands_that_linux_has() -> None:
-    assert linux.commands("bbr") == ["modprobe tcp_bbr", "sysctl -w net.ipv4.tcp_congestion_control=bbr"]
-    assert linux.commands("westwood-plus")[-1].endswith("=westwood")
-    assert linux.commands("reno") == ["sysctl -w net.ipv4.tcp_congestion_control=reno"]
-    assert linux.commands("star") == []
-    known = {entry["id"] for entry in bp.controllers()} if hasattr(bp, "controllers") else None
-    assert known is None or set(linux.MODULES) <= known
+def test_each_way_to_have_an_algorithm() -> None:
+    assert linux.way("bbr").commands == [
+        "modprobe tcp_bbr",
+        "sysctl -w net.ipv4.tcp_congestion_control=bbr",
+    ]
+    assert linux.way("westwood-plus").commands[-1].endswith("=westwood")
+    assert linux.way("reno").commands == ["sysctl -w net.ipv4.tcp_congestion_control=reno"]
+    star = linux.way("star")
+    assert star.kind == "attach" and star.commands == ["bentpipe kernel attach star --congctl default"]
+    assert any("AEN" in lack for lack in star.lacks)
+    for name, kind in (
+        ("xcp", "router"),
+        ("peach", "router"),
+        ("olia", "simulation"),
+        ("tear", "simulation"),
+    ):
+        assert linux.way(name).kind == kind and not linux.way(name).had and not linux.way(name).commands
+    assert linux.way("Mine").kind == "attach"
+    assert set(linux.MODULES) <= {entry["id"] for entry in bp.controllers()}
 
 
 def test_the_package_gives_its_names_and_no_others() -> None:
@@ -307,10 +401,23 @@ def test_the_first_line_is_the_answer(cli: Any, tmp_path: Path) -> None:
     done = cli("advise", "--rate", "4 Mbit/s", "--rtt", "100 ms", "--per", "1e-3", "--cc", "hybla,vegas",
                "--plan", PLAN, "--out", tmp_path / "out")  # fmt: skip
     assert done.exit_code == 0, done.stderr
-    assert done.stdout.startswith(("Use ", "Keep CUBIC"))
+    assert done.stdout.startswith(("Use ", "Keep CUBIC", "Not yet known"))
     assert "To repeat it exactly:" in done.stdout
     assert (tmp_path / "out" / "advice.html").is_file()
-    assert "screening 4 algorithms" in done.stderr
+    assert "racing 4 algorithms" in done.stderr
+
+
+@pytest.mark.parametrize("paper", ["A4", "letter"])
+def test_the_answer_fits_one_sheet_of_paper(answer: bp.Advice, tmp_path: Path, paper: str) -> None:
+    from bentpipe.advice.sheet import write_sheet
+
+    pytest.importorskip("fpdf")
+    content = write_sheet(answer, tmp_path / "answer.pdf", paper).read_bytes()
+    assert content.startswith(b"%PDF-") and content.count(b"/Type /Page\n") == 1
+    width = {"A4": b"595.28", "letter": b"612"}[paper]
+    assert b"/MediaBox [0 0 " + width in content
+    with pytest.raises(bp.ScenarioError, match="A4"):
+        write_sheet(answer, tmp_path / "answer.pdf", "foolscap")
 
 
 def test_a_file_of_somebody_else_is_not_replaced(cli: Any, tmp_path: Path) -> None:
@@ -326,16 +433,16 @@ def test_an_answer_that_was_interrupted_is_shown_with_status_130(
 ) -> None:
     from bentpipe.advice import commands
 
-    monkeypatch.setattr(commands._Bars, "__call__", lambda self, *state: stop_at("the best", 3)(*state))
+    monkeypatch.setattr(commands.Bars, "__call__", lambda self, *state: stop_at("what the best", 3)(*state))
     done = cli("advise", "--rate", "4 Mbit/s", "--rtt", "100 ms", "--cc", "hybla,vegas", "--plan", PLAN)
     assert done.exit_code == 130
-    assert done.stdout.startswith(("Use ", "Keep CUBIC"))
+    assert done.stdout.startswith(("Use ", "Keep CUBIC", "Not yet known"))
     assert done.stderr == "bentpipe: interrupted; the answer rests on the runs that were done\n"
 
 
 def test_each_stage_has_a_bar_that_begins_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     from bentpipe import terminal
-    from bentpipe.advice.commands import _Bars
+    from bentpipe.advice.commands import Bars
 
     seen: list[str] = []
     monkeypatch.setattr(terminal.RunsBar, "__enter__", lambda self: seen.append("begins"))
@@ -343,7 +450,7 @@ def test_each_stage_has_a_bar_that_begins_at_nothing(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         terminal.RunsBar, "at", lambda self, state: seen.append(f"{state.done}/{state.total}")
     )
-    bars = _Bars()
+    bars = Bars()
     for state in (("screening", 0, 8), ("screening", 4, 8), ("the best 8", 0, 6)):
         bars(*state)
     bars.close()
@@ -355,7 +462,7 @@ def test_json_is_the_answer_alone(cli: Any) -> None:
         "advise", "--rate", "4 Mbit/s", "--rtt", "100 ms", "--cc", "vegas", "--plan", "3x1x2s", "--json"
     )
     shown = json.loads(done.stdout)
-    assert shown["schema"] == 1
+    assert shown["schema"] == 2
     assert shown["recommended"] in {"cubic", "reno", "vegas"}
     assert shown["question"] == "4 Mbit/s, 100 ms"
 
@@ -369,3 +476,24 @@ def test_no_line_is_wider_than_sixty_columns(cli: Any, monkeypatch: pytest.Monke
     wide = [line for line in lines if len(line) > 60 and not line.startswith("bentpipe advise")]
     assert wide == []
     assert "HighSpeed" in done.stdout  # no word is broken
+
+
+@pytest.mark.parametrize("option", ["--link", "--scenario"])
+@pytest.mark.parametrize("name", sorted(file.stem for file in SCENARIOS.glob("*.toml")))
+def test_every_shipped_scenario_gets_an_answer(cli, monkeypatch, name: str, option: str) -> None:
+    monkeypatch.setenv("BENTPIPE_TRACEBACK", "1")
+    ran = cli("advise", option, name, "--cc", "hybla", "--plan", "3x1x5s")
+    assert ran.exit_code == 0 and "Hybla" in ran.stdout, ran.stderr
+
+
+def test_behind_a_relay_the_client_counts() -> None:
+    """The first half of geo-pep takes 40 ms and is done once the relay has all; a file crosses both."""
+    asked = {"cc": ["hybla"], "plan": "3x1x10s"}
+    split = bp.advise(scenario="geo-pep", relay="gateway", **asked)
+    whole = bp.advise(scenario="geo-pep", relay="none", **asked)
+    for answer in (split, whole):
+        assert all(one.mean("file_s") > 1.7 for one in answer.trials.values())  # 2 MB at 10 Mbit/s take 1.6 s
+        assert all(one.mean("queue_p95_s") < 0.6 for one in answer.trials.values())  # the buffer, 0.54 s
+    assert "--relay none" in whole.command and "relay none" in whole.question.title
+    with pytest.raises(bp.ScenarioError, match="advise takes one; compare takes several"):
+        bp.advise("geo-pep", relay="none,hybla")

@@ -285,7 +285,7 @@ def test_the_judge_asks_once_and_writes_the_page(scripts, tmp_path, monkeypatch,
     def advise(*args, **kwargs):
         asked.append((args, kwargs))
         return SimpleNamespace(
-            recommended="cubic", recommended_in_linux="cubic", flagged={"bbr": []}, schedule="2x1x1s"
+            recommended="cubic", recommended_in_linux="cubic", flagged={"bbr": []}, plan="2x1x1s"
         )
 
     monkeypatch.setattr(scripts.judge.bp, "advise", advise)

@@ -22,7 +22,7 @@ from privilege import needs_root
 
 from bentpipe import ScenarioError
 from bentpipe.emulation.session import Emulation
-from bentpipe.emulation.splitting import kernel_names, relay_of, split
+from bentpipe.emulation.splitting import kernel_names, split
 
 PORT = 7000
 
@@ -82,19 +82,16 @@ def test_the_path_is_split_where_the_relay_stands() -> None:
     assert found.controllers == ["bpn_hybla", "bp_hybla", "hybla"]
     assert split("geo") is None
     assert split("geo-pep", path=["internet", "sat"]) is None  # another path than the flow's
-    given = split("geo-pep", path=["internet", "sat"], relay=relay_of("internet, buffer=8 MB"))
+    given = split("geo-pep", path=["internet", "sat"], relay="internet, buffer=8 MB")
     assert given is not None and given.controllers == []
     assert json.loads(given.scenario)["flow"][0]["relay"] == {"at": "internet", "buffer": "8 MB"}
     with pytest.raises(ScenarioError, match="name the link at whose end it stands: internet"):
-        split("geo-pep", relay=relay_of("sat"))
+        split("geo-pep", relay="sat")
     with pytest.raises(ScenarioError, match="a path of one link has no place for a relay"):
-        split("geo", relay=relay_of("geo"))
-
-
-@pytest.mark.parametrize("text", ["", "=", "gateway, buffer", "gateway, cc=", "gateway, size=4 MB"])
-def test_a_relay_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ScenarioError, match="write where it stands"):
-        relay_of(text)
+        split("geo", relay="geo")
+    given = split("geo-pep", relay="bbr")
+    assert given is not None and given.controllers[-1] == "bbr"
+    assert json.loads(given.scenario)["flow"][0]["relay"] == {"at": "gateway", "buffer": "4 MB", "cc": "bbr"}
 
 
 def test_our_own_programs_in_the_kernel_come_first() -> None:

@@ -242,22 +242,33 @@ impl<P: Policy> Windowed<P> {
             return;
         }
         self.collapsed = false;
-        // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
-        let mut uncounted = ack.uncounted;
-        if ack.ce > 0 {
-            uncounted =
-                if self.policy.grows_beside_marks() { uncounted.saturating_add(ack.ce) } else { ack.acked };
-        }
-        if flow.phase == Phase::Recovery || !flow.cwnd_limited || uncounted >= ack.acked {
+        if flow.phase == Phase::Recovery || !flow.cwnd_limited {
             return;
         }
-        let cut;
-        let counted = if uncounted == 0 {
-            ack
+        if ack.ce == 0 && ack.uncounted == 0 {
+            self.grow_by(flow, ack, ack);
         } else {
-            cut = Ack { acked: ack.acked.saturating_sub(uncounted), ..*ack };
-            &cut
+            self.grow_by_part(flow, ack);
+        }
+    }
+
+    /// [`Windowed::grow`] for an acknowledgement that does not count in full. Out of the way: its copy of `ack` would cost every other.
+    #[inline(never)]
+    fn grow_by_part(&mut self, flow: &Flow, ack: &Ack) {
+        // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
+        let uncounted = match ack.ce {
+            0 => ack.uncounted,
+            ce if self.policy.grows_beside_marks() => ack.uncounted.saturating_add(ce),
+            _ => ack.acked,
         };
+        if uncounted < ack.acked {
+            self.grow_by(flow, ack, &Ack { acked: ack.acked - uncounted, ..*ack });
+        }
+    }
+
+    /// Growth by what `counted` acknowledges, which is `ack` or a part of it.
+    #[inline]
+    fn grow_by(&mut self, flow: &Flow, ack: &Ack, counted: &Ack) {
         if self.slow() {
             self.grow_slowly(flow, ack, counted);
         } else {
@@ -267,6 +278,7 @@ impl<P: Policy> Windowed<P> {
     }
 
     /// Slow start, and what is left at its end.
+    #[inline(never)]
     fn grow_slowly(&mut self, flow: &Flow, ack: &Ack, counted: &Ack) {
         let rule = self.added.as_ref().and_then(|added| added.slow_start.as_ref());
         let scaled = rule.and_then(|rule| rule.counted(flow, ack, counted, &self.w));

@@ -370,6 +370,7 @@ impl Worker {
                     queue_packets,
                     delivered_packets: counts.delivered_packets,
                     dropped_packets: counts.dropped_queue + counts.dropped_error,
+                    dropped_queue: counts.dropped_queue,
                     rate_bps,
                     delay_s: delay.secs(),
                     handovers: plan.handovers().partition_point(|handover| *handover <= at) as u32,

@@ -31,6 +31,8 @@ pub struct Sample {
     pub delivered_packets: u64,
     /// Packets dropped or lost so far.
     pub dropped_packets: u64,
+    /// Of these, dropped at the queue.
+    pub dropped_queue: u64,
     /// Rate at the instant, bits per second.
     pub rate_bps: u64,
     /// Propagation delay at the instant, one way, seconds.

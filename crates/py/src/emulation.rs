@@ -183,6 +183,7 @@ impl EmulatedNetwork {
                 trace.queue_packets.push(sample.queue_packets as f64);
                 trace.delivered_packets.push(sample.delivered_packets);
                 trace.dropped_packets.push(sample.dropped_packets);
+                trace.dropped_queue.push(sample.dropped_queue);
                 trace.rate_bps.push(sample.rate_bps as f64);
                 trace.delay_s.push(sample.delay_s);
                 trace.handovers.push(sample.handovers);

@@ -62,6 +62,7 @@ fn entry(e: &'static registry::Entry) -> serde_json::Value {
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,
         "refuses_hystart": refused, "uses_path_hints": e.uses_path_hints(),
+        "uses_extra_segments": e.uses_extra_segments(), "uses_receiver": e.uses_receiver(), "uses_subflows": e.uses_subflows(),
         "header": e.sender.header, "queue": e.sender.queue,
         "sender": {
             "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,
@@ -190,6 +191,7 @@ fn link_columns<'py>(py: Python<'py>, trace: LinkTrace) -> PyResult<Bound<'py, P
     out.set_item("queue_packets", PyArray1::from_vec(py, trace.queue_packets))?;
     out.set_item("delivered_packets", PyArray1::from_vec(py, trace.delivered_packets))?;
     out.set_item("dropped_packets", PyArray1::from_vec(py, trace.dropped_packets))?;
+    out.set_item("dropped_queue", PyArray1::from_vec(py, trace.dropped_queue))?;
     out.set_item("rate_bps", PyArray1::from_vec(py, trace.rate_bps))?;
     out.set_item("delay_s", PyArray1::from_vec(py, trace.delay_s))?;
     out.set_item("handovers", PyArray1::from_vec(py, trace.handovers))?;

@@ -56,6 +56,13 @@ def advise_verb(
         Path | None, typer.Option(metavar="FILE", help="Rate, delay and losses of the link over time.")
     ] = None,
     flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
+    relay: Annotated[
+        Text,
+        typer.Option(
+            metavar="RELAY",
+            help='Instead of the flow\'s own: "none", "hybla", or "gateway, buffer=8 MB, cc=hybla".',
+        ),
+    ] = None,
     competing: Annotated[
         list[str] | None,
         typer.Option(metavar="N CC", help='Flows beside them all the time, "3 cubic"; may be repeated.'),
@@ -75,45 +82,52 @@ def advise_verb(
             autocompletion=completion.algorithms,
         ),
     ] = None,
-    for_: Annotated[
-        Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run of the second stage.")
-    ] = None,
+    for_: Annotated[Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 1,
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="How long the answer may take, about.")
     ] = "30 s",
-    thorough: Annotated[bool, typer.Option("--thorough", help="More and longer runs, no budget.")] = False,
+    thorough: Annotated[bool, typer.Option("--thorough", help="More seeds, no budget.")] = False,
     plan: Annotated[
         Text, typer.Option(metavar="PLAN", help="Repeat the plan of an earlier answer exactly.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write advice.html and advice.json there.")
     ] = None,
+    pdf: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the answer on one page there, as PDF.")
+    ] = None,
+    paper: Annotated[str, typer.Option(metavar="NAME", help='Paper of --pdf: "A4" or "letter".')] = "A4",
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
     begun = time.monotonic()  # before the modules that take long to load
     from bentpipe.advice.job import advise
-    from bentpipe.advice.work import Unanswered
+    from bentpipe.advice.race import Unanswered
     from bentpipe.files import try_place
     from bentpipe.measured import measured_files
     from bentpipe.verbs import Stopped, write_and_show
 
     files = measured_files(measured, more)
     before = ""
+    if pdf is not None:  # before the runs, which may be long
+        from bentpipe.advice import sheet
+
+        sheet.check(paper)
+        try_place(pdf)
     if out is not None:  # before the runs, which may be long
         from bentpipe.pages import check_page
 
         try_place(out / "advice.json")
         check_page(out / "advice.html")
         before = ", in place of the one before" if (out / "advice.html").exists() else ""
-    bar = _Bars()
+    bar = Bars()
     try:
         answer = advise(
             link, scenario=scenario, measured=files, rate=rate, rtt=rtt, per=per, ber=ber,
-            buffer=buffer, timeline=timeline, flows=flows, competing=competing or (), goal=goal,
-            shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget, thorough=thorough,
-            plan=plan, progress=bar, begun=begun,
+            buffer=buffer, timeline=timeline, flows=flows, relay=relay, competing=competing or (),
+            goal=goal, shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget,
+            thorough=thorough, plan=plan, progress=bar, begun=begun,
         )  # fmt: skip
     except Unanswered as stop:
         raise Stopped(str(stop)) from None
@@ -128,14 +142,22 @@ def advise_verb(
 
             show_advice(answer)
 
-    write_and_show(lambda: None if out is None else answer.write(out), show)
+    def write() -> None:
+        if out is not None:
+            answer.write(out)
+        if pdf is not None:
+            sheet.write_sheet(answer, pdf, paper)
+
+    write_and_show(write, show)
     if out is not None and not json:
         terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}{before}")
+    if pdf is not None and not json:
+        terminal.line(f"written to {terminal.plain(str(pdf))}")
     if answer.interrupted:
         raise Stopped("the answer rests on the runs that were done")
 
 
-class _Bars:
+class Bars:
     """A bar for each thing that is done; without a terminal, a line when it begins."""
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bentpipe.advice.question import Question
 from bentpipe.advice.trials import Trials
 
 LOSS_TIMES = 3.0
@@ -35,18 +36,20 @@ class Flag:
     text: str
 
 
-def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool) -> list[Flag]:
+def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endless: bool = True) -> list[Flag]:
     """Why this algorithm is reckless on the link, or nothing.
 
     Args:
         one: what was measured of it, with the harm that it does.
         all_trials: of all algorithms by id; CUBIC's is what it is held against.
         shared: do flows of others use the link? If not, harm to CUBIC is no reason.
+        endless: do the flows have data all the time? If not, there is start-up alone, and what it drops and
+            queues does not stay.
     """
     cubic = all_trials["cubic"]
     found = []
     lost, usual = one.mean("own_loss"), cubic.mean("own_loss")
-    if lost >= LOSS_LEAST and lost > LOSS_TIMES * usual:
+    if endless and lost >= LOSS_LEAST and lost > LOSS_TIMES * usual:
         found.append(
             Flag("loss", f"it drops {_percent(lost)} of its packets at the queue, CUBIC {_percent(usual)}")
         )
@@ -58,7 +61,7 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool) -> lis
     if shared and room and takes and damage > HARM_MOST:
         found.append(Flag("harm", f"a CUBIC flow beside it loses {_percent(damage)} of its goodput"))
     waits, cubic_waits = one.mean("queue_p50_s"), cubic.mean("queue_p50_s")
-    if waits >= QUEUE_LEAST_S and waits > QUEUE_TIMES * cubic_waits:
+    if endless and waits >= QUEUE_LEAST_S and waits > QUEUE_TIMES * cubic_waits:
         found.append(
             Flag(
                 "queue",
@@ -66,6 +69,15 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool) -> lis
             )
         )
     return found
+
+
+def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, list[Flag]]:
+    """Those that are reckless, by id, with the reasons; nobody before CUBIC, the measure, was run."""
+    if "cubic" not in trials:
+        return {}
+    shared, endless = question.shared, question.endless
+    found = {name: flags(one, trials, shared=shared, endless=endless) for name, one in trials.items()}
+    return {name: some for name, some in found.items() if some}
 
 
 def _percent(share: float) -> str:

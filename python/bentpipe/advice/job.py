@@ -1,23 +1,25 @@
-"""From a question to an answer: measures the speed, makes a schedule, runs it, judges."""
+"""From a question to an answer: measures the speed, makes a plan, runs it, judges."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.advice import flags, ranking, schedule, wording
 from bentpipe.advice.question import Question
-from bentpipe.advice.schedule import Budget, Schedule
+from bentpipe.advice.race import Race, Told, Unanswered
+from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.spans import Span, span
 from bentpipe.advice.verdict import Advice
-from bentpipe.advice.work import Told, Work
 from bentpipe.comparison import algorithms
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:
+    from bentpipe.measured.draws import Draw
     from bentpipe.scenario import Link, Scenario
 
 BUDGET = "30 s"
@@ -36,6 +38,7 @@ def advise(
     buffer: str | None = None,
     timeline: str | Path | None = None,
     flows: int = 1,
+    relay: str | None = None,
     competing: Sequence[str] = (),
     goal: str = "throughput",
     shared: bool = True,
@@ -50,9 +53,9 @@ def advise(
 ) -> Advice:
     """Which congestion control to use on a link, with evidence.
 
-    Runs every registered algorithm on the link with few seeds, then the best eight with more. Each is run
-    with all of its flows, as one flow beside one of CUBIC and beside one of Reno, and with one file of 2 MB.
-    What is fast because it takes from others is flagged and not recommended.
+    Every registered algorithm races on the link, seed after seed, and leaves when its interval lies below
+    that of the best. The best are then run as one flow beside one of CUBIC and beside one of Reno, and with
+    one file of 2 MB. What is fast because it takes from others is flagged and not recommended.
 
     Args:
         link: a shipped scenario's name, a TOML file, a `Link` or a `Scenario`: its links and its unresponsive
@@ -66,16 +69,18 @@ def advise(
         buffer: "1 bdp", "432 packets", "1 MB".
         timeline: a file with the link over time (docs/timeline.md).
         flows: so many flows of the algorithm at once.
+        relay: instead of the flow's own: "none", "hybla" or "gateway, buffer=8 MB" (`relays.relay_of`).
         competing: flows beside them all the time, such as "3 cubic".
         goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` says what each is.
         shared: do flows of others use the link? If not, harm to them flags nothing.
         cc: judge these only (and CUBIC and Reno, for comparison): names, also with parameters,
             "FILE.py:CLASS", `Controller` subclasses, or a text of several with commas between.
-        duration: simulated time of a run of the second stage; by default as `schedule.run_time` says.
+        duration: simulated time of a run; by default a time line whole, else as `schedule.run_time` says.
         seed: the first seed.
-        budget: how long it may take, about. The speed of this machine decides how many seeds that is.
-        thorough: more and longer runs, without a budget.
-        plan: repeat exactly the plan of an earlier answer, "34x3x30s+8x20x60s".
+        budget: how long it may take, about, and without what the weighing of measurements takes. The speed
+            of this machine decides how many seeds that is.
+        thorough: more seeds, without a budget.
+        plan: repeat exactly the plan of an earlier answer, "60x12x60s+5".
         progress: called with what is being done, the runs done of it, and all of its runs.
         begun: when the budget began, by `time.monotonic`; by default now.
 
@@ -87,52 +92,80 @@ def advise(
     begun = time.monotonic() if begun is None else begun
     if sum(given is not None for given in (link, scenario)) + bool(measured) > 1:
         raise _core.ScenarioError("give one of link, scenario and measured")
-    values = {"rate": rate, "rtt": rtt, "per": per, "ber": ber, "buffer": buffer}
-    spans = {name: span(name, value) for name, value in values.items() if value is not None}
-    notes: list[str] = []
-    if measured:
-        from bentpipe.measured import estimate
-
-        found = estimate(measured)
-        spans = {**found.spans(spans), **spans}
-        link = found.link(spans)
-        notes = found.notes(spans)
-    if link is None and scenario is None and timeline is not None:
-        link, spans = _of_time_line(timeline, spans)
     if per is not None and ber is not None:
         raise _core.ScenarioError("give per or ber, not both")
+    if thorough and plan is not None:
+        raise _core.ScenarioError("give thorough or plan, not both")
+    given = None if plan is None else schedule.read(plan)
+    values = {"rate": rate, "rtt": rtt, "per": per, "ber": ber, "buffer": buffer}
+    spans = {name: span(name, value) for name, value in values.items() if value is not None}
+    tell = progress or (lambda what, done, total: None)
+    limit_s = seconds(budget, "budget")
+    found = _measured(measured, spans, seed, limit_s, tell) if measured else None
+    if found is not None:
+        link, begun = found.link, time.monotonic()  # the race has its budget, however long weighing took
+    if link is None and scenario is None and timeline is not None:
+        link, spans = _of_time_line(timeline, spans)
     question = Question(
         link=scenario if scenario is not None else link, whole=scenario is not None, spans=spans,
-        timeline=timeline, flows=flows, competing=tuple(map(_competing, competing)), goal=goal,
-        shared=shared, seed=seed, notes=notes,
+        timeline=timeline, flows=flows, relay=relay, competing=tuple(map(_competing, competing)), goal=goal,
+        shared=shared, seed=seed, name=found.name if found else "", notes=found.notes if found else (),
+        draws=found.draws if found else (),
     ).loaded()  # fmt: skip
     question.check()
     cc = algorithms(cc) if isinstance(cc, str) else list(cc)
     asked, left = question.candidates(cc)
-    if thorough and plan is not None:
-        raise _core.ScenarioError("give thorough or plan, not both")
-    given = None if plan is None else schedule.read(plan)
-    limit_s = seconds(budget, "budget")
-    work = Work(question, asked, left, progress or (lambda what, done, total: None))
+    race = Race(question, asked, left, tell)
     run_s = None if duration is None else seconds(duration, "duration")
-    if thorough:
-        work.thorough(run_s)
-    else:
-        work.go(given, Budget(None if given else limit_s, begun), run_s)
+    race.go(given, Budget(None if given or thorough else limit_s, begun), run_s, thorough=thorough)
     options = {
         "cc": cc, "duration": duration, "measured": measured, "scenario": scenario, "timeline": timeline,
         "link": None if measured else link, "competing": competing, **values,
+        "budget": budget if measured and budget != BUDGET else None,
     }  # fmt: skip
-    return _judged(work, command(question, options, work.made))
+    return _judged(race, command(question, options, race.plan))
 
 
-def command(question: Question, options: Mapping[str, Any], made: Schedule) -> str:
+@dataclass(frozen=True)
+class _Measured:
+    """What measurements give a question: a link with its name, notes, and the links of its runs."""
+
+    link: Link
+    name: str
+    notes: Sequence[str]
+    draws: Sequence[Draw]
+
+
+def _measured(
+    files: Sequence[str | Path], spans: Mapping[str, Span], seed: int, limit_s: float, tell: Told
+) -> _Measured:
+    """Simulates less within a shorter time limit, and no more within a longer one: `--thorough` has none.
+
+    Raises:
+        ScenarioError: a file is wrong, or does not tell enough.
+        Unanswered: interrupted.
+    """
+    from bentpipe.measured import estimate
+    from bentpipe.measured.said import title, typical
+    from bentpipe.scenario import Link
+
+    told = estimate(files)
+    try:
+        found = told.possible(spans, seed, min(limit_s / seconds(BUDGET, "budget"), 1.0), tell)
+    except KeyboardInterrupt:
+        raise Unanswered("nothing is known yet") from None
+    middle = typical(found).values()
+    link = Link(rate=middle["rate"], delay=f"{seconds(middle['rtt'], 'rtt') / 2:.9g} s")
+    return _Measured(link, title(found, spans), told.notes(found, spans), found.draws)
+
+
+def command(question: Question, options: Mapping[str, Any], made: Plan) -> str:
     """The command line that repeats an answer."""
     import shlex
 
     words = ["bentpipe", "advise"]
     given = dict(options)
-    for name in ("link", "scenario", "rate", "rtt", "per", "ber", "buffer", "timeline"):
+    for name in ("link", "scenario", "rate", "rtt", "per", "ber", "buffer", "timeline", "budget"):
         value = given.get(name)
         if value is None:
             continue
@@ -143,6 +176,7 @@ def command(question: Question, options: Mapping[str, Any], made: Schedule) -> s
     if given.get("cc"):
         words += ["--cc", ", ".join(map(_spelled, given["cc"]))]
     words += ["--flows", str(question.flows)] if question.flows > 1 else []
+    words += ["--relay", question.relay] if question.relay is not None else []
     words += ["--goal", question.goal] if question.goal != "throughput" else []
     words += [] if question.shared else ["--not-shared"]
     words += ["--seed", str(question.seed)] if question.seed != 1 else []
@@ -157,52 +191,47 @@ def _spelled(cc: Any) -> str:
 
 
 def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | None, dict[str, Span]]:
-    """A link as the file has it, with medians for what depends on one value, such as a buffer in BDPs.
+    """A link as the file has it, with means for what depends on one value, such as a buffer in BDPs.
 
     Raises:
         ScenarioError: the file has a rate or a delay, and another one is given.
         OSError: it cannot be read.
     """
-    from bentpipe import timeline as lines
     from bentpipe.scenario import Link
+    from bentpipe.timeline.measures import nominal
 
-    frame = lines.read(timeline)
-    nominal = {}
-    for name, column, unit in (("rate", "rate_bps", "bit/s"), ("rtt", "delay_s", "s")):
-        known = frame[column].drop_nulls().to_numpy() if column in frame.columns else None
-        if known is None or not known.size:
-            if name not in spans:
-                return None, spans  # the question says what is missing
-            nominal[name] = spans[name].at(0.5)
-        elif name in spans:
+    known = nominal(timeline)
+    found = {}
+    for name, key in (("rate", "rate"), ("rtt", "delay")):
+        if key in known and name in spans:
             raise _core.ScenarioError(f"{name}: {timeline} has it; leave one of them out")
-        else:
-            middle = sorted(value for value in known if value > 0) or [0.0]
-            nominal[name] = f"{(1 if name == 'rate' else 2) * middle[len(middle) // 2]:.9g} {unit}"
-    delay_s = seconds(nominal["rtt"], "rtt") / 2
-    return Link(rate=nominal["rate"], delay=f"{round(delay_s * 1e9)} ns"), spans
+        if key not in known and name not in spans:
+            return None, spans  # the question says what is missing
+        found[key] = known.get(key) or spans[name].at(0.5)
+    if "delay" not in known:
+        found["delay"] = f"{round(seconds(found['delay'], 'rtt') / 2 * 1e9)} ns"
+    return Link(rate=found["rate"], delay=found["delay"]), spans
 
 
-def _judged(work: Work, repeat: str) -> Advice:
+def _judged(race: Race, repeat: str) -> Advice:
     """What follows from the runs that are done."""
-    question, last = work.question, work.finals or work.screened
-    flagged = {
-        name: found for name, one in last.items() if (found := flags.flags(one, last, shared=question.shared))
-    }
-    fine = {name: one for name, one in last.items() if name not in flagged}
+    question, known = race.question, race.trials()
+    flagged = flags.all_flags(known, question)
+    fine = {name: one for name, one in known.items() if name not in flagged}
     return Advice(
         question=question,
-        schedule=work.made,
-        trials=last,
-        asked=len(work.asked),
-        screened=len(work.screened),
+        plan=race.plan,
+        trials=known,
+        asked=len(race.asked),
+        finalists=race.finalists(known),
+        left=race.left,
         groups=ranking.groups(fine, question.goal) if fine else [],
         flagged=flagged,
-        assumptions=wording.assumptions(question, work.made, work.rtt_s),
-        cut=work.cut,
+        assumptions=wording.assumptions(question, race.plan, race.rtt_s),
+        cut=[*race.cut, *wording.left_out(race)],
         command=repeat,
-        rtt_s=work.rtt_s,
-        interrupted=work.interrupted,
+        rtt_s=race.rtt_s,
+        interrupted=race.interrupted,
     )
 
 

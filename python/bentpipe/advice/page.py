@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from bentpipe import _core, registry, stats
 from bentpipe.advice import linux, ranking
@@ -11,13 +12,14 @@ from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import BOUNDS, Advice
 from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
 
-_GOALS = {
+GOAL_COLUMNS = {
     "throughput": ("Goodput, Mbit/s", 1e-6),
     "delay": ("Queueing delay, 95th percentile, ms", 1e3),
     "fair": ("Goodput of the worse-off of two flows, Mbit/s", 1e-6),
     "completion": (f"Completion of {FILE}, s", 1.0),
 }
-_COSTS = (
+"""By goal: the head of its column, and what a value is multiplied by."""
+COSTS = (
     ("queue_p95_s", "Queue, p95, ms", 1e3),
     ("loss", "Lost, %", 100.0),
     ("resent", "Retransmitted, %", 100.0),
@@ -27,6 +29,7 @@ _COSTS = (
     ("harm_cubic", "CUBIC beside it loses, %", 100.0),
     ("harm_reno", "Reno beside it loses, %", 100.0),
 )
+"""What an algorithm costs: quantity, head of its column, factor."""
 
 
 def write_page(advice: Advice, path: Path) -> Path:
@@ -66,12 +69,12 @@ def build(advice: Advice) -> Page:
 
 def _turning_on(page: Page, advice: Advice) -> None:
     """How Linux gets what is recommended."""
-    known = advice.recommended_in_linux
-    if known is None:
-        page.paragraphs("Linux has none of those that can be recommended.")
+    chosen = advice.recommended
+    if chosen is None:
+        page.paragraphs("Nothing that can be had is fit to be used.")
         return
-    label = advice.trials[known].candidate.label
-    if known == "cubic":
+    label, way = advice.trials[chosen].candidate.label, linux.way(chosen)
+    if chosen == "cubic":
         page.paragraphs(
             ["Linux has CUBIC unless somebody changed it; this shows what a machine uses:"],
         )
@@ -80,10 +83,13 @@ def _turning_on(page: Page, advice: Advice) -> None:
     page.paragraphs(
         f"To turn {label} on in Linux, as root on the machine that sends (for downloads, the server):"
     )
-    page.command("\n".join(linux.commands(known)))
+    page.command("\n".join(way.commands))
+    if way.kind == "attach":
+        page.bullets([f"In the kernel: {lack}." for lack in way.lacks])
+        return
     page.paragraphs(
         [
-            f"In the kernel it is {linux.where(known)}. Not every distribution builds each module; ",
+            f"In the kernel it is {linux.where(chosen)}. Not every distribution builds each module; ",
             Snippet("sysctl net.ipv4.tcp_available_congestion_control"),
             " lists those that are loaded.",
         ],
@@ -94,16 +100,17 @@ def _turning_on(page: Page, advice: Advice) -> None:
 def _ranked(page: Page, advice: Advice) -> None:
     goal = advice.question.goal
     name, _ = ranking.QUANTITIES[goal]
-    label, scale = _GOALS[goal]
+    label, scale = GOAL_COLUMNS[goal]
     page.section(
         "Who is best",
         [
             f"The goal is {goal}: {GOALS[goal]}. Means over the seeds with 95 % intervals. Algorithms of one "
-            "group are tied: chance explains their differences, or they are at most 2 % apart."
+            "group are tied: chance explains their differences, or they are at most 2 % apart. What needs "
+            "routers or is only simulated is never recommended."
         ],
     )
     rows: list[list[Prose]] = []
-    for row in advice.rows():
+    for row in final_rows(advice):
         judged: Prose = [
             *(part for flag in row["flags"] for part in (Badge(f"reckless: {flag['kind']}", "bad"), " ")),
             *([Badge("recommended", "good")] if row["cc"] == advice.recommended else []),
@@ -113,11 +120,12 @@ def _ranked(page: Page, advice: Advice) -> None:
                 row["label"],
                 "-" if row["rank"] is None else f"{row['rank']}{', tied' if row['tied'] else ''}",
                 _shown([value * scale for value in advice.trials[row["cc"]].of(name)], least=0.0),
-                row["linux"] or "no",
+                str(row["seeds"]),
+                row["how"],
                 judged,
             ]
         )
-    page.table(["Algorithm", "Group", label, "In Linux", "Judgement"], rows)
+    page.table(["Algorithm", "Group", label, "Seeds", "Had", "Judgement"], rows)
     _trade_off(page, advice)
 
 
@@ -141,9 +149,14 @@ def _trade_off(page: Page, advice: Advice) -> None:
     )
 
 
+def final_rows(advice: Advice) -> list[dict[str, Any]]:
+    """The rows of those that stayed in the race to its end."""
+    return [row for row in advice.rows() if row["cc"] in advice.finalists]
+
+
 def _points(advice: Advice, x: str, by_x: float, y: str, by_y: float) -> list[Curve]:
     curves = []
-    for row in advice.rows():
+    for row in final_rows(advice):
         if row[x] is None or row[y] is None:
             continue
         style = registry.style(row["cc"])
@@ -173,14 +186,14 @@ def _costs(page: Page, advice: Advice) -> None:
         ],
     )
     rows: list[list[Prose]] = []
-    for row in advice.rows():
+    for row in final_rows(advice):
         trials = advice.trials[row["cc"]]
         cells = [
             _shown([value * scale for value in trials.of(name)], *_bounds(name, scale))
-            for name, _, scale in _COSTS
+            for name, _, scale in COSTS
         ]
         rows.append([row["label"], *cells])
-    page.table(["Algorithm", *(label for _, label, _ in _COSTS)], rows)
+    page.table(["Algorithm", *(label for _, label, _ in COSTS)], rows)
 
 
 def _flagged(page: Page, advice: Advice) -> None:

@@ -7,15 +7,20 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.advice.spans import Span, points
-from bentpipe.comparison import _base, _change, _named, named_algorithm
+from bentpipe.comparison import _base, _change, _named, named_algorithm, relays
 from bentpipe.models import Record
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.timeline.measures import lasts
 from bentpipe.traffic import Bulk
+from bentpipe.units import seconds
+
+if TYPE_CHECKING:
+    from bentpipe.measured.draws import Draw
 
 GOALS = {
     "throughput": "the most goodput of all flows together",
@@ -31,7 +36,9 @@ RIVALS = ("cubic", "reno")
 _FOR_HANDOVERS = {"satcp": "CUBIC", "leocc": "BBR"}
 _JITTER = "1 s"
 """Flows that start in one nanosecond march in step for ever; nobody's do."""
-_ROWS = 600
+_ROWS = 400
+LONGEST_WHOLE_S = 600.0
+"""A time line up to this length is played whole; of a longer one each seed plays another window."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Candidate:
 
     id: str
     label: str
-    cc: Any
+    cc: Any = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -53,12 +60,15 @@ class Question:
         spans: rate, rtt, buffer, per and ber, where given.
         timeline: a file with the link over time.
         flows: so many flows of the algorithm at once.
+        relay: instead of that of the flow, as `comparison.relays` reads it.
         competing: flows of others beside them all the time, (algorithm, how many).
         goal: one of `GOALS`.
         shared: do flows of others use the link?
         seed: of the first run.
         name: of the link, for people.
         notes: more assumptions to state, such as where estimates come from.
+        draws: links that measurements leave possible; run n is over the n-th, and then from the first on.
+            They take up `spans`, which go before what is measured.
     """
 
     link: str | Path | Link | Scenario | None = None
@@ -66,12 +76,14 @@ class Question:
     spans: Mapping[str, Span] = field(default_factory=dict)
     timeline: str | Path | None = None
     flows: int = 1
+    relay: str | None = None
     competing: Sequence[tuple[str, int]] = ()
     goal: str = "throughput"
     shared: bool = True
     seed: int = 1
     name: str = ""
     notes: Sequence[str] = ()
+    draws: Sequence[Draw] = ()
 
     def loaded(self) -> Question:
         """The same, with the file of the link read: it is needed for every run.
@@ -112,8 +124,28 @@ class Question:
         parts = [self.name, *said]
         parts += [f"time line {Path(self.timeline).name}"] if self.timeline is not None else []
         parts += [f"{self.flows} flows"] if self.flows > 1 else []
+        parts += [f"relay {self.relay}"] if self.relay is not None else []
         parts += [f"beside {count} of {cc}" for cc, count in self.competing]
         return ", ".join(part for part in parts if part) or "a link"
+
+    @property
+    def endless(self) -> bool:
+        """Do the flows have data to send all the time? Then there is a long run beside the start-up."""
+        _, model = self.link_of(0)
+        return model.traffic is None or (isinstance(model.traffic, Bulk) and model.traffic.size is None)
+
+    @property
+    def line_s(self) -> float | None:
+        """How long the link's time line lasts, seconds; None without one, or if it begins anew."""
+        base, _ = self.link_of(0)
+        ends = [lasts(link.timeline) for link in base.links.values() if link.timeline is not None]
+        return max((end for end in ends if end is not None), default=None)
+
+    @property
+    def whole_s(self) -> float | None:
+        """How long a run is that plays the time line whole; None if there is none, or it is too long."""
+        line_s = self.line_s
+        return line_s if line_s is not None and line_s <= LONGEST_WHOLE_S else None
 
     @property
     def handovers(self) -> bool:
@@ -173,7 +205,7 @@ class Question:
             dataclasses.replace(model, cc=cc, name=name, count=None, traffic=None, start_jitter=_JITTER)
             for cc, name in ((one.cc, "asked"), (rival, "rival"))
         ]
-        return self._play(base, flows, n, duration_s)
+        return self._play(base, flows, n, duration_s, record=True)
 
     def file(self, one: Candidate, n: int, duration_s: float) -> Scenario:
         """Run `n` of one file on an idle link."""
@@ -185,21 +217,37 @@ class Question:
         """The link of run `n`, and the flow that all others are modelled on."""
         link = self.link if self.link is not None else Link(rate="1 Mbit/s", delay="1 ms")
         base, model = _base(copy.deepcopy(link), whole=self.whole and others)
-        unknown_spans = [span for span in self.spans.values() if not span.known]
-        shares = dict(zip((s.name for s in unknown_spans), points(len(unknown_spans), n), strict=True))
-        values = {name: span.at(shares.get(name, 0.0)) for name, span in self.spans.items()}
+        values = self._values(n)
         if values or self.timeline is not None:
             _change(
                 base, rate=values.get("rate"), rtt=values.get("rtt"), buffer=values.get("buffer"),
                 ber=float(values["ber"]) if "ber" in values else None,
                 per=float(values["per"]) if "per" in values else None, timeline=self.timeline,
             )  # fmt: skip
+        if self.relay is not None:
+            way, *more = relays(self.relay, model)
+            if more:
+                raise _core.ScenarioError(f"relay: {self.relay}: advise takes one; compare takes several")
+            model = dataclasses.replace(model, relay=way)
+        if self.draws:
+            (only,) = base.links.values()
+            only.loss = list(self.draws[n % len(self.draws)].losses) or None
         return base, dataclasses.replace(model, stop=None)
+
+    def _values(self, n: int) -> dict[str, str]:
+        """What run `n` changes of the link, as texts of a scenario."""
+        if self.draws:
+            return self.draws[n % len(self.draws)].values()
+        unknown_spans = [span for span in self.spans.values() if not span.known]
+        shares = dict(zip((s.name for s in unknown_spans), points(len(unknown_spans), n), strict=True))
+        return {name: span.at(shares.get(name, 0.0)) for name, span in self.spans.items()}
 
     def _play(
         self, base: Scenario, flows: list[Flow], n: int, duration_s: float, *, record: bool = False
     ) -> Scenario:
-        wanted = Record(f"{round(duration_s * 1e9 / _ROWS)} ns") if record else None
+        wanted = Record(f"{round(duration_s * 1e9 / _ROWS)} ns", links=True) if record else None
+        for link in base.links.values():
+            _open_window(link, n, duration_s)
         return dataclasses.replace(
             base,
             flows=[*flows, *base.flows],
@@ -207,6 +255,18 @@ class Question:
             duration=f"{duration_s:.9g} s",
             record=wanted,
         )
+
+
+def _open_window(link: Link, n: int, duration_s: float) -> None:
+    """Lets run `n` begin somewhere in a time line that is longer than the run, for all algorithms alike."""
+    end_s = None if link.timeline is None else lasts(link.timeline)
+    if end_s is None or end_s <= duration_s:
+        return
+    table = dict(link.timeline) if isinstance(link.timeline, dict) else {"file": str(link.timeline)}
+    begin_s = seconds(table["offset"], "offset") if "offset" in table else 0.0
+    (share,) = points(1, n)
+    table["offset"] = f"{round(1e3 * (begin_s + share * (end_s - duration_s)))} ms"
+    link.timeline = table
 
 
 def _candidate(given: Any) -> Candidate:

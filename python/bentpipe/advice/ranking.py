@@ -1,4 +1,4 @@
-"""Which algorithms serve a goal best, in groups that the runs cannot tell apart."""
+"""Which algorithms serve a goal best, who is out of the race, and groups that the runs cannot tell apart."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ SAME = 0.02
 is: links and kernels differ by more from what is simulated here."""
 ENOUGH = 0.8
 """For the goal "delay": the share of the most goodput that an algorithm must have to be ranked first."""
+SURE = 0.998
+"""Who leaves the race is worse with this confidence (two-sided, so one in a thousand by chance)."""
+LIKELY = 0.95
+"""Of the intervals by which two are told apart in the answer."""
 
 QUANTITIES = {
     "throughput": ("goodput_bps", True),
@@ -27,23 +31,14 @@ _DUST_S = 1e-3
 
 def order(trials: Mapping[str, Trials], goal: str) -> list[str]:
     """All algorithms by their means, the best first; those without the quantity come last."""
-    name, highest = QUANTITIES[goal]
-
-    def place(one: str) -> tuple[int, float]:
-        mean = trials[one].mean(name)
-        if math.isnan(mean):
-            return 2, 0.0
-        slow = goal == "delay" and one not in fast_enough(trials)
-        return int(slow), -mean if highest else mean
-
-    return sorted(trials, key=place)
+    return sorted(trials, key=lambda one: _place(one, trials, goal))
 
 
-def as_good(one: Trials, best: Trials, goal: str) -> bool:
-    """Is its mean no more than `SAME` behind that of the best?"""
+def as_good(one: Trials, best: Trials, goal: str, within: float = SAME) -> bool:
+    """Is its mean no more than this share behind that of the best?"""
     name, highest = QUANTITIES[goal]
     ours, theirs = one.mean(name), best.mean(name)
-    return ours >= theirs * (1 - SAME) if highest else ours <= theirs * (1 + SAME) + _least(name)
+    return ours >= theirs * (1 - within) if highest else ours <= theirs * (1 + within) + _least(name)
 
 
 def fast_enough(trials: Mapping[str, Trials]) -> set[str]:
@@ -53,28 +48,75 @@ def fast_enough(trials: Mapping[str, Trials]) -> set[str]:
     return {name for name, mean in means.items() if mean >= ENOUGH * most}
 
 
+def lead(best: Trials, one: Trials, goal: str, confidence: float) -> tuple[float, float]:
+    """By how much `best` is better than `one`, seed by seed: both ends of the interval, in its mean.
+
+    Negative where `one` is better. A seed that one of them lacks is left out; with fewer than two in common
+    nothing is known: minus and plus infinity. That an algorithm did not finish a file counts as
+    infinitely worse.
+    """
+    name, highest = QUANTITIES[goal]
+    ahead, behind = best.values.get(name, []), one.values.get(name, [])
+    pairs = [(a, b) for a, b in zip(ahead, behind, strict=False) if not math.isnan(a)]
+    known = [(a, b) for a, b in pairs if not math.isnan(b)]
+    if len(known) < 2:
+        return (math.inf, math.inf) if len(pairs) > 1 and not known else (-math.inf, math.inf)
+    found = stats.paired([a for a, _ in known], [b for _, b in known], confidence=confidence)
+    scale = math.fsum(a for a, _ in known) / len(known)
+    if not scale > 0:
+        return (0.0, 0.0) if found.low == found.high == 0 else (-math.inf, math.inf)
+    ends = (found.low / scale, found.high / scale)
+    return ends if highest else (-ends[1], -ends[0])
+
+
+def is_behind(best: Trials, one: Trials, goal: str) -> bool:
+    """Does its interval lie below that of the best, by more than `SAME`? Then it leaves the race."""
+    name, _ = QUANTITIES[goal]
+    if goal == "delay" and lead(best, one, "throughput", SURE)[0] > 1 - ENOUGH:
+        return True
+    dust = _least(name) / max(best.mean(name), 1e-12) if name == "queue_p95_s" else 0.0
+    return lead(best, one, goal, SURE)[0] > SAME + dust
+
+
+def is_tied(best: Trials, one: Trials, goal: str) -> bool:
+    """Is it certain enough that the two differ by no more than `SAME`?"""
+    low, high = lead(best, one, goal, LIKELY)
+    return -SAME <= low and high <= SAME
+
+
 def groups(trials: Mapping[str, Trials], goal: str) -> list[list[str]]:
     """Groups of algorithms, the best group first; those of a group are tied.
 
     The seeds give the intervals (`stats.groups`, run by run on common random numbers). Groups whose best
-    means differ by no more than `SAME` are one. Algorithms that lack the quantity in some seed stand alone at
-    the end, such as those that did not finish a file.
+    means differ by no more than `SAME` are one. Algorithms that lack the quantity in some seed, or that left
+    the race before its end, stand alone, such as those that did not finish a file.
     """
     name, highest = QUANTITIES[goal]
     ranked = order(trials, goal)
-    runs = max((len(trials[one].values[name]) for one in ranked), default=0)
+    runs = max((len(trials[one].values.get(name, ())) for one in ranked), default=0)
     whole = [one for one in ranked if len(trials[one].of(name)) == runs]
     classes = [whole]
     if goal == "delay":
         fast = fast_enough(trials)
         classes = [[one for one in whole if one in fast], [one for one in whole if one not in fast]]
-    found: list[list[str]] = []
+    found: list[list[str]] = [[one] for one in ranked if one not in whole]
     for some in classes:
         if not some:
             continue
         samples = {one: trials[one].of(name) for one in some}
         found += _joined(stats.groups(samples, highest_first=highest), trials, name)
-    return found + [[one] for one in ranked if one not in whole]
+    return sorted(found, key=lambda group: _place(group[0], trials, goal))
+
+
+def _place(one: str, trials: Mapping[str, Trials], goal: str) -> tuple[int, float]:
+    """What algorithms are sorted by."""
+    name, highest = QUANTITIES[goal]
+    mean = trials[one].mean(name)
+    if math.isnan(mean):
+        return 2, 0.0
+    slow = goal == "delay" and one not in fast_enough(trials)
+    unfinished = len(trials[one].of(name)) < len(trials[one].values[name])
+    return int(slow or unfinished), -mean if highest else mean
 
 
 def _joined(given: list[list[str]], trials: Mapping[str, Trials], name: str) -> list[list[str]]:

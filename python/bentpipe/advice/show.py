@@ -38,15 +38,18 @@ def show(advice: Advice) -> None:
     console = terminal.console()
     for sentence in advice.sentences():
         console.print(terminal.plain(sentence))
-    known = advice.recommended_in_linux
-    if known is not None and known != "cubic":
+    chosen = advice.recommended
+    if chosen is not None and chosen != "cubic":
+        way = linux.way(chosen)
         terminal.line("To turn it on, as root on the machine that sends the data:")
-        for command in linux.commands(known):
+        for command in way.commands:
             terminal.line(f"  {command}")
+        for lack in way.lacks:
+            console.print(f"  In the kernel: {terminal.plain(lack)}.")
     goal = advice.question.goal
     head, scale = _HEADS[goal]
-    rows = advice.rows()
-    best = terminal.table("", ["", "~algorithm", head, "~in Linux", "~reckless by"])
+    rows = [row for row in advice.rows() if row["cc"] in advice.finalists]
+    best = terminal.table("", ["", "~algorithm", head, "seeds", "~had", "~reckless by"])
     costs = []
     name, _ = ranking.QUANTITIES[goal]
     for row in rows:
@@ -55,7 +58,8 @@ def show(advice: Advice) -> None:
             "" if row["rank"] is None else f"{row['rank']}{'=' if row['tied'] else ''}",
             terminal.plain(row["label"]),
             _number(values),
-            row["linux"] or "-",
+            str(row["seeds"]),
+            _had(row),
             ", ".join(flag["kind"] for flag in row["flags"]),
         )
         costs.append(
@@ -74,7 +78,7 @@ def show(advice: Advice) -> None:
     console.print(f"Goal: {goal}, {GOALS[goal]}.")
     console.print(best)
     terminal.show_table("What each costs (means)", _COSTS, costs)
-    terminal.line("=: tied with others of that number.")
+    terminal.line("=: tied with others of that number. Had: how Linux gets it.")
     kinds = {flag["kind"] for row in rows for flag in row["flags"]}
     for kind in (kind for kind in _RECKLESS if kind in kinds):
         terminal.line(f"Reckless by {kind}: {_RECKLESS[kind]}.")
@@ -87,6 +91,12 @@ def show(advice: Advice) -> None:
     terminal.line()
     terminal.line("To repeat it exactly:")
     terminal.line(terminal.plain(advice.command))
+
+
+def _had(row: dict[str, Any]) -> str:
+    """How it is had, in a word or two: the module's name says more than "module"."""
+    module: str = linux.MODULES.get(row["cc"], row["had"])
+    return module
 
 
 def _number(values: list[float]) -> str:

@@ -100,11 +100,11 @@ def points(count: int, n: int) -> list[float]:
     The points of any first few runs lie evenly over all ranges (J. H. Halton, On the efficiency of certain
     quasi-random sequences of points, Numerische Mathematik 2, 1960). All algorithms of run n have the same.
     """
-    return [_radical_inverse(n + 1, base) for base in (2, 3, 5, 7, 11)[:count]]
+    return [radical_inverse(n + 1, base) for base in (2, 3, 5, 7, 11)[:count]]
 
 
-def _radical_inverse(n: int, base: int) -> float:
-    """The digits of `n` mirrored at the point."""
+def radical_inverse(n: int, base: int) -> float:
+    """The digits of `n` mirrored at the point: evenly spread, whatever the count."""
     value, weight = 0.0, 1.0 / base
     while n:
         n, digit = divmod(n, base)

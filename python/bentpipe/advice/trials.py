@@ -1,4 +1,4 @@
-"""The runs of a stage, and what is measured of each algorithm and seed."""
+"""The runs of an algorithm in its roles, and what is measured of each seed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -27,29 +26,37 @@ ROLES = ("alone", *RIVALS, "file")
 """What an algorithm is run for."""
 REACHED = 0.9
 """Start-up is over when goodput reaches this share of its mean over the second half of the run."""
+STEADY = 0.5
+"""What a flow does in the long run is measured after this share of the run."""
+_END = (1.0 - STEADY) / 5
 
 FILE_S = 300.0
 """A file that takes longer is not finished: its time is missing."""
 
 
+class Wanted(NamedTuple):
+    """A run: of which algorithm, in which role, with the seed of which number."""
+
+    candidate: Candidate
+    role: str
+    n: int
+
+
 @dataclass
 class Trials:
-    """What was measured of one algorithm, by quantity: one value for each seed, NaN where there is none.
+    """What was measured of one algorithm, by quantity: the value of seed 0 first, NaN where there is none.
 
-    Quantities, in SI units: goodput_bps (all of its flows together), jain (between them), queue_p50_s and
-    queue_p95_s (RTT over the least of that seed, mean over the flows), loss (lost of sent data packets),
-    own_loss (dropped at a queue, of sent), resent (retransmitted, of sent), startup_s, file_s, and of two
-    flows beside_cubic_bps (its own goodput), cubic_bps (that of the rival), beside_reno_bps, reno_bps, and
-    worse_bps (the lower of both, mean over the two rivals); harm_cubic and harm_reno come from `harm`.
+    Quantities, in SI units. After start-up, that is over the second half of the run (the whole run, if the
+    flows do not have data all the time): goodput_bps (all of its flows together), queue_p50_s and queue_p95_s
+    (RTT over the least of that seed), own_loss (dropped at a queue, of what came there). Over the whole run:
+    jain (between its flows), loss (lost of sent data packets), resent (retransmitted, of sent), startup_s. Of
+    a file: file_s. Of two flows, after start-up: beside_cubic_bps (its own goodput), cubic_bps (that of the
+    rival), beside_reno_bps, reno_bps, worse_bps (the lower of both, mean over the two rivals), harm_cubic
+    and harm_reno. Roles may have been run with different numbers of seeds.
     """
 
     candidate: Candidate
     values: dict[str, list[float]] = field(default_factory=dict)
-
-    def add(self, found: dict[str, float]) -> None:
-        """What one seed gave."""
-        for name, value in found.items():
-            self.values.setdefault(name, []).append(value)
 
     def of(self, name: str) -> list[float]:
         """The values of a quantity that are there."""
@@ -61,81 +68,63 @@ class Trials:
         return math.fsum(known) / len(known) if known else math.nan
 
 
-@dataclass
-class Seed:
-    """What one seed gave.
-
-    Attributes:
-        candidates: the algorithms that were run, by id.
-        values: by id, what `Trials.add` takes; without those at the end that were not run in all roles.
-        interrupted: whether the user stopped it.
-    """
-
-    candidates: Mapping[str, Candidate]
-    values: dict[str, dict[str, float]]
-    interrupted: bool
-
-
-def run_seed(
+def run_all(
     question: Question,
-    candidates: Sequence[Candidate],
-    n: int,
+    wanted: Sequence[Wanted],
     run_s: float,
     *,
+    needed: int = 0,
     until: float | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Seed:
-    """Runs seed `n` of all these algorithms in all roles, and measures.
+) -> tuple[dict[Wanted, dict[str, float]], bool]:
+    """Makes these runs and measures them; also says whether the user stopped it.
 
     Args:
         question: what is asked.
-        candidates: CUBIC and Reno first; they are run to the end, whatever the time.
-        n: the number of the seed.
+        wanted: the runs.
         run_s: simulated seconds of a run; the file has more if it needs them.
-        until: when to stop, by `time.monotonic`.
+        needed: so many of the first runs are made whatever the time.
+        until: when to stop, by `time.monotonic`; what is done by then is returned.
         progress: called with the number of runs that are done.
 
     Raises:
         ControllerError: an algorithm failed.
     """
-    cases = [_case(question, one, role, n, run_s) for one, role in product(candidates, ROLES)]
-    needed = range(len(RIVALS) * len(ROLES))
-    over: dict[int, Ran] = {}
-    interrupted = False
+    cases = [_case(question, one, run_s) for one in wanted]
+    found: dict[Wanted, dict[str, float]] = {}
     try:
         if progress is not None:
             progress(0)
         with closing(work_off(cases, range(len(cases)))) as runs:
             for some in runs:
-                over.update((ran.number, ran) for ran in some)
+                for ran in some:
+                    one = wanted[ran.number]
+                    found[one] = measured(question, one.role, _checked(one.candidate, ran))
                 if progress is not None and some:
-                    progress(len(over))
+                    progress(len(found))
                 late = until is not None and time.monotonic() > until
-                if late and all(number in over for number in needed):
+                if late and all(one in found for one in wanted[:needed]):
                     break
     except KeyboardInterrupt:
-        interrupted = True
-    whole = []
-    for i, one in enumerate(candidates):
-        runs_of = [over.get(len(ROLES) * i + j) for j in range(len(ROLES))]
-        if None in runs_of:
-            break
-        whole.append([_checked(one, ran) for ran in runs_of if ran is not None])
-    if len(whole) < len(RIVALS):
-        whole = []  # nothing to measure harm against
-    results = [{role: ran.result for role, ran in zip(ROLES, of, strict=True)} for of in whole]
-    floor = min(
-        (f["rtt_min_s"] for of in results for run in of.values() for f in run["flows"] if f["rtt_min_s"]),
-        default=math.nan,
-    )
-    values = {
-        one.id: _measured(question, of, ran[0].trace, floor)
-        for one, of, ran in zip(candidates, results, whole, strict=False)
-    }
-    return Seed({one.id: one for one in candidates}, values, interrupted)
+        return found, True
+    return found, False
 
 
-def harm(trials: dict[str, Trials]) -> None:
+def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
+    """What a run tells; of the role "alone" rtt_min_s, rtt_p50_s and rtt_p95_s as well."""
+    result = ran.result
+    match role:
+        case "alone":
+            return _alone(question, result, ran.trace, ran.link_trace)
+        case "file":
+            done = _whole(result)[0]["completion_s"]
+            return {"file_s": math.nan if done is None else done}
+        case _:
+            own, other = _pair(result, ran.trace)
+            return {f"beside_{role}_bps": own, f"{role}_bps": other}
+
+
+def harm(trials: Mapping[str, Trials]) -> None:
     """Adds what each algorithm does to a CUBIC and to a Reno flow beside it, seed by seed.
 
     Harm is the share that the rival loses against what it has beside its own kind, at least 0: R. Ware,
@@ -143,12 +132,12 @@ def harm(trials: dict[str, Trials]) -> None:
     Congestion Control Algorithms, HotNets 2019, section 4.
     """
     for rival in RIVALS:
-        usual = trials[rival].values[f"{rival}_bps"]
+        usual = trials[rival].values.get(f"{rival}_bps", [])
         for one in trials.values():
-            beside = one.values[f"{rival}_bps"]
+            beside = one.values.get(f"{rival}_bps", [])
             one.values[f"harm_{rival}"] = [
                 max(0.0, 1 - got / own) if own > 0 else math.nan
-                for got, own in zip(beside, usual, strict=True)
+                for got, own in zip(beside, usual, strict=False)
             ]
 
 
@@ -164,8 +153,7 @@ def startup(t: Floats, delivered: Floats, rtt_s: float) -> float:
     """
     if len(t) < 3 or not rtt_s > 0:
         return math.nan
-    half = float(np.interp(t[-1] / 2, t, delivered))
-    wanted = REACHED * (delivered[-1] - half) / (t[-1] / 2)
+    wanted = REACHED * steady_goodput(t, delivered) / 8
     if not wanted > 0:
         return math.nan
     window = max(2 * rtt_s, 2 * float(t[1] - t[0]))
@@ -175,17 +163,36 @@ def startup(t: Floats, delivered: Floats, rtt_s: float) -> float:
     return float(ends[reached[0]]) if reached.size else math.nan
 
 
-def _case(question: Question, one: Candidate, role: str, n: int, run_s: float) -> Case:
-    match role:
+def steady_goodput(t: Floats, delivered: Floats) -> float:
+    """Bits per second after start-up: over what follows the first `STEADY` of the run. 0 without a trace.
+
+    Bytes behind a hole are delivered at once when it is filled, which may move a round trip's worth over
+    either end. So the mean of the first fifth of that time is held against the mean of the last.
+
+    Args:
+        t: instants of the trace, seconds.
+        delivered: bytes delivered until then, of all flows.
+    """
+    if len(t) < 2:
+        return 0.0
+    end = float(t[-1])
+    first = (t >= STEADY * end) & (t <= (STEADY + _END) * end)
+    last = t >= (1.0 - _END) * end
+    span = float(t[last].mean() - t[first].mean())
+    return 8 * float(delivered[last].mean() - delivered[first].mean()) / span if span > 0 else 0.0
+
+
+def _case(question: Question, one: Wanted, run_s: float) -> Case:
+    match one.role:
         case "alone":
-            scenario = question.alone(one, n, run_s)
+            scenario = question.alone(one.candidate, one.n, run_s)
         case "file":
-            scenario = question.file(one, n, max(run_s, FILE_S))
+            scenario = question.file(one.candidate, one.n, max(run_s, FILE_S))
         case _:
-            scenario = question.beside(one, role, n, run_s)
-    keys: dict[str, Key] = {"algorithm": one.id, "role": role}
+            scenario = question.beside(one.candidate, one.role, one.n, run_s)
+    keys: dict[str, Key] = {"algorithm": one.candidate.id, "role": one.role}
     controllers: Any = scenario.controllers()
-    return Case(keys, scenario.to_dict(), keep_trace=role == "alone", controllers=controllers)
+    return Case(keys, scenario.to_dict(), keep_trace=one.role != "file", controllers=controllers)
 
 
 def _checked(one: Candidate, ran: Ran) -> Ran:
@@ -194,64 +201,82 @@ def _checked(one: Candidate, ran: Ran) -> Ran:
     return ran
 
 
-def _measured(
-    question: Question, runs: Mapping[str, dict[str, Any]], trace: pl.DataFrame | None, floor: float
-) -> dict[str, float]:
-    """All quantities of one seed of one algorithm."""
-    found = _alone(question, runs["alone"], trace, floor)
-    lower = []
-    for rival in RIVALS:
-        own, other = _pair(runs[rival])
-        found |= {f"beside_{rival}_bps": own, f"{rival}_bps": other}
-        lower.append(min(own, other))
-    done = runs["file"]["flows"][0]["completion_s"]
-    return {
-        **found,
-        "worse_bps": math.fsum(lower) / len(lower),
-        "file_s": math.nan if done is None else done,
-    }
-
-
 def _alone(
-    question: Question, result: dict[str, Any], trace: pl.DataFrame | None, floor: float
+    question: Question,
+    result: Mapping[str, Any],
+    trace: pl.DataFrame | None,
+    link_trace: pl.DataFrame | None,
 ) -> dict[str, float]:
     count = 1 if question.whole else question.flows
-    flows = [f for f in result["flows"] if f["half"] not in PARTS][:count]
+    flows = _whole(result)[:count]
     sent = sum(f["sent_packets"] for f in flows)
-    everyone = sum(f["sent_packets"] for f in result["flows"] if f["half"] != "subflow")
-    crossed = question.crossed()
-    dropped = sum(k["dropped_queue"] for k in result["links"] if (k["name"], k["direction"]) in crossed)
-    names = [f["name"] for f in flows]
-    t, delivered = _delivered(trace, names)
-    queue = {
-        name: [f[key] - floor for f in flows if f[key] is not None]
-        for name, key in (("queue_p50_s", "rtt_p50_s"), ("queue_p95_s", "rtt_p95_s"))
-    }
+    rows = _rows_of(trace, [f["name"] for f in flows])
+    t, delivered = _delivered(rows)
+    rtt_min_s = least_rtt_s(result)
+    begin = STEADY if question.endless else 0.0
+    trips = _after(rows, begin)["rtt_s"].drop_nans().drop_nulls().to_numpy() if rows.height else np.empty(0)
+    whole = math.fsum(f["goodput_bps"] for f in flows)
     return {
-        "goodput_bps": math.fsum(f["goodput_bps"] for f in flows),
+        "goodput_bps": steady_goodput(t, delivered) if question.endless else whole,
         "jain": stats.jain(f["goodput_bps"] for f in flows),
-        **{name: math.fsum(values) / len(values) if values else math.nan for name, values in queue.items()},
+        "rtt_min_s": rtt_min_s,
+        "rtt_p50_s": float(np.percentile(trips, 50)) if trips.size else math.nan,
+        "rtt_p95_s": float(np.percentile(trips, 95)) if trips.size else math.nan,
         "loss": sum(f["dropped_packets"] for f in flows) / sent if sent else 0.0,
-        "own_loss": dropped / everyone if everyone else 0.0,
+        "own_loss": _own_loss(question, link_trace, begin),
         "resent": sum(f["retransmitted_packets"] for f in flows) / sent if sent else 0.0,
-        "startup_s": startup(t, delivered, floor),
+        "startup_s": startup(t, delivered, rtt_min_s),
     }
 
 
-def _delivered(trace: pl.DataFrame | None, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """Instants of a trace, and the bytes that these flows have delivered by then."""
+def _rows_of(trace: pl.DataFrame | None, names: Sequence[str]) -> pl.DataFrame:
+    """The rows of a trace that are of these flows."""
     if trace is None or trace.height == 0:
+        return pl.DataFrame()
+    return trace.filter(pl.col("flow").is_in(list(names)))
+
+
+def _after(rows: pl.DataFrame, share: float) -> pl.DataFrame:
+    """The rows after this share of the run."""
+    return rows.filter(pl.col("t_s") >= share * pl.col("t_s").max())
+
+
+def _delivered(rows: pl.DataFrame) -> tuple[Floats, Floats]:
+    """Instants of a trace, and the bytes that its flows have delivered by then."""
+    if rows.height == 0:
         return np.empty(0), np.empty(0)
-    together = (
-        trace.filter(pl.col("flow").cast(pl.String).is_in(list(names)))
-        .group_by("t_s")
-        .agg(pl.col("delivered_bytes").sum())
-        .sort("t_s")
-    )
+    together = rows.group_by("t_s").agg(pl.col("delivered_bytes").sum()).sort("t_s")
     return together["t_s"].to_numpy(), together["delivered_bytes"].to_numpy().astype(float)
 
 
-def _pair(result: dict[str, Any]) -> tuple[float, float]:
-    """Goodput of the flow that is asked about, and of its rival."""
-    by_name = {f["name"]: f["goodput_bps"] for f in result["flows"] if f["half"] not in PARTS}
+def _own_loss(question: Question, links: pl.DataFrame | None, begin: float) -> float:
+    """What queues dropped after this share of the run, of what came to the busiest of them."""
+    if links is None or links.height == 0:
+        return math.nan
+    names = ["/".join(direction) for direction in question.crossed()]
+    rows = _after(links.filter(pl.col("link").is_in(names)), begin).sort("t_s")
+    span = rows.group_by("link").agg(
+        (pl.col(name).last() - pl.col(name).first()).cast(pl.Float64).alias(name)
+        for name in ("delivered_packets", "dropped_packets", "dropped_queue")
+    )
+    came = (span["delivered_packets"] + span["dropped_packets"]).max()
+    return float(span["dropped_queue"].sum()) / came if isinstance(came, float) and came > 0 else 0.0
+
+
+def _pair(result: Mapping[str, Any], trace: pl.DataFrame | None) -> tuple[float, float]:
+    """Goodput after start-up of the flow that is asked about, and of its rival."""
+    by_name = {
+        f["name"].removesuffix(f"/{f['half']}"): steady_goodput(*_delivered(_rows_of(trace, [f["name"]])))
+        for f in _whole(result)
+    }
     return by_name["asked"], by_name["rival"]
+
+
+def least_rtt_s(result: Mapping[str, Any]) -> float:
+    """The least round-trip time that a flow of a run saw, seconds; NaN if nothing came back."""
+    return min((f["rtt_min_s"] for f in _whole(result) if f["rtt_min_s"]), default=math.nan)
+
+
+def _whole(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The flows, each once: behind a relay if it has one, where its data arrives."""
+    return [f for f in result["flows"] if f["half"] not in PARTS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, stats
 from bentpipe.advice import linux, ranking
 from bentpipe.advice.flags import Flag
+from bentpipe.advice.linux import Way
 from bentpipe.advice.question import GOALS, Question
-from bentpipe.advice.schedule import Schedule
+from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Plan
 from bentpipe.advice.trials import Trials
 
 if TYPE_CHECKING:
     import polars as pl
 
-KEEP = 0.05
-"""CUBIC stays if it is tied with the best and its mean is this close: then a change brings nothing."""
+KEEP = 0.04
+"""What is easier to have is recommended if its mean is this close to the best: CUBIC before a module, a
+module before an agent. Then the effort brings nothing."""
+OPEN = 0.1
+"""If another one that can be had may be better by more than this share, the answer is not yet known."""
 BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "goodput_bps": (0.0, None),
     "jain": (0.0, 1.0),
@@ -47,11 +51,12 @@ class Advice:
 
     Attributes:
         question: what was asked.
-        schedule: what was run.
-        trials: what the last stage measured, by the algorithm's id.
+        plan: what was run.
+        trials: what was measured, by the algorithm's id.
         asked: how many algorithms were to be judged.
-        screened: how many of them were screened.
-        groups: groups of ids, the best first, tied inside; without those that are flagged.
+        finalists: ids of those that stayed in the race to its end, and of CUBIC and Reno, the best first.
+        left: who left the race, by id, and after how many seeds.
+        groups: groups of ids, the best group first, tied inside; without those that are flagged.
         flagged: why an algorithm is fast and reckless, by its id.
         assumptions: what the answer rests on, sentences.
         cut: what was left out, and why, sentences.
@@ -61,10 +66,11 @@ class Advice:
     """
 
     question: Question
-    schedule: Schedule
+    plan: Plan
     trials: Mapping[str, Trials]
     asked: int
-    screened: int
+    finalists: Sequence[str]
+    left: Mapping[str, int]
     groups: Sequence[Sequence[str]]
     flagged: Mapping[str, Sequence[Flag]]
     assumptions: Sequence[str]
@@ -74,38 +80,80 @@ class Advice:
     interrupted: bool = False
 
     @property
-    def recommended(self) -> str | None:
-        """The id of the algorithm to use, or None if all are flagged.
+    def best(self) -> str | None:
+        """The id of the best algorithm, whether it can be had or not; None if all are flagged."""
+        return next(iter(self._fine(lambda way: True)), None)
 
-        CUBIC, if it is as good as the best: nothing need be changed. Else the best that Linux has in the best
-        group; else the best of that group.
+    @property
+    def recommended(self) -> str | None:
+        """The id of the algorithm to use: the best that can be had, or one as good that is easier to have.
+
+        None if no algorithm that can be had is fit to be used.
         """
-        if not self.groups:
-            return None
-        best = self.groups[0]
-        return self._in_linux(best, best[0]) or best[0]
+        return self._easiest(self._fine(lambda way: way.had))
 
     @property
     def recommended_in_linux(self) -> str | None:
-        """The best one that Linux has, or None if it has none of those that are not flagged."""
-        chosen = self.recommended
-        if chosen is not None and linux.module(chosen):
-            return chosen
-        for group in self.groups:
-            known = [one for one in group if linux.module(one)]
-            if known:
-                return self._in_linux(known, known[0])
-        return None
+        """The same of those that are built into Linux or modules of it."""
+        return self._easiest(self._fine(lambda way: way.kind in ("built in", "module")))
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why the answer is not yet known, clauses; empty if the runs decide it."""
+        found = []
+        if len(self.trials) < self.asked:
+            found.append(f"the time was enough for {len(self.trials)} of {self.asked} algorithms")
+        if self.plan.run_s < 0.95 * LEAST_TRIPS * self.rtt_s:
+            trips = round(self.plan.run_s / self.rtt_s)
+            found.append(f"a run had {trips} round trips, of which slow start is a large part")
+        if self.plan.seeds < LEAST_SEEDS:
+            found.append(
+                "there was one seed" if self.plan.seeds == 1 else f"there were {self.plan.seeds} seeds"
+            )
+        if self.interrupted:
+            found.append("it was interrupted")
+        return found or self._rivals()
+
+    def _rivals(self) -> list[str]:
+        """Those that can be had, are as good by their means, and may yet be better by more than `OPEN`."""
+        chosen, goal = self.recommended, self.question.goal
+        if chosen is None:
+            return []
+        gains = {
+            one: -ranking.lead(self.trials[chosen], self.trials[one], goal, ranking.LIKELY)[0]
+            for one in self._fine(lambda way: way.had)
+            if one != chosen
+            and one not in self.left
+            and ranking.as_good(self.trials[one], self.trials[chosen], goal)
+        }
+        may = [one for one, gain in gains.items() if gain > OPEN]
+        if not may:
+            return []
+        most = max(may, key=lambda one: gains[one])
+        more = f" and {len(may) - 1} more" if len(may) > 1 else ""
+        gain = f"{100 * gains[most]:.0f} %" if math.isfinite(gains[most]) else "any amount"
+        label = self.trials[most].candidate.label
+        return [f"{label}{more} may be better by up to {gain}"]
+
+    def _fine(self, wanted: Callable[[Way], bool]) -> list[str]:
+        """Those that are not flagged and had in such a way, the best first."""
+        fine = {one: self.trials[one] for group in self.groups for one in group}
+        ranked = ranking.order(fine, self.question.goal)
+        return [one for one in ranked if wanted(linux.way(one)) and fine[one].of(self._quantity)]
+
+    def _easiest(self, some: Sequence[str]) -> str | None:
+        """Of those that are as good as the first, the one that is easiest to have: CUBIC is there already."""
+        close = [one for one in some if self._close(one, some[0])]
+        effort = {one: -1 if one == "cubic" else linux.way(one).effort for one in close}
+        return min(close, key=lambda one: effort[one], default=None)
+
+    @property
+    def _quantity(self) -> str:
+        return ranking.QUANTITIES[self.question.goal][0]
 
     def group_of(self, one: str) -> Sequence[str]:
         """The algorithms that are tied with this one, itself included; itself alone if it is flagged."""
         return next((group for group in self.groups if one in group), [one])
-
-    def _in_linux(self, some: Sequence[str], best: str) -> str | None:
-        """CUBIC if it is as good as the best; else the first that Linux has and that is as good."""
-        if "cubic" in some and self._close("cubic", best):
-            return "cubic"
-        return next((one for one in some if linux.module(one) and self._close(one, best)), None)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -127,7 +175,7 @@ class Advice:
         return pl.DataFrame(flat, infer_schema_length=None)
 
     def rows(self) -> list[dict[str, Any]]:
-        """For each algorithm of the last stage: rank, flags, and its quantities.
+        """For each algorithm that was run: rank, flags, how it is had, and its quantities.
 
         The unflagged come first, by group. A quantity is an object with centre, low, high (null for one run),
         runs and alike, or null if it was never measured.
@@ -149,15 +197,18 @@ class Advice:
         """The answer as `bentpipe advise --json` prints it."""
         chosen = self.recommended
         return {
-            "schema": 1,
+            "schema": 2,
             "version": _core.version(),
             "advice": self.sentences(),
+            "known": not self.doubts,
+            "doubts": self.doubts,
             "recommended": chosen,
             "recommended_in_linux": self.recommended_in_linux,
+            "best": self.best,
             "question": self.question.title,
             "goal": self.question.goal,
             "goal_means": GOALS[self.question.goal],
-            "plan": str(self.schedule),
+            "plan": str(self.plan),
             "interrupted": self.interrupted,
             "groups": [list(group) for group in self.groups],
             "algorithms": self.rows(),
@@ -184,11 +235,7 @@ class Advice:
         return write_page(self, place / "advice.html")
 
     def _close(self, one: str, best: str) -> bool:
-        name, _ = ranking.QUANTITIES[self.question.goal]
-        ours, theirs = self.trials[one].mean(name), self.trials[best].mean(name)
-        return abs(ours - theirs) <= max(
-            KEEP * max(abs(ours), abs(theirs)), 1e-3 if name == "queue_p95_s" else 0
-        )
+        return ranking.as_good(self.trials[one], self.trials[best], self.question.goal, KEEP)
 
     def _row(self, rank: int | None, one: str) -> dict[str, Any]:
         trials = self.trials[one]
@@ -198,8 +245,12 @@ class Advice:
             "label": trials.candidate.label,
             "rank": rank,
             "tied": size > 1,
-            "linux": linux.module(one),
-            "linux_commands": linux.commands(one),
+            "seeds": len(trials.values[self._quantity]),
+            "left": self.left.get(one),
+            "had": linux.way(one).kind,
+            "how": linux.way(one).text,
+            "lacks": list(linux.way(one).lacks),
+            "commands": list(linux.way(one).commands),
             "flags": [{"kind": flag.kind, "text": flag.text} for flag in self.flagged.get(one, ())],
             **{name: _object(trials.of(name), *bounds) for name, bounds in BOUNDS.items()},
         }

@@ -7,7 +7,7 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -97,8 +97,8 @@ def emulate_verb(
         str | None,
         typer.Option(
             metavar="PLACE",
-            help='Split TCP connections there: "gateway, buffer=8 MB, cc=hybla"; "none": not, whatever the '
-            "scenario says.",
+            help='Split TCP connections there: "gateway, buffer=8 MB, cc=hybla"; or its algorithm alone, '
+            '"hybla"; "none": not, whatever the scenario says.',
         ),
     ] = None,
     cc: Annotated[
@@ -150,7 +150,7 @@ def emulate_verb(
         link,
         overrides=overrides(set_ or []),
         path=None if path is None else [name.strip() for name in path.split(",") if name.strip()],
-        relay=_relay(relay),
+        relay=relay,
         cc=cc,
         seed=seed,
         duration=for_,
@@ -183,13 +183,6 @@ def emulate_verb(
         if json:
             terminal.answer(found)
     raise typer.Exit(status)
-
-
-def _relay(text: str | None) -> dict[str, str] | Literal[False] | None:
-    """What `--relay` says; None without it."""
-    from bentpipe.emulation.splitting import relay_of
-
-    return None if text is None else text != "none" and relay_of(text)
 
 
 def _page(

@@ -19,6 +19,7 @@ from bentpipe.emulation.guard import Guard
 from bentpipe.emulation.outside import claim
 from bentpipe.emulation.scene import prepared
 from bentpipe.emulation.splitting import split
+from bentpipe.relays import NONE
 from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
 from bentpipe.source import STDIN, Source
@@ -49,8 +50,9 @@ class Emulation:
         path: the directions from the near end to the far end, instead of the first flow's path.
         legs: instead of `path`, two paths one behind the other. Between them is a third end, "relay", whose
             programs are reached from either side; nothing passes it by itself.
-        relay: keys of a flow's `relay`, {"at": "gateway", "buffer": "4 MB"}, instead of the first flow's;
-            False: none. TCP connections are split there, by a relay that neither end sees.
+        relay: keys of a flow's `relay`, {"at": "gateway", "buffer": "4 MB"}, instead of the first flow's, or
+            as text, "gateway, buffer=8 MB, cc=hybla" or "hybla"; "none" or False: none. TCP connections are
+            split there, by a relay that neither end sees.
         cc: the congestion control of programs at the ends that choose none: one of ours that is attached, or
             one of the kernel's. Otherwise the machine's default. A relay without a controller of its own, or
             whose controller the kernel lacks, sends by it too.
@@ -76,7 +78,7 @@ class Emulation:
         *,
         path: Sequence[str] | None = None,
         legs: Sequence[Sequence[str]] | None = None,
-        relay: Mapping[str, str] | Literal[False] | None = None,
+        relay: Mapping[str, str] | str | Literal[False] | None = None,
         cc: str | None = None,
         seed: int | None = None,
         duration: str | None = None,
@@ -92,6 +94,8 @@ class Emulation:
             raise OSError("emulation needs Linux: network namespaces and TUN devices")
         if legs is not None and (path is not None or len(legs) != 2):
             raise _core.ScenarioError("legs are two paths, one behind the other, and stand in place of path")
+        if relay == NONE:
+            relay = False
         if legs is not None and relay:
             raise _core.ScenarioError("between legs is a relay of yours; leave legs or relay out")
         if nat is not None and legs is not None:

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bentpipe import _core
 from bentpipe.emulation.scene import prepared
+from bentpipe.relays import place_on, relay_of
 from bentpipe.scenario import Scenario
 from bentpipe.source import Source
-
-BUFFER = "4 MB"
-"""A relay's buffer, if nobody says another: some six bandwidth-delay products of 10 Mbit/s and 500 ms."""
 
 
 @dataclass(frozen=True)
@@ -28,28 +25,12 @@ class Split:
     controllers: list[str]
 
 
-def relay_of(text: str) -> dict[str, str]:
-    """What `--relay` says: "gateway", or "gateway, buffer=8 MB, cc=hybla".
-
-    Raises:
-        ScenarioError: it says something else.
-    """
-    place, *rest = (part.strip() for part in text.split(","))
-    given = dict(part.partition("=")[::2] for part in rest)
-    given = {key.strip(): value.strip() for key, value in given.items()}
-    if not place or "=" in place or not all(given.values()) or set(given) - {"buffer", "cc"}:
-        raise _core.ScenarioError(
-            f'--relay {text}: write where it stands, and what is to differ: "gateway, buffer=8 MB, cc=hybla"'
-        )
-    return {"at": place, "buffer": BUFFER, **given}
-
-
 def split(
     scenario: Scenario | Mapping[str, Any] | str | Path,
     overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = (),
     *,
     path: Sequence[str] | None = None,
-    relay: Mapping[str, str] | None = None,
+    relay: Mapping[str, str] | str | None = None,
     seed: int | None = None,
     duration: str | None = None,
 ) -> Split | None:
@@ -59,7 +40,7 @@ def split(
         scenario: as for `bentpipe.emulation.scene.prepared`, like what is not named here.
         overrides: values by dotted key.
         path: instead of the first flow's; it has no relay then, unless `relay` is given.
-        relay: keys of a flow's `relay`, instead of that of the first flow.
+        relay: keys of a flow's `relay`, or what `relay_of` reads, instead of that of the first flow.
         seed: instead of the scenario's.
         duration: instead of the scenario's.
 
@@ -69,6 +50,8 @@ def split(
     whole = prepared(scenario, overrides, path=path, seed=seed, duration=duration)
     table = json.loads(whole)
     flow = table["flow"][0]
+    if isinstance(relay, str):
+        relay = relay_of(relay, flow.get("relay"), flow["path"])
     if relay is not None:
         flow["relay"] = dict(relay)
         flow.pop("traffic", None)  # programs make their own
@@ -78,9 +61,7 @@ def split(
     if not given:
         return None
     names = flow["path"]
-    plain = [name.removesuffix("/forward").removesuffix("/reverse") for name in names]
-    # A place that is not on the path has been refused.
-    at = 0 if given["at"] == "gateway" and "gateway" not in plain else plain.index(_plain(given["at"]))
+    at = place_on(names, given["at"])  # a place that is not on the path has been refused
     return Split(whole, (names[: at + 1], names[at + 1 :]), kernel_names(given.get("cc")))
 
 
@@ -92,7 +73,3 @@ def kernel_names(cc: str | Mapping[str, Any] | None) -> list[str]:
 
     name = cc if isinstance(cc, str) else str(cc["name"])
     return [kernel_name(name, native=True), kernel_name(name), name.replace("-", "_")]
-
-
-def _plain(name: str) -> str:
-    return name.removesuffix("/forward").removesuffix("/reverse")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bentpipe.foreign import refuse
 from bentpipe.measured.floor import floor as least_of
+from bentpipe.measured.hypotheses import Count, Watched
 from bentpipe.measured.losses import CHANCE, bursts, share
 from bentpipe.measured.quantities import Estimate
 
@@ -59,8 +60,14 @@ class Transfer:
     handshake_s: float
 
 
-def estimates(path: Path) -> list[Estimate]:
+Losses = list[Watched | Count]
+
+
+def estimates(path: Path) -> tuple[list[Estimate], Losses]:
     """Round-trip time, rate, loss with its bursts, and buffer, from the connection that carries most.
+
+    And the packets of which is known whether the link lost them, in order; if a queue may have dropped those
+    that are missing, only how many there are at most.
 
     Raises:
         ScenarioError: tshark is missing or refuses the file, or there is no connection with enough data.
@@ -78,7 +85,7 @@ def estimates(path: Path) -> list[Estimate]:
         if np.isnan(flow.handshake_s):
             refuse(path, None, "it was made at the receiver and has no handshake; capture at the sender")
         how = "the handshake; a capture at the sender tells more"
-        return [Estimate("rtt_s", flow.handshake_s, flow.handshake_s, flow.handshake_s, how, path)]
+        return [Estimate("rtt_s", flow.handshake_s, flow.handshake_s, flow.handshake_s, how, path)], []
     floor, low = least_of(trips)
     rate = _rate(flow, samples, floor, path)
     how = f"least of {len(samples)} acknowledgements"
@@ -87,18 +94,20 @@ def estimates(path: Path) -> list[Estimate]:
         low = min(low, floor - 8 * (2 * _segment(flow) + _ACK) / rate.value)
         how += "; less the time that two of them take on the link"
     found = [Estimate("rtt_s", floor, max(low, 0.0), floor, how, path)]
-    lost, trip, age = _fates(flow, samples)
-    queue = trip - floor
+    fates = _fates(flow, samples)
+    lost, age = fates.lost, fates.age
+    queue = fates.trip - floor
     longest = float(np.percentile(samples[:, 2], 99.9)) - floor
     full = float(np.percentile(samples[:, 2], 99)) - floor
-    loss = _loss(lost, queue, age, full, floor, path)
+    free = _free(queue, age, full, floor)
+    loss, losses = _loss(fates, free, path, swelled=full > _swell(floor))
     room = None
     if rate is not None and not rate.bound and longest > _BUSY_S:
         most = float(samples[:, 2].max()) - floor
         top = (queue > _TOP * longest) & (age <= _FRESH * floor)
         overflowed = _overflowed(int(lost[top].sum()), int(top.sum()), 0.0 if loss is None else loss.high)
         room = _buffer(rate, (full, longest, most), _segment(flow), path, overflowed=overflowed)
-    return found + [one for one in (rate, loss, room) if one is not None]
+    return found + [one for one in (rate, loss, room) if one is not None], losses
 
 
 def _rate(flow: Transfer, samples: Floats, floor: float, path: Path) -> Estimate | None:
@@ -130,8 +139,18 @@ def _rate(flow: Transfer, samples: Floats, floor: float, path: Path) -> Estimate
     return Estimate("rate_bps", value, value, high, how, path, "least", 1)
 
 
-def _fates(flow: Transfer, samples: Floats) -> tuple[NDArray[np.bool_], Floats, Floats]:
-    """Of each segment sent for the first time: was it sent again, and of the sample before, trip and age.
+@dataclass
+class _Fates:
+    """Of each segment: when it was first sent, was it sent again; trip and age of the sample before."""
+
+    sent_s: Floats
+    lost: NDArray[np.bool_]
+    trip: Floats
+    age: Floats
+
+
+def _fates(flow: Transfer, samples: Floats) -> _Fates:
+    """What became of each segment.
 
     Samples after a segment are not looked at: whether there are some depends on whether it was lost.
     """
@@ -146,25 +165,39 @@ def _fates(flow: Transfer, samples: Floats) -> tuple[NDArray[np.bool_], Floats, 
     last = np.searchsorted(sent_at[order], now) - 1
     known = last >= 0
     age = np.where(known, now - sent_at[order][last], np.inf)
-    return lost, samples[order, 2][last], age
+    return _Fates(now, lost, samples[order, 2][last], age)
+
+
+def _swell(floor: float) -> float:
+    """A round trip that swells by more has a queue in it."""
+    return max(_BUSY_S, _BUSY * floor)
+
+
+def _free(queue: Floats, age: Floats, longest: float, floor: float) -> NDArray[np.bool_]:
+    """The segments that found a queue too short to drop them, as far as that is known."""
+    if longest > _swell(floor):
+        return np.asarray((queue <= FULL * longest) & (age <= _FRESH * floor))
+    return np.ones(len(queue), dtype=bool)
 
 
 def _loss(
-    lost: NDArray[np.bool_], queue: Floats, age: Floats, longest: float, floor: float, path: Path
-) -> Estimate | None:
-    """Losses of segments that found a queue too short to drop them, as far as that is known."""
-    swelled = longest > max(_BUSY_S, _BUSY * floor)
-    free = (queue <= FULL * longest) & (age <= _FRESH * floor) if swelled else np.ones(len(lost), dtype=bool)
-    if int(free.sum()) < _LEAST_PACKETS:
-        return None
-    value, low, high = share(int(lost[free].sum()), int(free.sum()))
-    if lost[free].sum() <= _STRAY * lost.sum() * free.mean():
-        low = 0.0  # the queue at a loss is known only as well as the sample before it
-    how = f"{int(lost[free].sum())} of {int(free.sum())} segments sent again"
+    fates: _Fates, free: NDArray[np.bool_], path: Path, *, swelled: bool
+) -> tuple[Estimate | None, Losses]:
+    """Losses of segments that found a queue too short to drop them."""
+    lost, sent = int(fates.lost[free].sum()), int(free.sum())
+    if sent < _LEAST_PACKETS:
+        return None, []
+    value, low, high = share(lost, sent)
+    stray = 0 < lost <= _STRAY * fates.lost.sum() * free.mean()
+    how = f"{lost} of {sent} segments sent again"
     how += " that found the queue at most 70 % full" if swelled else ""
-    return Estimate(
-        "loss", value, low, high, f"{how}, Wilson's interval", path, weight=3, bursts=bursts(lost[free])
-    )
+    found = Estimate(
+        "loss", value, 0.0 if stray else low, high, f"{how}, Wilson's interval", path, weight=3,
+        bursts=bursts(fates.lost[free]),
+    )  # fmt: skip
+    if stray:  # the queue at a loss is known only as well as the sample before it
+        return found, [Count(lost, sent, float(np.ptp(fates.sent_s)), path, most=True)]
+    return found, [Watched(fates.lost[free], fates.sent_s[free], path)]
 
 
 def _overflowed(lost: int, sent: int, loss: float) -> bool:

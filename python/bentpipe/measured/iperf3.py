@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bentpipe.advice.linux import MODULES
 from bentpipe.foreign import refuse, text, value
+from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.losses import share
 from bentpipe.measured.quantities import Estimate
+from bentpipe.measured.transfers import SMALL_WINDOW, Test
+from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
 
 HEADERS = 52
@@ -21,6 +26,9 @@ _FILLED = 0.05
 """A test whose round trips swell by this share has filled a queue somewhere, so its rate is the link's."""
 _FILLING = 2
 """Intervals at the start that say more of the sender's buffer, or of slow start, than of the link."""
+_LIKE = 0.25
+"""A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
+_STRANGE = "its start or its end is not as iperf3 writes it"
 
 
 def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
@@ -37,23 +45,47 @@ def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
     try:
         return _estimates(path, report, floor_s)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        refuse(path, None, "its start or its end is not as iperf3 writes it")
+        refuse(path, None, _STRANGE)
+
+
+def counts(path: Path) -> list[Count]:
+    """How many packets were lost: of UDP those that were, of TCP at most those sent again.
+
+    Raises:
+        ScenarioError: the file is damaged.
+    """
+    report = _report(path)
+    try:
+        return _counts(path, report)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        refuse(path, None, _STRANGE)
+
+
+def test(path: Path) -> Test | str:
+    """The transfer as evidence; or why it is none, a clause.
+
+    Raises:
+        ScenarioError: the file is damaged.
+    """
+    report = _report(path)
+    try:
+        return _test(path, report)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        refuse(path, None, _STRANGE)
 
 
 def _estimates(path: Path, report: dict[str, Any], floor_s: float | None) -> list[Estimate]:
     start, end = report.get("start") or {}, report.get("end") or {}
-    test = start.get("test_start") or {}
-    if test.get("protocol") == "UDP" and "error" not in report:
-        return _datagrams(path, test, end)
-    rates = trace.read(path)["rate_bps"].to_numpy()[:-1]
-    mss = start.get("tcp_mss_default") or start.get("tcp_mss") or _MSS
-    wire = (mss + HEADERS) / mss
-    senders = [s.get("sender") or {} for s in end.get("streams") or []]
-    least = min((s["min_rtt"] / 1e6 for s in senders if s.get("min_rtt")), default=0.0)
-    most = max((s["max_rtt"] / 1e6 for s in senders if s.get("max_rtt")), default=0.0)
+    asked = start.get("test_start") or {}
+    if asked.get("protocol") == "UDP" and "error" not in report:
+        return _datagrams(path, asked, end)
+    rates = _intervals(path)
+    wire = (_segment(start) + HEADERS) / _segment(start)
+    trips = _round_trips(_senders(report))
+    least, _, most = trips or (0.0, 0.0, 0.0)
     swell = most - min(least, floor_s or least)
     filled = bool(least) and swell > _FILLED * least
-    rate = _rate(path, rates, end, wire, filled=filled)
+    rate = _rate(path, rates, report, wire, filled=filled)
     found = [rate]
     if least:
         low = max(2 * least - most, 0.0)
@@ -68,36 +100,142 @@ def _estimates(path: Path, report: dict[str, Any], floor_s: float | None) -> lis
             how = "swell of the smoothed round trip times the rate; more if the queue never was full"
             middle = room[1] if floor_s is None else room[0]
             found.append(Estimate("buffer_bytes", middle, min(room), max(room), how, path, "least"))
-    sent = sum(s.get("bytes") or 0 for s in senders)
-    resent = sum(s.get("retransmits") or 0 for s in senders)
-    if sent:
-        packets = max(round(sent / mss), 1)
-        _, _, high = share(min(resent, packets), packets)
-        how = f"at most the {resent} of {packets} segments that were sent again; queues may have dropped them"
+    for one in _counts(path, report):
+        _, _, high = share(one.lost, one.sent)
+        how = f"at most the {one.lost} of {one.sent} segments that were sent again; queues may have "
+        how += "dropped them"
         found.append(Estimate("loss", 0.0, 0.0, high, how, path, weight=0))
     return found
 
 
 def _rate(
-    path: Path, rates: NDArray[np.float64], end: dict[str, Any], wire: float, *, filled: bool
+    path: Path, rates: NDArray[np.float64], report: dict[str, Any], wire: float, *, filled: bool
 ) -> Estimate:
-    """The best half of the test without its start: shorter pieces tell how a socket's buffer was filled."""
+    """By the receiver's intervals, the best half of the test without its start; else by the receiver's sum.
+
+    The sender's intervals tell how a socket's buffer was filled: they are an upper end only.
+    """
     steady = rates[_FILLING:] if len(rates) > 2 * _FILLING else rates
     width = max(len(steady) // 2, 1)
-    means = np.convolve(steady, np.ones(width) / width, mode="valid")
-    value = float(means.max()) * wire
-    whole = (end.get("sum_received") or {}).get("bits_per_second") or float(rates.mean())
-    low = min(float(np.percentile(steady, 25)) * wire, value)
-    high = max(float(np.percentile(steady, 75)) * wire, value)
-    if filled:  # what came through in all is no more than the link carries
-        high = max(high, float(whole) * wire)
-    how = (
-        f"highest mean over {width} of {len(rates)} intervals in a row, with headers; the middle half of them"
-    )
+    mean = float(np.convolve(steady, np.ones(width) / width, mode="valid").max()) * wire
+    told = _received(report)
+    whole = wire * float(told["bits_per_second"] if told else rates.mean())
+    if told and not _by_receiver(report):
+        value, low, high = whole, whole, max(whole, mean)
+        how = "what the receiver got in all, start-up included, with headers; up to the highest mean over "
+        how += f"{width} of {len(rates)} intervals of the sender"
+    else:
+        value, low = mean, min(float(np.percentile(steady, 25)) * wire, mean)
+        high = max(float(np.percentile(steady, 75)) * wire, mean, whole)
+        how = f"highest mean over {width} of {len(rates)} intervals in a row, with headers; the middle "
+        how += "half of them"
     if filled:
         return Estimate("rate_bps", value, low, high, how, path, weight=2)
     how += "; nothing shows that the test filled the link"
     return Estimate("rate_bps", value, low, high, how, path, "least", 1)
+
+
+def _test(path: Path, report: dict[str, Any]) -> Test | str:
+    start, end = report.get("start") or {}, report.get("end") or {}
+    asked = start.get("test_start") or {}
+    if not report:
+        return "a report as text does not tell the algorithm; iperf3 --json does"
+    if asked.get("protocol") == "UDP":
+        return "it is by UDP"
+    if _both_ways(report):
+        return "it went in both directions at once"
+    if asked.get("target_bitrate"):
+        return "its rate was limited (iperf3 -b)"
+    told = end.get("sender_tcp_congestion") or asked.get("congestion") or ""
+    known = _algorithm(str(told))
+    received = _received(report)
+    if known is None or received is None:
+        return f"the algorithm {told!r} is not known here" if told else "it does not tell the algorithm"
+    rates = _intervals(path)
+    later, by_receiver = rates[len(rates) // 2 :], _by_receiver(report)
+    senders = _senders(report)
+    resent = [one["retransmits"] for one in senders if one.get("retransmits") is not None]
+    return Test(
+        path, known["id"], known["label"], max(len(senders), 1), bool(asked.get("reverse")),
+        float(asked.get("omit") or 0), float(received["seconds"]), float(received["bits_per_second"]),
+        float(np.median(later) if by_receiver else later.mean()), by_receiver,
+        int(sum(resent)) if resent else None, _round_trips(senders), _windows(start, senders),
+    )  # fmt: skip
+
+
+def _algorithm(told: str) -> dict[str, Any] | None:
+    """The registry's entry of an algorithm by the name that Linux has for it."""
+    names = {module.removeprefix("tcp_"): known for known, module in MODULES.items()}
+    name = names.get(told, told)
+    return next((one for one in controllers() if one["id"] == name), None)
+
+
+def _windows(start: dict[str, Any], senders: list[dict[str, Any]]) -> tuple[int | None, ...]:
+    """The receive windows that there may have been: as asked for, as seen, or those of usual kernels."""
+    if start.get("sock_bufsize"):
+        return (int(start["sock_bufsize"]),)
+    seen = max((one.get("max_snd_wnd") or 0 for one in senders), default=0)
+    if seen and abs(math.log(seen / SMALL_WINDOW)) > _LIKE:
+        return (None,)
+    return (SMALL_WINDOW, None)
+
+
+def _intervals(path: Path) -> NDArray[np.float64]:
+    """Bits per second in each interval, all streams together."""
+    return np.asarray(trace.read(path)["rate_bps"].to_numpy()[:-1], dtype=float)
+
+
+def _received(report: dict[str, Any]) -> dict[str, Any] | None:
+    """What the receivers of the direction from which the intervals are got together; None if nobody tells."""
+    found = (report.get("end") or {}).get("sum_received") or {}
+    return found if found.get("bits_per_second", 0) > 0 and found.get("seconds", 0) > 0 else None
+
+
+def _by_receiver(report: dict[str, Any]) -> bool:
+    """Is this end the receiver, so that the intervals are the receiver's?"""
+    return bool((report.get("start") or {}).get("test_start", {}).get("reverse"))
+
+
+def _senders(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the senders of each stream say, of a test in both directions those of the client."""
+    senders = [one.get("sender") or {} for one in (report.get("end") or {}).get("streams") or []]
+    return [one for one in senders if one.get("sender", True)] if _both_ways(report) else senders
+
+
+def _both_ways(report: dict[str, Any]) -> bool:
+    """Did both ends send at once (iperf3 --bidir)?"""
+    return "sum_sent_bidir_reverse" in (report.get("end") or {})
+
+
+def _round_trips(senders: list[dict[str, Any]]) -> tuple[float, float, float] | None:
+    """The least, the mean and the greatest smoothed round trip, mean over the streams; None if not told."""
+    told = [[one.get(key) or 0 for key in ("min_rtt", "mean_rtt", "max_rtt")] for one in senders]
+    told = [one for one in told if all(one)]
+    if not told:
+        return None
+    least, mean, most = (float(value) / 1e6 for value in np.mean(told, axis=0))
+    return least, mean, most
+
+
+def _counts(path: Path, report: dict[str, Any]) -> list[Count]:
+    start, end = report.get("start") or {}, report.get("end") or {}
+    if (start.get("test_start") or {}).get("protocol") == "UDP":
+        total = end.get("sum") or {}
+        sent, lost = int(total.get("packets") or 0), int(total.get("lost_packets") or 0)
+        return [Count(lost, sent, float(total.get("seconds") or 1), path)] if sent else []
+    senders = _senders(report)
+    sent = sum(one.get("bytes") or 0 for one in senders)
+    resent = sum(one.get("retransmits") or 0 for one in senders)
+    if not sent:
+        return []
+    packets = max(round(sent / _segment(start)), 1)
+    lasted_s = max(float(one.get("seconds") or 1) for one in senders)
+    return [Count(min(resent, packets), packets, lasted_s, path, most=True)]
+
+
+def _segment(start: dict[str, Any]) -> float:
+    """Bytes of payload in a segment."""
+    return float(start.get("tcp_mss_default") or start.get("tcp_mss") or _MSS)
 
 
 def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Estimate]:

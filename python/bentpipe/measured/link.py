@@ -8,9 +8,15 @@ from pathlib import Path
 
 from bentpipe import _core
 from bentpipe.advice.spans import Span
-from bentpipe.measured.quantities import Estimate, best
-from bentpipe.models import GilbertElliott, PacketError
-from bentpipe.scenario import Link
+from bentpipe.measured import capture, iperf3, probes
+from bentpipe.measured.draws import Draw, Evidence, Possible, Told, possible
+from bentpipe.measured.hypotheses import Count, Watched
+from bentpipe.measured.quantities import NAMES, Estimate, best
+from bentpipe.measured.recognise import kind
+from bentpipe.measured.said import sentences, typical
+from bentpipe.measured.transfers import Test
+from bentpipe.plain import to_plain
+from bentpipe.timeline.traces import irtt, ping
 
 _ASK = {
     "rate_bps": ("rate", '--rate "20 Mbit/s"', "iperf3 --json, or a capture at the sender of an upload"),
@@ -18,8 +24,6 @@ _ASK = {
 }
 PING_DIGITS = 3
 """Significant digits of a round trip in the output of ping (iputils, `ping_common.c`)."""
-_SAME = 0.02
-"""Ends of a range that differ by less than this share are one value."""
 
 
 @dataclass(frozen=True)
@@ -28,72 +32,71 @@ class Estimates:
 
     Attributes:
         all: every estimate of every file.
+        losses: packets in order with those that were lost, and numbers of lost packets.
+        tests: transfers of known algorithms.
+        unused: of transfers that are no evidence, why.
     """
 
     all: Sequence[Estimate]
+    losses: Sequence[Watched | Count] = ()
+    tests: Sequence[Test] = ()
+    unused: Sequence[str] = ()
 
     def of(self, name: str) -> Estimate | None:
         """The best estimate of "rate_bps", "rtt_s", "loss" or "buffer_bytes"; None if no file tells."""
         return best(self.all, name)
 
     def __str__(self) -> str:
-        return "\n".join(
-            str(one) for name in ("rate_bps", "rtt_s", "loss", "buffer_bytes") if (one := self.of(name))
-        )
+        return "\n".join(map(str, self._best()))
 
-    def spans(self, given: Mapping[str, Span]) -> dict[str, Span]:
-        """The ranges for `bentpipe advise`, without what is given.
+    def possible(
+        self, given: Mapping[str, Span], seed: int = 1, effort: float = 1.0, tell: Told | None = None
+    ) -> Possible:
+        """Links as likely as they are after all that was measured; see `draws.possible`.
+
+        Args:
+            given: rate, rtt, buffer, per or ber as the user has them, which go before what is measured.
+            seed: the same one gives the same links.
+            effort: how much is simulated; 1 takes about 6 s of two processors.
+            tell: called with what is being done, the runs done, and all of them.
 
         Raises:
             ScenarioError: rate or round-trip time is neither given nor known; the message asks for it.
+            KeyboardInterrupt: the user stopped it.
         """
         self._ask(given)
-        found = {}
-        if "rate" not in given and (rate := self.of("rate_bps")):
-            found["rate"] = _span("rate", rate, 1e6, "Mbit/s")
-        if "rtt" not in given and (rtt := self.of("rtt_s")):
-            found["rtt"] = _span("rtt", rtt, 1e-3, "ms")
-        if (
-            not {"per", "ber"} & set(given)
-            and (loss := self.of("loss"))
-            and loss.bursts is None
-            and loss.high > 0
-        ):
-            found["per"] = Span("per", loss.low, loss.high, "")
-        if "buffer" not in given and (buffer := self.of("buffer_bytes")):
-            found["buffer"] = _span("buffer", buffer, 1e3, "kB")
-        return found
+        return possible(self._evidence(given), seed, effort, tell or (lambda what, done, total: None))
 
-    def link(self, spans: Mapping[str, Span]) -> Link:
-        """The link with the best guesses; `spans` are laid over it for each run."""
-        rate, rtt = self.of("rate_bps"), self.of("rtt_s")
-        self._ask(spans)
-        loss = self.of("loss")
-        bursts = loss.bursts if loss is not None and not {"per", "ber"} & set(spans) else None
-        return Link(
-            rate=f"{rate.value:.6g} bit/s" if rate else spans["rate"].at(0.5),
-            delay=f"{rtt.value / 2 * 1e3:.6g} ms" if rtt else "1 ms",
-            loss=None if bursts is None else _chain(loss),
+    def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
+        """Where each quantity comes from, and what follows of all together, a sentence each."""
+        said = [f"Measured: {one}." for one in self._best()]
+        return [*said, *self.unused, *sentences(found, given)]
+
+    def _best(self) -> list[Estimate]:
+        return [one for name in NAMES if (one := self.of(name))]
+
+    def _evidence(self, given: Mapping[str, Span]) -> Evidence:
+        """Transfers count that went the way that the rate is of."""
+        rate = self.of("rate_bps")
+        tests = list(self.tests)
+        if rate is not None and tests:
+            way = next((one.reverse for one in tests if one.source == rate.source), tests[0].reverse)
+            tests = [one for one in tests if one.reverse == way]
+        return Evidence(
+            estimates={one.name: one for one in self._best()},
+            watched=[one for one in self.losses if isinstance(one, Watched)],
+            counts=[one for one in self.losses if isinstance(one, Count)],
+            tests=tests,
+            given=given,
         )
-
-    def notes(self, spans: Mapping[str, Span]) -> list[str]:
-        """Where each quantity comes from, a sentence each."""
-        said = []
-        for name in ("rate_bps", "rtt_s", "loss", "buffer_bytes"):
-            one = self.of(name)
-            if one is None:
-                continue
-            said.append(f"Measured: {one}.")
-            if one.bursts is not None:
-                said.append(f"Losses come in bursts, {one.bursts.length:.2g} in a row on average.")
-        return said
 
     def _ask(self, given: Mapping[str, Span]) -> None:
         for name, (key, example, how) in _ASK.items():
             if key not in given and self.of(name) is None:
-                files = ", ".join(dict.fromkeys(str(one.source) for one in self.all)) or "the files"
+                names = list(dict.fromkeys(str(one.source) for one in self.all))
+                do = "do" if len(names) > 1 else "does"
                 raise _core.ScenarioError(
-                    f"{files} do not tell the {key}; say {example}, or measure it ({how})"
+                    f"{', '.join(names)} {do} not tell the {key}; say {example}, or measure it ({how})"
                 )
 
 
@@ -107,30 +110,34 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
         ScenarioError: a file is none of these, or damaged, or says nothing.
         OSError: it cannot be read.
     """
-    from bentpipe.measured import capture, iperf3, probes
-    from bentpipe.measured.recognise import kind
-    from bentpipe.timeline.traces import irtt, ping
-
     if isinstance(files, str | Path):
         files = [files]
+    kinds = [(Path(file), kind(Path(file))) for file in files]
     found: list[Estimate] = []
-    tests: list[Path] = []
-    for file in map(Path, files):
-        match kind(file):
-            case "capture":
-                found += capture.estimates(file)
-            case "iperf3":
-                tests.append(file)
-            case "irtt":
-                found += probes.estimates(file, irtt.sent(file))
-            case _:
-                found += probes.estimates(file, ping.sent(file), PING_DIGITS)
+    losses: list[Watched | Count] = []
+    for file, of in kinds:
+        if of == "capture":
+            told, seen = capture.estimates(file)
+            found += told
+            losses += seen
+        elif of != "iperf3":
+            sent = irtt.sent(file) if of == "irtt" else ping.sent(file)
+            found += probes.estimates(file, sent, None if of == "irtt" else PING_DIGITS)
+            losses.append(probes.watched(file, sent))
     floor = best(found, "rtt_s")  # of probes and captures, which see it better than a test
-    for file in tests:
+    tests: list[Test] = []
+    unused: list[str] = []
+    for file in (file for file, of in kinds if of == "iperf3"):
         found += iperf3.estimates(file, None if floor is None else floor.value)
+        losses += iperf3.counts(file)
+        transfer = iperf3.test(file)
+        if isinstance(transfer, Test):
+            tests.append(transfer)
+        else:
+            unused.append(f"The test in {file.name} was not simulated: {transfer}.")
     if not found:
         raise _core.ScenarioError("measured: no file is given")
-    return Estimates(found)
+    return Estimates(found, losses, tests, unused)
 
 
 def measured_files(first: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Path]:
@@ -144,69 +151,55 @@ def measured_files(first: Sequence[Path] | None, more: Sequence[Path] | None) ->
     return [*(first or ()), *(more or ())]
 
 
-def scenario_text(files: Sequence[str | Path]) -> str:
-    """A commented scenario file of the link that the files were measured on, with one CUBIC flow.
+def scenario_text(files: Sequence[str | Path], tell: Told | None = None) -> str:
+    """A commented scenario file of the likeliest link that the files leave possible, with one CUBIC flow.
+
+    Args:
+        files: as for `estimate`.
+        tell: called with what is being done, the runs done, and all of them.
 
     Raises:
         ScenarioError: a file is wrong, or they tell no rate or no round-trip time; the message asks for it.
         OSError: a file cannot be read.
     """
     found = estimate(files)
-    link = found.link({})
-    rate, rtt, loss, buffer = (found.of(name) for name in ("rate_bps", "rtt_s", "loss", "buffer_bytes"))
-    assert rate is not None and rtt is not None
+    left = found.possible({}, tell=tell)
+    link = typical(left)
     names = ", ".join(Path(file).name for file in files)
+    rate, rtt, loss, buffer = (found.of(name) for name in ("rate_bps", "rtt_s", "loss", "buffer_bytes"))
     lines = [
-        f"# Estimated from {_comment(names)}. A range in brackets is what the files leave open.",
+        f"# Estimated from {_comment(names)}. A range in brackets is what one of the files leaves open.",
+        *(f"# {_comment(line)}" for line in [*found.unused, *sentences(left, {})]),
         f'title = "one CUBIC flow over a link estimated from {_quoted(names)}"',
         'duration = "60 s"',
         "seed = 1",
         "",
         "[link.sat]",
         f"# {_comment(str(rate))}",
-        f'rate = "{rate.value / 1e6:.4g} Mbit/s"',
+        f'rate = "{link.rate_bps / 1e6:.4g} Mbit/s"',
         f"# {_comment(str(rtt))}; half of it is the delay of each way",
-        f'delay = "{rtt.value / 2 * 1e3:.6g} ms"',
-    ]
-    if buffer is not None:
-        lines += [
-            f"# {_comment(str(buffer))}",
-            f'queue = {{ kind = "drop-tail", limit = "{buffer.value:.0f} bytes" }}',
-        ]
-    else:
-        lines += [
-            "# The files do not tell the buffer: one bandwidth-delay product, as for any link.",
-            'queue = { kind = "drop-tail", limit = "1 bdp" }',
-        ]
-    if loss is None:
-        lines += ["# The files do not tell the loss: none."]
-    else:
-        lines += [f"# {_comment(str(loss))}"]
-        if loss.bursts is not None:
-            lines += [f"# Losses come in bursts, {loss.bursts.length:.3g} in a row on average."]
-            chain = link.loss
-            assert isinstance(chain, GilbertElliott)
-            lines += [
-                f'loss = {{ kind = "gilbert-elliott", p = {chain.p:.4g}, r = {chain.r:.4g}, '
-                f"good_loss = 0.0, bad_loss = {chain.bad_loss:.4g} }}"
-            ]
-        elif loss.value > 0:
-            lines += [f'loss = {{ kind = "{PacketError.kind}", rate = {loss.value:.4g} }}']
-    lines += ["", "[[flow]]", 'cc = "cubic"', 'path = ["sat"]', ""]
-    return "\n".join(lines)
+        f'delay = "{link.rtt_s / 2 * 1e3:.6g} ms"',
+        _comment(f"# {buffer}" if buffer else "# The files tell the buffer only by what the transfer did."
+                 if link.buffer else "# The files do not tell the buffer: one bandwidth-delay product."),
+        f'queue = {{ kind = "drop-tail", limit = "{link.buffer or "1 bdp"}" }}',
+        _comment(f"# {loss}" if loss else "# The files do not tell the loss."),
+        *_losses(link),
+    ]  # fmt: skip
+    return "\n".join([*lines, "", "[[flow]]", 'cc = "cubic"', 'path = ["sat"]', ""])
 
 
-def _span(name: str, one: Estimate, scale: float, unit: str) -> Span:
-    """The range of an estimate, or its value if that is as good as one."""
-    low, high = one.low / scale, one.high / scale
-    if high - low <= _SAME * high:
-        low = high = one.value / scale
-    return Span(name, low, high, unit)
+def _losses(link: Draw) -> list[str]:
+    """The line of the losses, if there are any."""
+    models = [to_plain(one) for one in link.losses]
+    if not models:
+        return []
+    lines = [", ".join(f"{key} = {_toml(value)}" for key, value in one.items()) for one in models]
+    tables = ", ".join(f"{{ {line} }}" for line in lines)
+    return [f"loss = [{tables}]" if len(models) > 1 else f"loss = {tables}"]
 
 
-def _chain(loss: Estimate | None) -> GilbertElliott:
-    assert loss is not None and loss.bursts is not None
-    return GilbertElliott(p=loss.bursts.p, r=loss.bursts.r, good_loss=0.0, bad_loss=loss.bursts.bad_loss)
+def _toml(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else f'"{value}"'
 
 
 def _comment(text: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bentpipe.foreign import refuse
 from bentpipe.measured.floor import floor
+from bentpipe.measured.hypotheses import Watched
 from bentpipe.measured.losses import share
 from bentpipe.measured.quantities import Estimate
 from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark
@@ -45,6 +46,12 @@ def estimates(path: Path, sent: Sequence[Probe], digits: int | None = None) -> l
     how = f"{lost} of {len(outside)} probes, either way, Wilson's interval{outages}"
     found.append(Estimate("loss", value, low, high, how, path, weight=2))
     return found
+
+
+def watched(path: Path, sent: Sequence[Probe]) -> Watched:
+    """Which of the probes were lost, outages included."""
+    lost = np.array([probe.rtt_s is None for probe in sent])
+    return Watched(lost, np.array([probe.sent_s for probe in sent]), path)
 
 
 def _rounding(value: float, digits: int | None) -> float:

@@ -100,7 +100,13 @@ def new_verb(
     if files:
         if any(value is not None for value in (base, rate, rtt, ber, per, buffer, flows, cc)):
             raise _core.ScenarioError("--measured estimates the link and goes with --out and --force alone")
-        content = scenario_text(files)
+        from bentpipe.advice.commands import Bars
+
+        bar = Bars()
+        try:
+            content = scenario_text(files, bar)
+        finally:
+            bar.close()
     else:
         from bentpipe.presets.draft import draft
 

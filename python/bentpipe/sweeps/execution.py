@@ -47,6 +47,8 @@ class Ran:
     error: str | None = None
     #: The trace of the flows, if the case keeps it.
     trace: pl.DataFrame | None = None
+    #: The trace of the links, if the case keeps it and its scenario records links.
+    link_trace: pl.DataFrame | None = None
     #: What `Batch.measure` gave.
     measures: Mapping[str, Key] = field(default_factory=dict)
     #: Processor time of the run and of what was measured, s; 0 if threads share a process.
@@ -235,12 +237,20 @@ def run_case(number: int, case: Case, measure: Measure | None = None) -> Ran:
 
 def trace_frame(raw: _core.RawResult) -> pl.DataFrame:
     """The trace of a run as a frame, with the flow's name in place of its index."""
+    return _named_rows(raw.trace(), "flow", raw.flow_names)
+
+
+def link_frame(raw: _core.RawResult) -> pl.DataFrame:
+    """The trace of the links as a frame, with the name ("sat/forward") in place of the index."""
+    return _named_rows(raw.link_trace(), "link", raw.link_names)
+
+
+def _named_rows(columns: Mapping[str, Any], key: str, names: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
-    columns = dict(raw.trace())
-    names = pl.Series(list(raw.flow_names), dtype=pl.String)
-    index = pl.Series(columns.pop("flow")).cast(pl.UInt32)
-    return pl.DataFrame(columns).with_columns(names.gather(index).alias("flow"))
+    index = pl.Series(columns[key]).cast(pl.UInt32)
+    rest = {name: column for name, column in columns.items() if name != key}
+    return pl.DataFrame(rest).with_columns(pl.Series(names, dtype=pl.String).gather(index).alias(key))
 
 
 def one_line(failure: Exception) -> str:
@@ -258,7 +268,9 @@ def _raised(given: _core.RawResult | Exception) -> _core.RawResult:
 def _told(number: int, case: Case, measure: Measure | None, run: Callable[[], _core.RawResult]) -> Ran:
     try:
         raw = run()
-        trace = trace_frame(raw) if case.scenario.get("record") and (measure or case.keep_trace) else None
+        record = case.scenario.get("record") or {}
+        trace = trace_frame(raw) if record and (measure or case.keep_trace) else None
+        links = link_frame(raw) if case.keep_trace and record.get("links") else None
         report = raw.json
         result = json.loads(report) if measure is not None else {}
         found = measure(case, result, trace) if measure is not None else {}
@@ -268,4 +280,5 @@ def _told(number: int, case: Case, measure: Measure | None, run: Callable[[], _c
 
             traceback.print_exc()
         return Ran(number, error=one_line(failure), failure=failure)
-    return Ran(number, report, trace=trace if case.keep_trace else None, measures=found, raw=raw)
+    kept = trace if case.keep_trace else None
+    return Ran(number, report, trace=kept, link_trace=links, measures=found, raw=raw)

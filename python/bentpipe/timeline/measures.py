@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bentpipe.timeline.format import check, complete, handovers
+from bentpipe.timeline.format import check, complete, handovers, read
+from bentpipe.units import seconds
 
 
 def summary(frame: pl.DataFrame) -> dict[str, Any]:
@@ -57,6 +61,48 @@ def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
             begin = None
     if begin is not None:
         found.append((begin, whole["t_s"][-1]))
+    return found
+
+
+def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
+    """How long a link's time line lasts from where a run begins, seconds; None if it begins anew at its end.
+
+    Args:
+        line: `Link.timeline`: a file, or a table with `file`, `offset` and `repeat`.
+
+    Raises:
+        ScenarioError: the file is no time line.
+        OSError: it cannot be read.
+    """
+    table = line if isinstance(line, Mapping) else {"file": line}
+    if table.get("repeat"):
+        return None
+    path = Path(str(table["file"]))
+    end_s = _last_instant(path, path.stat().st_mtime_ns)
+    return end_s - (seconds(str(table["offset"]), "offset") if "offset" in table else 0.0)
+
+
+@lru_cache(maxsize=16)
+def _last_instant(path: Path, _changed_ns: int) -> float:
+    """The last instant of a file; who asks for it asks for many runs."""
+    return float(read(path)["t_s"][-1])
+
+
+def nominal(path: str | Path) -> dict[str, str]:
+    """The means over time of a time line's rate and delay, as a link's `nominal` has them.
+
+    Empty for what the file has not: a bandwidth-delay product then is that of the link's own values.
+
+    Raises:
+        ScenarioError: it is no time line.
+        OSError: it cannot be read.
+    """
+    frame = complete(read(path))
+    found = {}
+    if "rate_bps" in frame.columns and (rate := _mean(frame, "rate_bps")) > 0:
+        found["rate"] = f"{rate:.0f} bit/s"
+    if "delay_s" in frame.columns:
+        found["delay"] = f"{_mean(frame, 'delay_s') * 1e9:.0f} ns"
     return found
 
 

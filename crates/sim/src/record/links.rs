@@ -27,11 +27,22 @@ pub(crate) struct LinkRecorder {
 struct DirectionHistory {
     /// The first tick whose state is not noted; every packet offered until then belongs to it.
     until: Time,
-    /// Packets waiting and dropped at each tick from the next one to `until`.
-    looks: VecDeque<(u64, u64)>,
+    /// What there was to see at each tick from the next one to `until`.
+    looks: VecDeque<Seen>,
     /// Packets handed on ahead of time.
     handed: u64,
     past: Past,
+}
+
+/// Packets of a direction at an instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// Waiting in the queue.
+    pub(crate) waiting: u64,
+    /// Dropped until then, thinned acknowledgements apart.
+    pub(crate) dropped: u64,
+    /// Of these, dropped at the queue and not lost to errors.
+    pub(crate) dropped_queue: u64,
 }
 
 /// A delay line. No packet waits there or is dropped.
@@ -118,13 +129,13 @@ impl LinkRecorder {
             }
         }
         for (i, (link, known)) in links.iter_mut().zip(&mut self.known).enumerate() {
-            let (waiting, dropped) = known.looks.pop_front().unwrap_or_else(|| {
+            let seen = known.looks.pop_front().unwrap_or_else(|| {
                 known.until = now + self.interval;
                 seen(link, now)
             });
             let still_ahead = known.handed - known.past.at(now, known.handed);
             let delivered = link.counts.delivered - still_ahead + self.passed[i];
-            self.samples.take(now, i, waiting, delivered, dropped);
+            self.samples.take(now, i, delivered, seen);
         }
     }
 
@@ -162,9 +173,9 @@ impl DelayLineHistory {
     }
 }
 
-/// Packets that wait at `link`, and packets that it has dropped until `now`, thinned acknowledgements apart.
-fn seen(link: &mut Direction, now: Time) -> (u64, u64) {
+fn seen(link: &mut Direction, now: Time) -> Seen {
     let waiting = link.waiting(now);
     let (queue, errors) = link.dropped(now);
-    (waiting, queue - link.thinned() + errors)
+    let dropped_queue = queue - link.thinned();
+    Seen { waiting, dropped: dropped_queue + errors, dropped_queue }
 }

@@ -3,6 +3,7 @@
 use bentpipe_cc::{Rtt, Time};
 
 use crate::host::flow::Tcp;
+use crate::record::links::Seen;
 use crate::record::rows::{Numbers, Rows};
 use crate::record::trace::{FlowTrace, LinkTrace};
 use crate::resolve::plan::{DirectionPlan, FlowPlan, Plan, Source};
@@ -74,8 +75,8 @@ impl FlowSamples {
 /// Samples of the links in the order in which they were taken, stored in less than half the room of their columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkSamples {
-    /// Packets waiting, delivered, dropped.
-    rows: Rows<0, 3, 0>,
+    /// Packets waiting, delivered, dropped, and of these dropped at the queue.
+    rows: Rows<0, 4, 0>,
     /// The plans of the directions, which say their rates and delays over time.
     directions: Vec<DirectionPlan>,
 }
@@ -94,20 +95,22 @@ impl LinkSamples {
 
     /// Samples direction `i` at `now`, by its packets.
     #[inline]
-    pub(crate) fn take(&mut self, now: Time, i: usize, waiting: u64, delivered: u64, dropped: u64) {
-        self.rows.push(now, i, Numbers { wide: [], slim: [waiting, delivered, dropped], still: [] });
+    pub(crate) fn take(&mut self, now: Time, i: usize, delivered: u64, seen: Seen) {
+        let slim = [seen.waiting, delivered, seen.dropped, seen.dropped_queue];
+        self.rows.push(now, i, Numbers { wide: [], slim, still: [] });
     }
 
     /// The samples as columns.
     pub fn trace(&self) -> LinkTrace {
         let mut trace = LinkTrace::with_capacity(self.len());
         for row in self.rows.iter() {
-            let [waiting, delivered, dropped] = row.numbers.slim;
+            let [waiting, delivered, dropped, dropped_queue] = row.numbers.slim;
             trace.t_s.push(row.at.secs());
             trace.link.push(row.of);
             trace.queue_packets.push(waiting as f64);
             trace.delivered_packets.push(delivered);
             trace.dropped_packets.push(dropped);
+            trace.dropped_queue.push(dropped_queue);
             let direction = &self.directions[row.of as usize];
             let (rate, delay) = direction.at(row.at);
             trace.rate_bps.push(rate as f64);

@@ -52,6 +52,8 @@ pub struct LinkTrace {
     pub delivered_packets: Vec<u64>,
     /// Packets dropped so far, by a full queue or by errors.
     pub dropped_packets: Vec<u64>,
+    /// Of these, dropped at the queue: it was full, or dropped early.
+    pub dropped_queue: Vec<u64>,
     /// Rate at the instant, bits per second; 0 in an outage.
     pub rate_bps: Vec<f64>,
     /// Propagation delay at the instant, one way, seconds.
@@ -69,6 +71,7 @@ impl LinkTrace {
             queue_packets: Vec::with_capacity(rows),
             delivered_packets: Vec::with_capacity(rows),
             dropped_packets: Vec::with_capacity(rows),
+            dropped_queue: Vec::with_capacity(rows),
             rate_bps: Vec::with_capacity(rows),
             delay_s: Vec::with_capacity(rows),
             handovers: Vec::with_capacity(rows),

@@ -1,0 +1,316 @@
+"""The race of all algorithms within a budget: seed by seed, and who is clearly behind the best leaves.
+
+A race (O. Maron, A. Moore, Hoeffding Races: Accelerating Model Selection Search for Classification and
+Function Approximation, NIPS 1993) spends the runs where they still decide something.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from bentpipe import _core
+from bentpipe.advice import flags, linux, ranking, schedule, trials
+from bentpipe.advice.question import RIVALS, Candidate, Question
+from bentpipe.advice.schedule import Budget, Plan
+from bentpipe.advice.trials import Trials, Wanted
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, the runs done of it, and all of its runs."""
+FINALISTS = 12
+"""Of so many of the best it is measured what they cost."""
+_ROLES = {
+    "throughput": ("alone",),
+    "delay": ("alone",),
+    "fair": ("alone", *RIVALS),
+    "completion": ("alone", "file"),
+}
+"""The runs of each seed that a goal needs. Alone is always one: by it standing queues and losses are seen."""
+_CLEARING = 3
+"""Seeds beside CUBIC after which a leader may be called harmless."""
+_FIRST_LOOKS_S = (0.5, 5.0, 60.0)
+"""Simulated seconds of runs that tell the round trip: the next if nothing is back yet."""
+
+
+class Unanswered(KeyboardInterrupt):
+    """The user stopped before anything was known; the message says so."""
+
+
+class Race:
+    """The runs of an answer.
+
+    Attributes:
+        question: what is asked.
+        asked: the algorithms, CUBIC and Reno first, then the easiest to have.
+        cut: what was left out, and why, sentences.
+        rtt_s: the round-trip time without queues, as CUBIC sees it.
+        left: who left the race, by id, and after how many seeds.
+        plan: the plan as it was carried out.
+        decided: whether the race ended because nothing was left to decide.
+        interrupted: whether the user stopped it.
+    """
+
+    def __init__(
+        self, question: Question, asked: Sequence[Candidate], left: Sequence[str], tell: Told
+    ) -> None:
+        self.question = question
+        first = {"cubic": -2, "reno": -1}
+        self.asked = sorted(asked, key=lambda one: first.get(one.id, linux.way(one.id).effort))
+        self.cut = list(left)
+        self.rtt_s = 0.0
+        self.left: dict[str, int] = {}
+        self.plan = Plan(len(self.asked), 1, 1.0, 0)
+        self.decided = False
+        self.interrupted = False
+        self._tell = tell
+        self._found: dict[tuple[str, str], list[dict[str, float]]] = {}
+        self._late = False
+
+    def go(self, given: Plan | None, budget: Budget, run_s: float | None, *, thorough: bool = False) -> None:
+        """Runs the plan that is given, or one that the budget has room for.
+
+        Raises:
+            Unanswered: interrupted before anything was known.
+            ScenarioError: nothing comes back over the link, or an algorithm failed.
+        """
+        try:
+            self._tell("looking how long the round trip is", 0, 1)
+            self.rtt_s = self._round_trip()
+        except KeyboardInterrupt:
+            raise Unanswered("nothing is known yet") from None
+        full_s = run_s or self.question.whole_s or schedule.run_time(self.rtt_s)
+        if given is not None:
+            plan = given
+        elif thorough:
+            plan = schedule.thorough(len(self.asked), full_s)
+        else:
+            plan = self._sized(full_s, budget)
+        self.plan = plan
+        done = self._race(plan, budget)
+        self.plan = Plan(min(len(self.trials()), plan.algorithms), done, plan.run_s, 0)
+        if not self.interrupted:
+            costs = self._costs(plan, budget)
+            self.plan = Plan(self.plan.algorithms, done, plan.run_s, costs)
+
+    def _sized(self, full_s: float, budget: Budget) -> Plan:
+        """The plan that fits the budget; its first seed may be done then.
+
+        That seed with runs of full length tells how fast this machine is. If it takes too long, all begins
+        anew with shorter runs.
+        """
+        self.plan = plan = Plan(len(self.asked), schedule.MOST_SEEDS, full_s)
+        since = time.monotonic()
+        until = min(since + budget.part_s(schedule.TRYING), since + budget.left_s())
+        if self._seed(self.asked, 0, plan, until) or self.interrupted:
+            return plan
+        took_s = time.monotonic() - since
+        done = sum(map(len, self._found.values())) / (len(self.asked) * len(_ROLES[self.question.goal]))
+        self._found.clear()
+        seed_s = took_s / max(done, 1 / len(self.asked))
+        left_s = budget.part_s(schedule.RACING) - took_s
+        return schedule.shorter(len(self.asked), full_s, self.rtt_s, seed_s, left_s)
+
+    def trials(self) -> dict[str, Trials]:
+        """What is known of each algorithm that was run, in the order of `asked`."""
+        floors = self._floors()
+        found = {}
+        for one in self.asked:
+            rows = {role: self._found.get((one.id, role), []) for role in trials.ROLES}
+            if rows[_ROLES[self.question.goal][0]]:
+                found[one.id] = Trials(one, _values(rows, floors))
+        if all(rival in found for rival in RIVALS):
+            trials.harm(found)
+        return found
+
+    def finalists(self, known: dict[str, Trials]) -> list[str]:
+        """The best that stay in the race, and CUBIC and Reno."""
+        ranked = ranking.order(known, self.question.goal)
+        reckless = self._flagged(known)
+        ahead = [one for one in ranked if one not in self.left and one not in reckless]
+        fast = [one for one in ranked if one in reckless][: FINALISTS // 4]
+        had = [one for one in ranked if one not in reckless and linux.way(one).had][: FINALISTS // 4]
+        chosen = {*ahead[:FINALISTS], *fast, *had, *RIVALS}
+        return [one for one in ranked if one in chosen]
+
+    def _race(self, plan: Plan, budget: Budget) -> int:
+        """Seed after seed, until nothing is left to decide; how many there were.
+
+        The first seed alone may be incomplete: it then has the first algorithms of `asked`.
+        """
+        runners = self.asked[: max(plan.algorithms, len(RIVALS))]
+        each_s = 0.0
+        for n in range(plan.seeds):
+            since = time.monotonic()
+            if not (n == 0 and self._found):  # else it was done to find the plan
+                if n and not budget.room(1.1 * each_s, schedule.RACING):
+                    return n
+                if not self._seed(runners, n, plan, budget.ends):
+                    return self._broken_off(runners, n)
+                each_s = time.monotonic() - since
+            elif self.interrupted:
+                return self._broken_off(runners, n)
+            if n + 1 >= min(schedule.LEAST_SEEDS, plan.seeds) and self._settle(n + 1, budget):
+                self.decided = True
+                return n + 1
+        return plan.seeds
+
+    def _seed(self, runners: Sequence[Candidate], n: int, plan: Plan, until: float | None) -> bool:
+        """Runs seed `n` of all that are in the race; of the first seed, those that are whole are kept."""
+        alive = [one for one in runners if one.id not in self.left]
+        wanted = [Wanted(one, role, n) for one in alive for role in _ROLES[self.question.goal]]
+        told = partial(self._told, f"racing {len(runners)} algorithms", n, plan.seeds, len(wanted))
+        return self._add(wanted, until, told, partly=n == 0)
+
+    def _broken_off(self, runners: Sequence[Candidate], n: int) -> int:
+        """Seed `n` did not come to its end; how many seeds count.
+
+        Raises:
+            Unanswered: not even CUBIC and Reno have been run.
+        """
+        known = self.trials()
+        if len(known) < len(RIVALS):
+            raise Unanswered("no algorithm was run to the end yet; nothing is known")
+        if n == 0:
+            without = [one.label for one in runners if one.id not in known]
+            why = "It was interrupted before" if self.interrupted else "The time was not enough for"
+            self.cut += [f"{why} {', '.join(without)}."] if without else []
+        else:
+            self.cut.append(f"It ended in seed {n + 1}: {n} seeds of each algorithm decide.")
+        return max(n, 1)
+
+    def _settle(self, seeds: int, budget: Budget) -> bool:
+        """Sends away who is clearly behind the best; true if nothing is left to decide."""
+        leader = self._leader(min(seeds, _CLEARING), budget)
+        if leader is None:
+            return False
+        known, goal = self.trials(), self.question.goal
+        best = known[leader]
+        open_ones = 0
+        for name, one in known.items():
+            if name == leader or name in self.left:
+                continue
+            least = schedule.LEAST_SEEDS_HAD if linux.way(name).had else schedule.LEAST_SEEDS
+            if name in RIVALS:  # they are what the others are held against, and stay
+                open_ones += not (ranking.is_behind(best, one, goal) or ranking.is_tied(best, one, goal))
+            elif ranking.is_behind(best, one, goal):
+                if seeds >= least:
+                    self.left[name] = seeds
+                else:
+                    open_ones += 1
+            else:
+                open_ones += not ranking.is_tied(best, one, goal)
+        return open_ones == 0 and seeds >= schedule.LEAST_SEEDS_HAD
+
+    def _leader(self, seeds: int, budget: Budget) -> str | None:
+        """The best algorithm that takes nothing from others; None if the time ended before one was found.
+
+        Beside CUBIC only those are run that would lead: until then it need not be known of the others.
+        """
+        asked_of: set[str] = set()
+        while True:
+            known = self.trials()
+            flagged = self._flagged(known)
+            ahead = [one for one in ranking.order(known, self.question.goal) if one not in flagged]
+            leader = ahead[0] if ahead else "cubic"
+            if not self.question.shared or leader in asked_of or leader == "cubic":
+                return leader
+            asked_of.add(leader)
+            for name in ("cubic", leader):
+                if not self._have(name, "cubic", seeds, budget):
+                    return None
+
+    def _have(self, name: str, role: str, seeds: int, budget: Budget) -> bool:
+        """Makes sure that so many seeds of an algorithm in a role are there; false if the time ended."""
+        done = self._found.setdefault((name, role), [])
+        one = next(one for one in self.asked if one.id == name)
+        wanted = [Wanted(one, role, n) for n in range(len(done), seeds)]
+        if not wanted:
+            return True
+        found, self.interrupted = trials.run_all(self.question, wanted, self.plan.run_s, until=budget.ends)
+        for n in wanted:
+            if n not in found:
+                return False
+            done.append(found[n])
+        return not self.interrupted
+
+    def _costs(self, plan: Plan, budget: Budget) -> int:
+        """What the finalists cost, seed by seed: the roles that the race did not need; how many seeds."""
+        chosen = [one for one in self.asked if one.id in self.finalists(self.trials())]
+        each_s = 0.0
+        for n in range(plan.costs):
+            if n and not budget.room(1.1 * each_s):
+                return n
+            since = time.monotonic()
+            wanted = [
+                Wanted(one, role, n)
+                for one in chosen
+                for role in trials.ROLES
+                if len(self._found.get((one.id, role), ())) <= n and role != "alone"
+            ]
+            told = partial(self._told, f"what the best {len(chosen)} cost", n, plan.costs, len(wanted))
+            if wanted and not self._add(wanted, budget.ends, told):
+                return n
+            each_s = time.monotonic() - since
+        return plan.costs
+
+    def _add(
+        self, wanted: list[Wanted], until: float | None, told: Callable[[int], None], *, partly: bool = False
+    ) -> bool:
+        """Makes these runs and keeps them if all are done; `partly`: else those of whole algorithms."""
+        needed = len(RIVALS) * len(_ROLES[self.question.goal]) if partly else 0
+        found, self.interrupted = trials.run_all(
+            self.question, wanted, self.plan.run_s, needed=needed, until=until, progress=told
+        )
+        missing = {one.candidate.id for one in wanted if one not in found}
+        for one in wanted:
+            if not missing or (partly and one.candidate.id not in missing):
+                self._found.setdefault((one.candidate.id, one.role), []).append(found[one])
+        return not missing
+
+    def _flagged(self, known: dict[str, Trials]) -> set[str]:
+        return set(flags.all_flags(known, self.question))
+
+    def _floors(self) -> list[float]:
+        """The least round-trip time that any algorithm saw, seed by seed."""
+        alone = [rows for (_, role), rows in self._found.items() if role == "alone"]
+        count = max(map(len, alone), default=0)
+        seen = [[rows[n]["rtt_min_s"] for rows in alone if n < len(rows)] for n in range(count)]
+        return [min((s for s in some if not math.isnan(s)), default=math.nan) for some in seen]
+
+    def _told(self, what: str, n: int, seeds: int, each: int, count: int) -> None:
+        """Some runs of a seed are done, and all of those before; who left counts as done."""
+        self._tell(what, n * each + count, seeds * each)
+
+    def _round_trip(self) -> float:
+        """The least round-trip time that a short run of CUBIC sees, seconds."""
+        from bentpipe.runs import run
+
+        for look_s in _FIRST_LOOKS_S:
+            rtt_s = trials.least_rtt_s(run(self.question.alone(self.asked[0], 0, look_s)).json)
+            if not math.isnan(rtt_s):
+                return rtt_s
+        raise _core.ScenarioError(
+            f"nothing comes back over this link within {_FIRST_LOOKS_S[-1]:.0f} s: "
+            "its delay is too long, or it loses everything"
+        )
+
+
+def _values(rows: dict[str, list[dict[str, float]]], floors: list[float]) -> dict[str, list[float]]:
+    """By quantity the values of all seeds, as `Trials` has them."""
+    found: dict[str, list[float]] = {}
+    for of in rows.values():
+        for row in of:
+            for name, value in row.items():
+                found.setdefault(name, []).append(value)
+    for name in ("rtt_p50_s", "rtt_p95_s"):
+        trips = found.pop(name, [])
+        queue = [max(trip - floor, 0.0) for trip, floor in zip(trips, floors, strict=False)]
+        found[name.replace("rtt", "queue")] = queue
+    found.pop("rtt_min_s", None)
+    pairs = [
+        [min(row[f"beside_{rival}_bps"], row[f"{rival}_bps"]) for row in rows[rival]] for rival in RIVALS
+    ]
+    found["worse_bps"] = [math.fsum(both) / len(both) for both in zip(*pairs, strict=False)]
+    return found

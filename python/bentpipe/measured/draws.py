@@ -1,0 +1,415 @@
+"""Links that measurements leave possible, drawn as often as they are likely, each a whole link.
+
+First come the ranges of the estimates, and what packets in order say of losses, under each hypothesis of how
+they are lost. Then each transfer of a known algorithm is simulated over links drawn from there, and links on
+which it would not have gone as it went lose their weight: approximate Bayesian computation (M. A. Beaumont,
+W. Zhang, D. J. Balding, Approximate Bayesian Computation in Population Genetics, Genetics 162, 2002).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bentpipe.advice.spans import FACTORS, Span, radical_inverse
+from bentpipe.measured import hypotheses
+from bentpipe.measured.hypotheses import Axis, Below, Hypothesis, Near
+from bentpipe.measured.population import (
+    Density,
+    Points,
+    Population,
+    Source,
+    effective,
+    populate,
+    systematic,
+    uniform,
+)  # fmt: skip
+from bentpipe.measured.quantities import Estimate
+from bentpipe.measured.transfers import Played, Test, log_fit, scenario
+from bentpipe.plain import Model
+
+Told = Callable[[str, int, int], None]
+Floats = NDArray[np.float64]
+DRAWS = 64
+"""Links that are drawn: more than any algorithm has runs by default."""
+PACKETS = 28_000_000
+"""Packets simulated for an answer in 30 s, about 7 s of two processors."""
+_LEAST_RUNS, _MOST_RUNS = 60, 500
+_ROUNDS = (0.3, 0.25, 0.25, 0.2)
+_ENOUGH = 40.0
+"""So many effective links need no further round."""
+_LOSS_POINTS = (6000, 2000, 2000)
+_FLATTER = 0.5
+"""Links are first drawn from the likelihood of the probes to this power: transfers may contradict them."""
+_ALIVE = 1e-3
+"""A hypothesis with less weight than this after the probes is not simulated."""
+_OUT = 4.5
+"""A link is ruled out if it lies three tolerances from what was measured: the kernel is below exp(-4.5)."""
+SAME = 0.02
+"""Ends of a range that differ by less than this share are one value."""
+_FAR = 10.0
+"""Ends whose ratio is at least this are a range of magnitudes."""
+_UNSURE = 0.1
+"""The least round trip of a test, beside which a queue may have stood, says this little less than others."""
+_SEEKERS = ("bbr", "bbr2", "bbr3")
+"""Algorithms that look for the rate of a link whatever is lost; others may have got any part of it."""
+_WIDER_RATE, _SOUGHT_RATE, _BOUND_RATE, _CAPTURED = 1.5, 3.0, 20.0, 1.1
+"""By how much ranges of the rate are wider where a transfer narrows them again: above what came through, and
+above an estimate, a lower bound with one of these algorithms, and one with others; and at both ends of what a
+capture says, which sees more."""
+_WIDER_BUFFER, _BOUND_BUFFER = 1.5, 4.0
+"""The same of the buffer; above a lower bound at least so many BDPs."""
+_ANY_BUFFER = (0.1, 4.0)
+"""In BDPs, where no file tells."""
+_PACKET = 1500.0
+_UNITS = {"rate": "bit/s", "rtt": "s", "buffer": "bytes"}
+WHAT = "weighing links by what was measured"
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One link that the measurements leave possible.
+
+    Attributes:
+        rate_bps: its rate.
+        rtt_s: its round-trip time without queues.
+        buffer: of its queue as a scenario has it, None if nothing is known of it.
+        losses: what the simulator plays.
+        hypothesis: how it loses packets: "independent", "bursts", "fades", "per", "ber" or "none".
+        loss: the share of packets lost.
+        together: of bursts the mean packets in one, of fades the mean seconds; else None.
+    """
+
+    rate_bps: float
+    rtt_s: float
+    buffer: str | None
+    losses: tuple[Model, ...]
+    hypothesis: str
+    loss: float
+    together: float | None = None
+
+    def values(self) -> dict[str, str]:
+        """Rate, round trip and buffer as texts of a scenario."""
+        found = {"rate": f"{self.rate_bps:.6g} bit/s", "rtt": f"{self.rtt_s:.9g} s"}
+        return found if self.buffer is None else {**found, "buffer": self.buffer}
+
+    @property
+    def buffer_bytes(self) -> float | None:
+        """The buffer in bytes."""
+        if self.buffer is None:
+            return None
+        number, _, unit = self.buffer.partition(" ")
+        bdp = self.rate_bps * self.rtt_s / 8
+        return float(number) * {"packets": _PACKET, "bdp": bdp, "bytes": 1.0}[unit]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """How measured transfers weighed links.
+
+    Attributes:
+        tests: the transfers.
+        links: how many links they were simulated on.
+        ruled_out: share of the links that were possible before and lie three tolerances off, or further.
+        effective: how many links of equal weight those that are left are worth.
+        widened: by how much the tolerances had to be widened for that; None if no link fits at all.
+    """
+
+    tests: Sequence[Test]
+    links: int
+    ruled_out: float
+    effective: float
+    widened: float | None
+
+
+@dataclass(frozen=True)
+class Possible:
+    """The links that measurements leave possible.
+
+    Attributes:
+        draws: some of them, each as likely as the others; the first few are spread over all losses.
+        hypotheses: how likely each way of losing packets is.
+        weighed: what transfers did; None if there was none of a known algorithm.
+    """
+
+    draws: Sequence[Draw]
+    hypotheses: Mapping[Hypothesis, float]
+    weighed: Weighed | None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that measurements and the user say.
+
+    Attributes:
+        estimates: by quantity, "rate_bps", "rtt_s" and "buffer_bytes".
+        watched: packets in order.
+        counts: of losses.
+        tests: transfers of known algorithms.
+        given: what the user says, which goes before.
+    """
+
+    estimates: Mapping[str, Estimate]
+    watched: Sequence[hypotheses.Watched]
+    counts: Sequence[hypotheses.Count]
+    tests: Sequence[Test]
+    given: Mapping[str, Span]
+
+    def rivals(self) -> list[Hypothesis]:
+        """The hypotheses of losses that there are."""
+        for name in ("per", "ber"):
+            if name in self.given:
+                return [Hypothesis(name, "as given", (_axis(self.given[name]),))]
+        if self.watched or self.counts or self.tests:
+            return list(hypotheses.RIVALS)
+        return [hypotheses.NONE]
+
+    def axes(self) -> list[tuple[Axis, str]]:
+        """Rate, round trip, and buffer if anything tells it, with the units of their texts."""
+        found = []
+        for name in ("rate", "rtt", "buffer"):
+            if name in self.given:
+                found.append((_axis(self.given[name]), _unit(self.given[name])))
+            elif (axis := self._measured(name)) is not None:
+                found.append((axis, "bdp" if name == "buffer" and self._unknown_buffer else _UNITS[name]))
+        return found
+
+    @property
+    def _unknown_buffer(self) -> bool:
+        return "buffer_bytes" not in self.estimates
+
+    def _measured(self, name: str) -> Axis | None:
+        """The range of an estimate, wider where a transfer will narrow it again."""
+        one = self.estimates.get({"rate": "rate_bps", "rtt": "rtt_s", "buffer": "buffer_bytes"}[name])
+        if name == "buffer":
+            return self._buffer(one)
+        assert one is not None
+        low, high = one.low, one.high
+        if name == "rtt":
+            if high - low > _UNSURE * high:
+                return Below(name, max(low, one.value / 4), high)
+            return _between(name, low, high, one.value)
+        if self.tests and one.weight > 2:
+            low, high = low / _CAPTURED, high * _CAPTURED
+        elif self.tests:
+            whole = max(test.goodput_bps for test in self.tests)
+            seeks = any(test.cc in _SEEKERS for test in self.tests)
+            most = _WIDER_RATE if not one.bound else _SOUGHT_RATE if seeks else _BOUND_RATE
+            low, high = whole, max(high, most * one.value, most * whole)
+            if seeks or not one.bound:
+                return Near(name, low, high)
+        return _between(name, low, high, one.value, log=bool(self.tests))
+
+    def _buffer(self, one: Estimate | None) -> Axis | None:
+        if one is None:
+            return Axis("buffer", *_ANY_BUFFER, log=True) if self.tests else None
+        low, high = max(one.low, one.value / 20, _PACKET), max(one.high, _PACKET)
+        wider = 1.0 if not self.tests else _BOUND_BUFFER if one.bound else _WIDER_BUFFER
+        if self.tests and one.bound and {"rate_bps", "rtt_s"} <= set(self.estimates):
+            bdp = self.estimates["rate_bps"].value * self.estimates["rtt_s"].value / 8
+            high = max(high, bdp)
+        return _between("buffer", low / wider, high * wider, one.value, log=True)
+
+
+def possible(
+    known: Evidence, seed: int = 1, effort: float = 1.0, tell: Told = lambda what, done, total: None
+) -> Possible:
+    """Draws links as likely as they are after all that was measured.
+
+    Args:
+        known: what was measured.
+        seed: of all chance: the same one gives the same links.
+        effort: how much is simulated, 1 for `PACKETS`.
+        tell: called with what is being done, the runs done, and all of them.
+
+    Raises:
+        KeyboardInterrupt: the user stopped it.
+    """
+    random = np.random.default_rng([seed, 0x6C696E6B])
+    search = _Search(known, random)
+    losses = search.losses()
+    return search.weighed(losses, effort, tell) if known.tests else search.alone(losses)
+
+
+class _Search:
+    """The spaces of losses and of whole links, and what is drawn from them.
+
+    A point of the latter has columns for `axes`, one for the receive window, and those of the losses.
+    """
+
+    def __init__(self, known: Evidence, random: np.random.Generator) -> None:
+        self.known = known
+        self.random = random
+        self.rivals = known.rivals()
+        self.axes = known.axes()
+        self.ahead = len(self.axes) + 1
+
+    def losses(self) -> Population:
+        """What packets in order say of losses."""
+        active = [len(one.axes) for one in self.rivals]
+        first = uniform(len(self.rivals), max(active), self.random)
+        return populate(first, first.log_density, self._likelihood, active, _LOSS_POINTS, self.random)
+
+    def alone(self, losses: Population, weighed: Weighed | None = None) -> Possible:
+        """Draws from the losses, and from the ranges of all else."""
+        weights = losses.weights()
+        shares = _by_kind(losses.points.kind, weights, len(self.rivals))
+        return self._drawn(self._whole(losses, weights, DRAWS), shares, weighed)
+
+    def weighed(self, losses: Population, effort: float, tell: Told) -> Possible:
+        """Draws from there that the transfers leave."""
+        runs, lasts = self._size(effort)
+        first, prior = self._from(losses)
+        done = 0
+
+        def fit(points: Points) -> Floats:
+            nonlocal done
+            found = self._fit(points, lasts, lambda more: tell(WHAT, done + more, runs))
+            done += len(points)
+            return found
+
+        tell(WHAT, 0, runs)
+        sizes = [max(round(share * runs), 1) for share in _ROUNDS]
+        active = [self.ahead + len(one.axes) for one in self.rivals]
+        found = populate(first, prior, fit, active, sizes, self.random, until=_ENOUGH)
+        tell(WHAT, runs, runs)
+        widened = found.widening() if found.log_fit.max() > -_OUT else None
+        weights = found.weights(widened or 1.0)
+        left = effective(weights)
+        weighed = Weighed(self.known.tests, len(weights), _ruled_out(found, sizes[0]), left, widened)
+        if widened is None:
+            return self.alone(losses, weighed)
+        picked = found.points.pick(systematic(weights, DRAWS, self.random))
+        return self._drawn(picked, _by_kind(found.points.kind, weights, len(self.rivals)), weighed)
+
+    def _size(self, effort: float) -> tuple[int, list[float]]:
+        """How many links are simulated, and for how long each transfer on them."""
+        tests, most = self.known.tests, effort * PACKETS
+        (rtt,) = (axis for axis, _ in self.axes if axis.name == "rtt")
+        room = most / _LEAST_RUNS / len(tests)
+        lasts = [test.played_s(room, float(rtt.at(np.array(0.5)))) for test in tests]
+        each = sum(test.packets(lasted) for test, lasted in zip(tests, lasts, strict=True))
+        return round(min(max(most / each, _LEAST_RUNS), _MOST_RUNS)), lasts
+
+    def _likelihood(self, points: Points) -> Floats:
+        """What packets in order say; the columns of the losses are the last ones."""
+        found = np.zeros(len(points))
+        for kind, one in enumerate(self.rivals):
+            of = points.kind == kind
+            if of.any():
+                values = _parameters(one, points.at[of])
+                found[of] = hypotheses.log_likelihood(one, values, self.known.watched, self.known.counts)
+        return found
+
+    def _prior(self, points: Points) -> Floats:
+        behind = Points(points.kind, points.at[:, self.ahead :])
+        return np.asarray(self._likelihood(behind) - math.log(len(self.rivals)))
+
+    def _whole(self, losses: Population, weights: Floats, count: int) -> Points:
+        """Points of whole links: losses by weight, all else uniform."""
+        found = losses.points.pick(self.random.permutation(systematic(weights, count, self.random)))
+        return Points(found.kind, np.hstack([self.random.random((count, self.ahead)), found.at]))
+
+    def _from(self, losses: Population) -> tuple[Source, Density]:
+        """The first proposal, which leaves each living hypothesis its share of runs; and the prior."""
+        alive = _by_kind(losses.points.kind, losses.weights(), len(self.rivals)) > _ALIVE
+        flat = losses.log_ratio() + _FLATTER * losses.log_fit
+        log_evidence = float(np.logaddexp.reduce(flat) - math.log(len(flat)))
+        weights = np.exp(flat - log_evidence) / len(flat)
+        shares = _by_kind(losses.points.kind, weights, len(self.rivals))
+        chosen = np.where(alive, shares + 1 / alive.sum(), 0.0)
+        factor = np.where(alive, chosen / chosen.sum() / np.maximum(shares, 1e-300), 0.0)
+        known = math.log(len(self.rivals))
+
+        def log_density(points: Points) -> Floats:
+            flatter = _FLATTER * (self._prior(points) + known) - known - log_evidence
+            with np.errstate(divide="ignore"):
+                return np.asarray(flatter + np.log(factor[points.kind]))
+
+        again = weights * factor[losses.points.kind]
+        return Source(partial(self._whole, losses, again / again.sum()), log_density), self._prior
+
+    def _fit(self, points: Points, lasts: Sequence[float], told: Callable[[int], None]) -> Floats:
+        """How well the transfers fit, simulated on each link."""
+        from bentpipe.runs import run_many
+
+        links = [self._played(points.pick(np.array([i]))) for i in range(len(points))]
+        pairs = list(product(links, zip(self.known.tests, lasts, strict=True)))
+        scenarios = [scenario(test, link, lasted_s) for link, (test, lasted_s) in pairs]
+        results = run_many(scenarios, progress=lambda count: told(count // len(lasts)))
+        of = zip(pairs, results, strict=True)
+        fits = [log_fit(test, result, lasted_s) for (_, (test, lasted_s)), result in of]
+        return np.asarray(np.reshape(fits, (len(points), len(lasts))).sum(axis=1))
+
+    def _played(self, point: Points) -> Played:
+        link = self._draw(point)
+        window, seed = float(point.at[0, self.ahead - 1]), int(self.random.integers(1, 2**31))
+        return Played(link.values()["rate"], link.rtt_s, link.buffer or "1 bdp", link.losses, window, seed)
+
+    def _draw(self, point: Points) -> Draw:
+        """A point as a link."""
+        one = self.rivals[int(point.kind[0])]
+        arrays = _parameters(one, point.at[:, self.ahead :])
+        of = {name: float(values[0]) for name, values in arrays.items()}
+        link = {
+            axis.name: (float(axis.at(at)), unit)
+            for (axis, unit), at in zip(self.axes, point.at[0], strict=False)
+        }
+        losses = tuple(one.models(of, float(self.random.random())))
+        share = float(one.chain(arrays, 1.0).share[0]) if of else 0.0
+        buffer = _room(*link["buffer"]) if "buffer" in link else None
+        together = of.get("length", of.get("length_s"))
+        return Draw(link["rate"][0], link["rtt"][0], buffer, losses, one.name, share, together)
+
+    def _drawn(self, points: Points, shares: Floats, weighed: Weighed | None) -> Possible:
+        """The links of these points, so ordered that the first few are spread over all losses."""
+        every = [self._draw(points.pick(np.array([i]))) for i in range(len(points))]
+        every.sort(key=lambda one: (one.loss, one.rate_bps))
+        order = sorted(range(len(every)), key=lambda i: radical_inverse(i, 2))
+        order = [*order[1:], *order[:1]]  # a single run is over a link in the middle
+        weights = dict(zip(self.rivals, map(float, shares), strict=True))
+        return Possible([every[i] for i in order], weights, weighed)
+
+
+def _parameters(one: Hypothesis, at: Floats) -> dict[str, Floats]:
+    return {axis.name: axis.at(at[:, i]) for i, axis in enumerate(one.axes)}
+
+
+def _by_kind(kind: NDArray[np.int64], weights: Floats, kinds: int) -> Floats:
+    """The weight of each hypothesis."""
+    return np.bincount(kind, weights, kinds).astype(float)
+
+
+def _ruled_out(found: Population, first: int) -> float:
+    """The share of what was possible before that does not fit, by the first round."""
+    of = found.points.pick(np.arange(first))
+    before = np.exp(found.log_prior[:first] - found.drawn[0][0].log_density(of))
+    return float(before[found.log_fit[:first] < -_OUT].sum() / before.sum())
+
+
+def _axis(given: Span) -> Axis:
+    """A range of the user's in bits per second, seconds, bytes, packets or BDPs."""
+    scale = FACTORS[given.name][given.unit]
+    far = given.low > 0 and given.high >= _FAR * given.low
+    return Axis(given.name, given.low * scale, given.high * scale, log=far)
+
+
+def _unit(given: Span) -> str:
+    return given.unit if given.unit in ("packets", "bdp") else _UNITS[given.name]
+
+
+def _between(name: str, low: float, high: float, value: float, *, log: bool = False) -> Axis:
+    """A range, or its value if that is as good as one."""
+    if high - low <= SAME * high:
+        return Axis(name, value, value)
+    return Axis(name, low, high, log=log or (low > 0 and high >= _FAR * low))
+
+
+def _room(value: float, unit: str) -> str:
+    return f"{value:.6g} bdp" if unit == "bdp" else f"{max(round(value), 1)} {unit}"

@@ -1,0 +1,206 @@
+"""Weighted samples of what is not known: population Monte Carlo over rival hypotheses.
+
+O. Cappé, A. Guillin, J.-M. Marin, C. P. Robert: Population Monte Carlo, Journal of Computational and
+Graphical Statistics 13, 2004. Each round proposes around the best of the rounds before; all rounds count,
+each by its share of the mixture of all proposals (the deterministic mixture of A. Owen, Y. Zhou, Safe and
+Effective Importance Sampling, Journal of the American Statistical Association 95, 2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_SAFE = 0.2
+"""This share of each later round comes from the first proposal, so that nothing is lost sight of."""
+_CENTRES = 100
+_WIDTH = 0.5
+"""Proposals lie this share of the population's standard deviation around its members, ..."""
+_LEAST_WIDTH = 0.005
+"""... and at least this share of the whole range."""
+ENOUGH = 10.0
+"""Fewer independent samples than that have no middle half worth the name."""
+WIDEST = 3.0
+"""Tolerances are not widened by more than that."""
+_STEPS = 24
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points of a unit cube, each with the hypothesis it belongs to.
+
+    Attributes:
+        kind: index of the hypothesis.
+        at: one row for each point; a hypothesis with fewer parameters leaves the last columns unused.
+    """
+
+    kind: NDArray[np.int64]
+    at: Floats
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def pick(self, which: NDArray[np.int64]) -> Points:
+        """Those with these indices."""
+        return Points(self.kind[which], self.at[which])
+
+
+Density = Callable[[Points], Floats]
+"""The logarithm of a density at each point."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where points come from: how many of them to draw, and how dense they lie."""
+
+    draw: Callable[[int], Points]
+    log_density: Density
+
+
+@dataclass
+class Population:
+    """All points so far.
+
+    Attributes:
+        points: the points.
+        log_prior: of each, the logarithm of the density before the simulated evidence.
+        log_fit: of each, the logarithm of how well it fits that evidence.
+        drawn: the sources, and how many points of each.
+    """
+
+    points: Points
+    log_prior: Floats
+    log_fit: Floats
+    drawn: list[tuple[Source, int]] = field(default_factory=list)
+
+    def log_ratio(self) -> Floats:
+        """The logarithm of the prior density over that of all proposals."""
+        total = sum(count for _, count in self.drawn)
+        mixed = [np.log(count / total) + source.log_density(self.points) for source, count in self.drawn]
+        return np.asarray(self.log_prior - np.logaddexp.reduce(mixed, axis=0))
+
+    def weights(self, widened: float = 1.0) -> Floats:
+        """The weight of each point, 1 together; tolerances may be so many times as wide as they were."""
+        return _weights(self.log_ratio(), self.log_fit, widened)
+
+    def widening(self) -> float:
+        """By how much tolerances must be widened for enough effective points, `WIDEST` at most."""
+        ratio, wanted = self.log_ratio(), min(ENOUGH, len(self.points) / 4)
+        for widened in map(float, np.geomspace(1.0, WIDEST, _STEPS)):
+            if effective(_weights(ratio, self.log_fit, widened)) >= wanted:
+                return widened
+        return WIDEST
+
+
+def _weights(log_ratio: Floats, log_fit: Floats, widened: float) -> Floats:
+    log = log_ratio + log_fit / widened**2
+    raw = np.exp(log - log.max())
+    return np.asarray(raw / raw.sum())
+
+
+def effective(weights: Floats) -> float:
+    """How many points of equal weight are worth as much (Kish's effective sample size)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def uniform(kinds: int, dimensions: int, random: np.random.Generator) -> Source:
+    """All hypotheses and all of the cube alike."""
+
+    def draw(count: int) -> Points:
+        return Points(np.arange(count) % kinds, random.random((count, dimensions)))
+
+    return Source(draw, lambda points: np.full(len(points), -np.log(kinds)))
+
+
+def populate(
+    first: Source,
+    prior: Density,
+    fit: Density,
+    active: Sequence[int],
+    sizes: Sequence[int],
+    random: np.random.Generator,
+    until: float = np.inf,
+) -> Population:
+    """Draws rounds of these sizes, or fewer once so many effective points are there.
+
+    Args:
+        first: the first round's proposal, which is never zero where the prior is not.
+        prior: the density that is known without effort.
+        fit: the evidence, which may be simulated.
+        active: of each hypothesis, how many columns of the points it uses.
+        sizes: points of each round.
+        random: where all chance comes from.
+        until: see above.
+    """
+    drawn: list[tuple[Source, int]] = []
+    source, found = first, None
+    for size in sizes:
+        new = source.draw(size)
+        fitted = fit(new)
+        drawn.append((source, size))
+        if found is None:
+            found = Population(new, prior(new), fitted, drawn)
+        else:
+            found.points = Points(
+                np.concatenate([found.points.kind, new.kind]), np.concatenate([found.points.at, new.at])
+            )
+            found.log_prior = np.concatenate([found.log_prior, prior(new)])
+            found.log_fit = np.concatenate([found.log_fit, fitted])
+        if effective(found.weights()) >= until:
+            break
+        source = _around(found, first, active, random)
+    assert found is not None
+    return found
+
+
+def systematic(weights: Floats, count: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """So many indices, each as often as its weight asks for to within one.
+
+    J. Carpenter, P. Clifford, P. Fearnhead, Improved Particle Filter for Nonlinear Problems, IEE Proceedings:
+    Radar, Sonar and Navigation 146, 1999.
+    """
+    steps = (random.random() + np.arange(count)) / count
+    return np.minimum(np.searchsorted(np.cumsum(weights), steps), len(weights) - 1)
+
+
+def _around(found: Population, first: Source, active: Sequence[int], random: np.random.Generator) -> Source:
+    """A proposal around the members of a population that count most."""
+    weights = found.weights(found.widening())
+    centres = found.points.pick(systematic(weights, _CENTRES, random))
+    widths = np.stack([_widths(centres.at[centres.kind == kind]) for kind in range(len(active))])
+    widths = np.broadcast_to(widths, (len(active), centres.at.shape[1]))
+    used = np.arange(centres.at.shape[1]) < np.array(active)[:, None]
+
+    def draw(count: int) -> Points:
+        safe = first.draw(round(_SAFE * count))
+        near = centres.pick(random.integers(0, _CENTRES, count - len(safe)))
+        moved = near.at + widths[near.kind] * random.standard_normal(near.at.shape)
+        moved = np.abs(moved) % 2.0
+        moved = np.where(used[near.kind], np.minimum(moved, 2.0 - moved), random.random(moved.shape))
+        return Points(np.concatenate([safe.kind, near.kind]), np.concatenate([safe.at, moved]))
+
+    def log_density(points: Points) -> Floats:
+        around = np.zeros(len(points))
+        for kind, at in zip(centres.kind, centres.at, strict=True):
+            same = points.kind == kind
+            columns = slice(0, active[kind])
+            around[same] += _normal(points.at[same, columns], at[columns], widths[kind, columns])
+        return np.asarray(np.log(_SAFE * np.exp(first.log_density(points)) + (1 - _SAFE) * around / _CENTRES))
+
+    return Source(draw, log_density)
+
+
+def _widths(at: Floats) -> Floats:
+    """Of each column how far proposals lie from their centre."""
+    spread = at.std(axis=0) if len(at) > 1 else np.zeros(at.shape[1])
+    return np.maximum(_WIDTH * spread, _LEAST_WIDTH)
+
+
+def _normal(at: Floats, centre: Floats, width: Floats) -> Floats:
+    """The density of a normal law that is reflected at 0 and 1."""
+    whole = sum(np.exp(-0.5 * ((image - centre) / width) ** 2) for image in (at, -at, 2.0 - at))
+    return np.asarray((whole / (np.sqrt(2 * np.pi) * width)).prod(axis=1))

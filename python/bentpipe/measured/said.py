@@ -1,0 +1,193 @@
+"""What follows from the links that measurements leave possible, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from bentpipe.advice.spans import Span
+from bentpipe.measured.draws import SAME, Draw, Possible, Weighed
+from bentpipe.units import digits
+
+_ENDS = (5, 95)
+_CLEARLY = 3.0
+_SURE = 0.9
+"""A hypothesis of losses with this weight needs no measurement of its own."""
+_NOT_WORTH = math.log(1.2)
+"""What would change a goodput by less is not worth a measurement."""
+_CLEAR = 20
+"""Probes for each loss that is to be seen: of so many lost, the share is known to a quarter."""
+_USUAL_BITS = 12_000
+_CAPTURE = "a capture (tcpdump -s 100 -w FILE) at the sender of an upload"
+
+
+def sentences(found: Possible, given: Mapping[str, Span]) -> list[str]:
+    """What the transfers ruled out, the range that was taken, how losses come, and what to measure next."""
+    said = [] if found.weighed is None else [_weighed(found.weighed)]
+    said.append(
+        f"Taken are {len(found.draws)} links, as often as they are likely, the same for all algorithms; "
+        f"90 % of them have {', '.join(_ranges(found))}."
+    )
+    said += _hypotheses(found)
+    more = _next(found, given)
+    return [*said, f"One more measurement would narrow most {more}."] if more else said
+
+
+def typical(found: Possible) -> Draw:
+    """Of the likeliest way of losing packets, the link that is nearest to the middle of all quantities.
+
+    Independent losses, which are the simplest, give way only to what is `_CLEARLY` likelier.
+    """
+    shares = {one.name: share for one, share in found.hypotheses.items()}
+    if "independent" in shares:
+        shares["independent"] *= _CLEARLY
+    likeliest = max(shares, key=lambda name: shares[name])
+    some = [one for one in found.draws if one.hypothesis == likeliest] or list(found.draws)
+    off = np.zeros(len(some))
+    for of in _QUANTITIES.values():
+        values = np.array([of(one) for one in some])
+        off += np.abs(np.log(np.maximum(values, 1e-12)) - np.log(max(float(np.median(values)), 1e-12)))
+    return some[int(off.argmin())]
+
+
+def title(found: Possible, given: Mapping[str, Span]) -> str:
+    """A few words for the link, without what the user said: "measured, 47 to 52 Mbit/s, 507 ms"."""
+    parts = [
+        of(*ends(found, name)) for name, key, of in _SHOWN if key in ("rate", "rtt") and key not in given
+    ]
+    return ", ".join(["a measured link", *parts])
+
+
+_QUANTITIES: Mapping[str, Callable[[Draw], float]] = {
+    "rate": lambda one: one.rate_bps,
+    "round trip": lambda one: one.rtt_s,
+    "buffer": lambda one: one.buffer_bytes or 0.0,
+    "loss": lambda one: one.loss,
+}
+
+
+def ends(found: Possible, name: str) -> tuple[float, float]:
+    """The 5th and 95th percentile of "rate", "round trip", "buffer" or "loss": bit/s, s, bytes, a share."""
+    low, high = np.percentile([_QUANTITIES[name](one) for one in found.draws], _ENDS)
+    return float(low), float(high)
+
+
+def _weighed(by: Weighed) -> str:
+    tests = f"transfer{'s' if len(by.tests) > 1 else ''} {', and '.join(map(str, by.tests))}"
+    if by.widened is None:
+        return (
+            f"No link in these ranges explains the {tests}, so it was not used: something else held it "
+            "back, such as other traffic, a relay or a small buffer of a host."
+        )
+    wide = "" if by.widened <= 1 + SAME else f", with tolerances {by.widened:.2g} times as wide as usual"
+    out = f"{100 * by.ruled_out:.0f} %"
+    return (
+        f"Of the links that the files leave open, {by.links} were simulated with the measured {tests}: that "
+        f"rules out {out}, and the rest is worth {by.effective:.0f} of equal weight{wide}."
+    )
+
+
+def _ranges(found: Possible) -> list[str]:
+    shown = [(name, of) for name, _, of in _SHOWN if name != "buffer" or found.draws[0].buffer is not None]
+    return [f"{name} {of(*ends(found, name))}" for name, of in shown]
+
+
+def _hypotheses(found: Possible) -> list[str]:
+    """How likely each way of losing packets is."""
+    if len(found.hypotheses) < 2:
+        return []
+    ranked = sorted(found.hypotheses.items(), key=lambda item: -item[1])
+    parts = [f"{one.words}{_together(found, one.name)} by {100 * weight:.0f} %" for one, weight in ranked]
+    return [f"Losses are {', '.join(parts)}."]
+
+
+def _together(found: Possible, name: str) -> str:
+    """How long bursts or fades are."""
+    known = [one.together for one in found.draws if one.hypothesis == name and one.together is not None]
+    if not known:
+        return ""
+    low, high = (float(end) for end in np.percentile(known, _ENDS))
+    unit = "packets" if name == "bursts" else "s"
+    return f" ({digits(low, 2)} to {digits(high, 2)} {unit})"
+
+
+def _next(found: Possible, given: Mapping[str, Span]) -> str:
+    """The quantity whose range moves a goodput most, and the command that narrows it."""
+    keys = {name: key for name, key, _ in _SHOWN}
+    losses = {"per"} if "ber" in given else set()
+    worth = {name: value for name, value in _worth(found).items() if keys[name] not in losses | set(given)}
+    name = max(worth, key=lambda one: worth[one], default="")
+    if not name or worth[name] < _NOT_WORTH:
+        return ""
+    low, high = ends(found, name)
+    match name:
+        case "rate":
+            return "the rate: iperf3 -R -t 60 --json, with a sender whose algorithm does not mind losses"
+        case "round trip":
+            return "the round trip: ping -D -i 0.2 -c 300 while nothing else is sent"
+        case "buffer":
+            return f"the buffer: {_CAPTURE} that fills the link"
+    return f"the losses: {_for_losses(found, high)}"
+
+
+def _for_losses(found: Possible, high: float) -> str:
+    """A capture if it is not known how they come, else as many packets as the share asks for."""
+    unsure = max(found.hypotheses.values()) < _SURE
+    count = math.ceil(_CLEAR / max(high, 1e-9))
+    if unsure and high > 1e-3:
+        probes = min(max(count, 3000), 30000)
+        return f"{_CAPTURE}, or ping -D -i 0.02 -c {probes}"
+    half = float(np.median([one.rate_bps for one in found.draws])) / 2
+    lasts = min(max(math.ceil(count * _USUAL_BITS / half), 60), 600)
+    return f"iperf3 -u -b {half / 1e6:.3g}M -t {lasts} --json"
+
+
+def _worth(found: Possible) -> dict[str, float]:
+    """By how much, in its logarithm, the range of each quantity moves the goodput of a loss-based sender.
+
+    That is in proportion to 1 / rtt and to 1 / sqrt(loss) (M. Mathis, J. Semke, J. Mahdavi, T. Ott, The
+    Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, Computer Communication Review 27, 1997),
+    until the link is full. The buffer is reckoned as the loss.
+    """
+
+    def wide(name: str, least: float = 1e-12) -> float:
+        low, high = (max(end, least) for end in ends(found, name))
+        return math.log(high / low)
+
+    window = float(np.median([one.rate_bps * one.rtt_s / _USUAL_BITS for one in found.draws]))
+    return {
+        "rate": wide("rate"),
+        "round trip": wide("round trip"),
+        "buffer": wide("buffer") / 2 if found.draws[0].buffer is not None else 0.0,
+        "loss": wide("loss", 1.5 / max(window, 1.0) ** 2) / 2,
+    }
+
+
+def _range(low: float, high: float, scale: float, unit: str, count: int = 3) -> str:
+    """As "47.1 to 52.3 Mbit/s", or one value if the ends are nearly the same."""
+    first, last = digits(low / scale, count), digits(high / scale, count)
+    return f"{last} {unit}" if high - low <= SAME * high else f"{first} to {last} {unit}"
+
+
+def _rates(low: float, high: float) -> str:
+    return _range(low, high, *((1e6, "Mbit/s") if high >= 1e6 else (1e3, "kbit/s")))
+
+
+def _times(low: float, high: float) -> str:
+    return _range(low, high, 1e-3, "ms")
+
+
+def _sizes(low: float, high: float) -> str:
+    return _range(low, high, *((1e6, "MB") if high >= 1e6 else (1e3, "kB")))
+
+
+def _shares(low: float, high: float) -> str:
+    return f"{low:.1g} to {high:.1g}"
+
+
+_SHOWN = (
+    ("rate", "rate", _rates), ("round trip", "rtt", _times), ("buffer", "buffer", _sizes),
+    ("loss", "per", _shares),
+)  # fmt: skip

@@ -1,0 +1,80 @@
+"""The relay of a flow as options say it: none, where it stands, with what it sends (RFC 3135)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bentpipe import _core
+from bentpipe.registry import controllers
+
+BUFFER = "4 MB"
+"""A relay's buffer, if nobody says another: some six bandwidth-delay products of 10 Mbit/s and 500 ms."""
+GATEWAY = "gateway"
+"""The place between the two links of a path, as the simulator calls it."""
+NONE = "none"
+"""In place of a relay: that there is none."""
+_KEYS = ("buffer", "cc")
+_EXAMPLE = '"none", "hybla", or "gateway, buffer=8 MB, cc=hybla"'
+
+
+def relay_of(
+    text: str, own: Mapping[str, Any] | None = None, path: Sequence[str] = ()
+) -> dict[str, Any] | None:
+    """The relay that `--relay` says: keys of a flow's `relay`; None for "none".
+
+    "gateway, buffer=8 MB, cc=hybla" is a place, and what is to differ. Without `cc` both halves have the
+    algorithm of the flow. "hybla" is the algorithm of the second half, at the place and with the buffer of
+    the flow's own relay, or at the gateway if it has none.
+
+    Args:
+        text: what was written.
+        own: the relay of the flow in the scenario.
+        path: the directions that the flow crosses; a name of theirs is a place.
+
+    Raises:
+        ScenarioError: it says something else.
+    """
+    head, *rest = (part.strip() for part in text.split(","))
+    given = {key.strip(): value.strip() for key, _, value in (part.partition("=") for part in rest)}
+    if head == NONE and not given:
+        return None
+    wrong = head in ("", NONE) or re.match(r"\w*\s*=", head)
+    if wrong or not all(given.values()) or set(given) - set(_KEYS):
+        raise _core.ScenarioError(f"--relay {text}: write {_EXAMPLE}")
+    if _is_place(head, path) or not _is_algorithm(head):
+        return {"at": head, "buffer": BUFFER, **given}
+    if "cc" in given:
+        raise _core.ScenarioError(f"--relay {text}: {head} and {given['cc']} are two algorithms; write one")
+    return {"at": GATEWAY, "buffer": BUFFER, **(own or {}), **given, "cc": head}
+
+
+def listed(text: str) -> list[str]:
+    """The relays of a list with commas between: "none, hybla, gateway, buffer=8 MB, cc=bbr" are three."""
+    found: list[str] = []
+    for part in text.split(","):
+        if found and part.partition("=")[0].strip() in _KEYS:
+            found[-1] += f",{part}"
+        else:
+            found.append(part.strip())
+    return found
+
+
+def place_on(path: Sequence[str], at: str) -> int:
+    """Behind which direction of a path a relay stands that is there."""
+    plain = [plain_name(name) for name in path]
+    return 0 if at == GATEWAY and GATEWAY not in plain else plain.index(plain_name(at))
+
+
+def plain_name(direction: str) -> str:
+    """The name of the link of a direction."""
+    return direction.removesuffix("/forward").removesuffix("/reverse")
+
+
+def _is_place(head: str, path: Sequence[str]) -> bool:
+    return plain_name(head) in (GATEWAY, *map(plain_name, path))
+
+
+def _is_algorithm(head: str) -> bool:
+    return head.split()[0].lower() in (entry["id"] for entry in controllers())

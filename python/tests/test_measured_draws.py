@@ -1,0 +1,261 @@
+"""Links that measurements leave possible: losses under rival hypotheses, and transfers as evidence."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bentpipe as bp
+from bentpipe.advice.spans import Span
+from bentpipe.measured import estimate, hypotheses, iperf3
+from bentpipe.measured.draws import Possible
+from bentpipe.measured.hypotheses import BURSTS, FADES, INDEPENDENT, Watched
+from bentpipe.measured.population import Points, Source, effective, populate, systematic, uniform
+from bentpipe.measured.said import ends, typical
+
+REAL = Path(__file__).parent / "measured"
+RATE = {"rate": Span("rate", 50.0, 50.0, "Mbit/s")}
+QUICK = 0.5
+
+
+def possible(names: Sequence[str], given: dict[str, Span] | None = None, seed: int = 1) -> Possible:
+    return estimate([REAL / name for name in names]).possible(given or {}, seed, QUICK)
+
+
+def weight(found: Possible, name: str) -> float:
+    return sum(share for one, share in found.hypotheses.items() if one.name == name)
+
+
+@pytest.fixture(scope="module")
+def download() -> Possible:
+    """A ping that saw one burst of five losses, and BBR that got 43 of 50 Mbit/s."""
+    return possible(["vsat-ping.log", "vsat-iperf3.json"])
+
+
+def test_no_loss_of_sixty_is_no_loss_of_three_per_cent() -> None:
+    found = possible(["vsat-short-ping.log"], RATE)
+    losses = [one.loss for one in found.draws]
+    assert np.median(losses) < 0.002
+    assert np.mean(losses) < 0.01
+    assert 0 < min(losses) < 1e-5
+
+
+def test_losses_in_a_row_are_no_independent_ones(download: Possible) -> None:
+    alone = possible(["vsat-ping.log"], RATE)
+    for found in (alone, download):
+        assert weight(found, "independent") < 0.1
+        assert sum(found.hypotheses.values()) == pytest.approx(1)
+
+
+def test_what_a_ping_cannot_tell_stays_open_and_a_transfer_tells(download: Possible) -> None:
+    alone = possible(["vsat-ping.log"], RATE)
+    assert min(weight(alone, "bursts"), weight(alone, "fades")) > 0.1
+    # Bursts as often as a ping's 300 packets had one would have made BBR send far more again.
+    shares = [np.mean([one.loss > 0.01 for one in found.draws]) for found in (alone, download)]
+    assert shares[1] < shares[0] - 0.1
+
+
+def test_scattered_losses_are_independent() -> None:
+    found = possible(["lossy-ping.log"], RATE)
+    low, high = ends(found, "loss")
+    assert low < 0.02 < high < 0.06
+    assert weight(found, "independent") > 0.5
+
+
+def test_a_transfer_narrows_the_rate_and_says_so(download: Possible) -> None:
+    low, high = ends(download, "rate")
+    assert low < 50e6 < high
+    by = download.weighed
+    assert by is not None and by.widened is not None and by.ruled_out > 0.3
+    notes = estimate([REAL / "vsat-ping.log", REAL / "vsat-iperf3.json"]).notes(download, {})
+    assert any("the measured transfer by BBR, which received 42.58 Mbit/s" in line for line in notes)
+    assert any(line.startswith("Losses are ") and "in fades that last for a time" in line for line in notes)
+    assert any(line.startswith("One more measurement would narrow most") for line in notes)
+
+
+def test_four_streams_are_the_receivers_sum() -> None:
+    report = json.loads((REAL / "vsat-four-iperf3.json").read_text())
+    received = report["end"]["sum_received"]["bits_per_second"] * 1500 / 1448
+    rate = estimate([REAL / "vsat-four-iperf3.json"]).of("rate_bps")
+    assert rate is not None and rate.value == pytest.approx(received, rel=0.15)
+    test = iperf3.test(REAL / "vsat-four-iperf3.json")
+    assert not isinstance(test, str)
+    assert (test.cc, test.streams, test.resent, test.reverse) == ("bbr", 4, 3880, False)
+
+
+def test_a_download_tells_what_its_sender_knows() -> None:
+    test = iperf3.test(REAL / "vsat-iperf3.json")
+    assert not isinstance(test, str)
+    assert (test.cc, test.streams, test.resent, test.reverse) == ("bbr", 1, 3866, True)
+    assert test.rtts_s is None and test.by_receiver
+    upload = iperf3.test(REAL / "vsat-upload-iperf3.json")
+    assert not isinstance(upload, str) and upload.rtts_s is not None
+    assert upload.rtts_s == pytest.approx((0.507433, 0.594901, 1.014158))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"end": {"sender_tcp_congestion": "dragonfly"}}, "'dragonfly' is not known here"),
+        ({"end": {"sender_tcp_congestion": None}}, "does not tell the algorithm"),
+        ({"start": {"test_start": {"target_bitrate": 10**6}}}, "its rate was limited"),
+    ],
+)
+def test_a_transfer_that_cannot_be_simulated_leaves_the_ranges(
+    change: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    report = json.loads((REAL / "clean-iperf3.json").read_text())
+    for part, values in change.items():
+        for key, value in values.items():
+            report[part][key] = {**report[part][key], **value} if isinstance(value, dict) else value
+    place = tmp_path / "test.json"
+    place.write_text(json.dumps(report))
+    found = estimate([place])
+    left = found.possible({})
+    assert left.weighed is None
+    rate = found.of("rate_bps")
+    assert rate is not None
+    assert rate.low - 1 <= ends(left, "rate")[0] <= ends(left, "rate")[1] <= rate.high + 1
+    assert any(why in line and "test.json" in line for line in found.notes(left, {}))
+
+
+def test_both_directions_at_once_and_text_are_not_simulated(tmp_path: Path) -> None:
+    assert iperf3.test(REAL / "vsat-bidir-iperf3.json") == "it went in both directions at once"
+    place = tmp_path / "iperf3.txt"
+    place.write_text("[  5]   0.00-1.00   sec  1.00 MBytes  8.39 Mbits/sec    0    100 KBytes\n")
+    assert "--json" in str(iperf3.test(place))
+
+
+def test_a_transfer_that_no_link_explains_is_not_used(tmp_path: Path) -> None:
+    report = json.loads((REAL / "vsat-upload-iperf3.json").read_text())
+    for stream in report["end"]["streams"]:  # a round trip that fell to a fifth meanwhile
+        stream["sender"] |= {"min_rtt": 100_000, "mean_rtt": 500_000, "max_rtt": 9_000_000}
+    place = tmp_path / "test.json"
+    place.write_text(json.dumps(report))
+    found = estimate([place, REAL / "vsat-short-ping.log"])
+    left = found.possible({}, 1, QUICK)
+    assert left.weighed is not None and left.weighed.widened is None
+    assert any(line.startswith("No link in these ranges explains") for line in found.notes(left, {}))
+
+
+def test_the_same_seed_gives_the_same_links_and_another_one_others(download: Possible) -> None:
+    files = ["vsat-ping.log", "vsat-iperf3.json"]
+    assert possible(files).draws == download.draws
+    assert possible(files, seed=2).draws != download.draws
+
+
+def test_what_the_user_says_goes_before() -> None:
+    given = {"per": Span("per", 1e-3, 1e-3, ""), "buffer": Span("buffer", 1.0, 1.0, "bdp"), **RATE}
+    found = possible(["vsat-ping.log", "vsat-iperf3.json"], given)
+    assert {one.buffer for one in found.draws} == {"1 bdp"}
+    assert {one.rate_bps for one in found.draws} == {50e6}
+    assert {one.losses for one in found.draws} == {(bp.PacketError(1e-3),)}
+
+
+def test_the_first_runs_are_spread_over_all_losses() -> None:
+    found = possible(["vsat-short-ping.log"], RATE)
+    ranks = np.argsort(np.argsort([one.loss for one in found.draws], kind="stable"))
+    assert abs(int(ranks[0]) - len(ranks) // 2) <= 1
+    quarter = len(ranks) // 4
+    for first in range(0, 12, 4):
+        assert len({int(rank) // quarter for rank in ranks[first : first + 4]}) >= 3
+
+
+def test_typical_is_of_the_likeliest_kind_and_the_simplest_where_nothing_tells(download: Possible) -> None:
+    likeliest = max(download.hypotheses, key=lambda one: download.hypotheses[one])
+    assert typical(download).hypothesis == likeliest.name != "independent"
+    assert typical(possible(["vsat-short-ping.log"], RATE)).hypothesis == "independent"
+
+
+@pytest.mark.parametrize("probes", [300, 0])
+def test_a_simulated_truth_is_in_most_ranges(probes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
+    import measured_truth as truth
+
+    known = truth.Known("GEO", 10e6, 0.5, 600e3, bp.PacketError(1e-3), 1e-3, "bbr", "20 s")
+    held = [truth.within(known, truth.left(known, seed, probes, QUICK)) for seed in (1, 2, 3)]
+    assert sum(sum(one.values()) for one in held) >= 10
+    for name in ("rate", "round trip"):
+        assert sum(one[name] for one in held) >= 2
+
+
+def every(chain: hypotheses.Chain, count: int) -> dict[tuple[bool, ...], float]:
+    """The probability of each sequence of losses, summed over all sequences of states."""
+    stay = np.array([[1 - chain.begins[0], chain.begins[0]], [chain.ends[0], 1 - chain.ends[0]]])
+    start = np.array([1 - chain.in_bad[0], chain.in_bad[0]])
+    loses = np.array([chain.good[0], chain.bad[0]])
+    found = {}
+    for lost in itertools.product([False, True], repeat=count):
+        total = 0.0
+        for states in itertools.product([0, 1], repeat=count):
+            chance = start[states[0]]
+            for i, state in enumerate(states):
+                chance *= loses[state] if lost[i] else 1 - loses[state]
+                chance *= stay[state, states[i + 1]] if i + 1 < count else 1.0
+            total += chance
+        found[lost] = total
+    return found
+
+
+@pytest.mark.parametrize(
+    ("one", "of"),
+    [
+        (INDEPENDENT, {"per": 0.2}),
+        (BURSTS, {"begins": 0.1, "length": 3.0, "inside": 0.7, "beside": 0.05}),
+        (FADES, {"between_s": 2.0, "length_s": 0.7, "inside": 0.9, "beside": 0.01}),
+    ],
+    ids=["independent", "bursts", "fades"],
+)
+def test_the_likelihood_is_that_of_all_ways_together(
+    one: hypotheses.Hypothesis, of: dict[str, float]
+) -> None:
+    arrays = {name: np.array([value]) for name, value in of.items()}
+    sent_s = 0.2 * np.arange(5)
+    exact = every(one.chain(arrays, 0.2), 5)
+    assert sum(exact.values()) == pytest.approx(1)
+    for lost, chance in exact.items():
+        seen = Watched(np.array(lost), sent_s, Path("x"))
+        found = hypotheses.log_likelihood(one, arrays, [seen], [])
+        assert np.exp(found[0]) == pytest.approx(chance, rel=1e-6)
+
+
+def test_fades_are_played_with_their_share_of_losses() -> None:
+    of = {"between_s": 9.0, "length_s": 1.0, "inside": 0.5, "beside": 1e-7}
+    models = FADES.models(of, 0.3)
+    link = bp.Link(rate="10 Mbit/s", delay="10 ms", loss=models)
+    probes = bp.Flow(path=["link"], traffic=bp.Cbr("1 Mbit/s"))
+    run = bp.run(bp.Scenario(links={"link": link}, flows=[probes], duration="100 s", seed=1)).json
+    assert run["flows"][0]["dropped_packets"] / run["flows"][0]["sent_packets"] == pytest.approx(
+        0.05, rel=0.1
+    )
+
+
+def test_populations_find_a_law_that_is_known() -> None:
+    random = np.random.default_rng(7)
+
+    def fit(points: Points) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return np.where(points.kind == 1, np.log(3.0), 0.0) - 0.5 * ((points.at[:, 0] - 0.7) / 0.02) ** 2
+
+    first: Source = uniform(2, 2, random)
+    found = populate(first, first.log_density, fit, [1, 1], [400, 400, 400], random)
+    weights = found.weights()
+    assert effective(weights) > 200
+    assert weights[found.points.kind == 1].sum() == pytest.approx(0.75, abs=0.06)
+    mean = (weights * found.points.at[:, 0]).sum()
+    assert mean == pytest.approx(0.7, abs=0.004)
+    assert np.sqrt((weights * (found.points.at[:, 0] - mean) ** 2).sum()) == pytest.approx(0.02, rel=0.15)
+    assert len(systematic(weights, 64, random)) == 64
+
+
+def test_a_measured_answer_repeats_itself() -> None:
+    files = [REAL / "clean-iperf3.json", REAL / "clean-ping.log"]
+    answers = [bp.advise(measured=files, cc=["vegas"], plan="3x2x5s", budget="3 s") for _ in range(2)]
+    assert answers[0].to_dict() == answers[1].to_dict()
+    assert "--budget '3 s'" in answers[0].command
+    assert "a measured link" in answers[0].question.title
