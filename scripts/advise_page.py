@@ -94,7 +94,8 @@ def miss(one: Verdict) -> str:
 def _goal(one: Verdict, cc: str) -> str:
     """Mean of the goal and the half of its 95 % interval, Mbit/s."""
     row = one.truth.rows[cc]
-    return f"{row[GOAL] / 1e6:.4g} ± {INTERVAL * row[GOAL + '_se'] / 1e6:.1g}"
+    error = INTERVAL * row[GOAL + "_se"] / 1e6
+    return f"{row[GOAL] / 1e6:.4g} ± {error if error > 1e-4 else 0:.1g}"
 
 
 _TEXT = """\
