@@ -209,8 +209,8 @@ class Race:
     def _leader(self, seeds: int, budget: Budget) -> str | None:
         """The best that can be had and takes nothing from others; None if the time ended before that.
 
-        Beside CUBIC only those are run that would lead: until then it need not be known of the others. One that
-        is condemned for its harm alone has been run ten times, if the race has had so many seeds.
+        Beside CUBIC only those are run that would lead: until then it need not be known of the others. One
+        that is condemned for its harm alone has been run ten times, if the race has had so many seeds.
         """
         if not self.question.shared:
             return next(iter(self._ahead(self._flagged(self.trials()))), "cubic")
