@@ -62,7 +62,7 @@ test-rust: setup
 
 # WORKERS=0 is one process, which a debugger wants. Many of the tests use several processors themselves.
 test-python: setup
-	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadgroup --durations 20
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder --durations 20
 
 lint: setup ## clippy, rustdoc, ruff, mypy, and the stubs against the extension; warnings are errors
 	@$(MAKE) --jobs $(JOBS) --output-sync=target lint-rust lint-python
