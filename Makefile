@@ -19,7 +19,13 @@ FEATURES := . scripts/features.sh;
 # The Rust documentation. `make docs` is for it; `make lint` only asks whether it can be made.
 RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-# What is attacked, and for how long in all.
+# What `make docs-check` asks whether it is up to date; what takes longest first.
+CHECKED := scripts/plots_md.py scripts/gallery.py scripts/quic_md.py scripts/linux_truth_md.py scripts/satellite_2026.py scripts/emulators \
+	scripts/controllers_md.py scripts/queues_md.py scripts/scenario_md.py python/tests/witness/closed_forms.py scripts/validate.py \
+	scripts/performance_md.py
+JOBS ?= $(shell nproc)
+
+# What is attacked, and for how many processor seconds in all.
 FUZZ_TARGETS := scenario drill receiver sender run
 FUZZ_SECONDS ?= 60
 
@@ -28,12 +34,15 @@ STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
+# Processes for the Python tests: auto is one per processor, but not more than four.
+WORKERS ?= auto
+
 # Where `make dist` and `make site` write, and the interpreters with which a wheel is tried.
 DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean oracle quic system always
+.PHONY: help setup build study test test-rust test-python lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -51,12 +60,18 @@ test: test-rust test-python ## every test, Rust and Python
 test-rust: setup
 	$(FEATURES) cargo test --workspace --exclude bentpipe-py --features bentpipe-quic/tools $$workspace
 
+# WORKERS=0 is one process, which a debugger wants. Many of the tests use several processors themselves.
 test-python: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder --durations 20
 
 lint: setup ## clippy, rustdoc, ruff, mypy, and the stubs against the extension; warnings are errors
+	@$(MAKE) --jobs $(JOBS) --output-sync=target lint-rust lint-python
+
+lint-rust:
 	$(FEATURES) cargo clippy --workspace --all-targets --features bentpipe-quic/tools $$everything -- -D warnings
 	$(RUSTDOC)
+
+lint-python:
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
@@ -73,7 +88,7 @@ fmt-check: setup
 docs: setup ## all pages and figures that are written by programs, and the Rust documentation (five minutes)
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/queues_md.py
-	$(BIN)/python scripts/quic_md.py
+	$(FEATURES) $(BIN)/python scripts/quic_md.py $$workspace
 	$(BIN)/python scripts/linux_truth_md.py
 	$(BIN)/python scripts/scenario_md.py
 	$(BIN)/python scripts/gallery.py
@@ -87,19 +102,15 @@ reproducing: setup ## docs/reproducing.md, from a full run of all studies
 	$(BIN)/bentpipe study run all --full --out $(OUT)
 	$(BIN)/python scripts/reproducing_md.py $(OUT)
 
+# They do not depend on each other; what each says comes in one piece.
 docs-check: setup
-	$(BIN)/python scripts/controllers_md.py --check
-	$(BIN)/python scripts/quic_md.py --check
-	$(BIN)/python scripts/linux_truth_md.py --check
-	$(BIN)/python scripts/emulators --check
-	$(BIN)/python scripts/queues_md.py --check
-	$(BIN)/python scripts/scenario_md.py --check
-	$(BIN)/python scripts/gallery.py --check
-	$(BIN)/python scripts/satellite_2026.py --check
-	$(BIN)/python scripts/plots_md.py --check
-	$(BIN)/python python/tests/witness/closed_forms.py --check
-	$(BIN)/python scripts/validate.py --check
-	$(BIN)/python scripts/performance_md.py --check
+	@$(MAKE) --jobs $(JOBS) --output-sync=target $(CHECKED:%=check/%)
+
+check/%:
+	$(BIN)/python $* --check
+
+check/scripts/quic_md.py:
+	$(FEATURES) $(BIN)/python scripts/quic_md.py --check $$workspace
 
 quic: .venv/.made ## .venv/bin/bentpipe-quic: QUIC with the controllers of the laboratory (docs/quic.md)
 	cargo build --release -p bentpipe-quic --features tools
@@ -129,29 +140,28 @@ bench-emu: setup ## the emulator's lateness, cost and maximum beside mahimahi an
 	$(BIN)/python scripts/emulators
 
 instructions: $(if $(UPDATE),setup) | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
-	"$$(scripts/system.sh python)" scripts/instructions.py $(if $(UPDATE),--update)
+	$(FEATURES) "$$(scripts/system.sh python)" scripts/instructions.py $$extension $(if $(UPDATE),--update)
 	$(if $(UPDATE),$(BIN)/python scripts/performance_md.py)
 
 fuzz: ## attack what reads input, both ends of a connection and whole runs (FUZZ_SECONDS=60, shared by all targets)
 	@rustup toolchain list | grep -q '^nightly' || { echo "make fuzz needs nightly Rust; run make fuzz-tools"; exit 1; }
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs cargo-fuzz; run make fuzz-tools"; exit 1; }
 	cargo +nightly fuzz build --fuzz-dir fuzz
-	@for target in $(FUZZ_TARGETS); do \
-		case $$target in \
-		scenario) seeds=scenarios;; \
-		drill) seeds=crates/drill/tests/packetdrill/scripts;; \
-		*) seeds=;; \
-		esac; \
-		mkdir -p fuzz/corpus/$$target; \
-		echo "fuzz $$target"; \
-		cargo +nightly fuzz run --fuzz-dir fuzz $$target fuzz/corpus/$$target $$seeds -- -timeout=20 -len_control=0 -detect_leaks=0 \
-			-max_len=4096 -verbosity=0 -print_final_stats=1 \
-			-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS)))); \
-	done
+	@$(MAKE) --jobs $(JOBS) --output-sync=target $(FUZZ_TARGETS:%=fuzzed/%)
 
+# Seeds are what is there already in the format that a target reads.
+fuzzed/scenario: SEEDS = scenarios
+fuzzed/drill: SEEDS = crates/drill/tests/packetdrill/scripts
+fuzzed/%:
+	@mkdir -p fuzz/corpus/$*
+	cargo +nightly fuzz run --fuzz-dir fuzz $* fuzz/corpus/$* $(SEEDS) -- -timeout=20 -len_control=0 -detect_leaks=0 \
+		-max_len=4096 -verbosity=0 -print_final_stats=1 \
+		-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS))))
+
+# cargo-fuzz only starts others, so it need not be fast.
 fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
 	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
-	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug
 
 # zig links against an older C library than this machine's, so that the wheel is true to its name.
 dist: .venv/.installed ## an sdist, and from it a wheel (Linux, glibc 2.28 or later); tried without Rust (docs/releasing.md)

@@ -1,96 +1,97 @@
-"""Is the best algorithm in the group that `bentpipe advise` puts first? Prints a row for docs/advise.md.
+"""A truth set for `bentpipe advise` that nobody tuned to: 60 drawn links, all algorithms, 60 seeds each.
 
-    python scripts/advise_truth.py shared               # one of LINKS
-    python scripts/advise_truth.py shared --runs 60
-
-The truth comes from runs of their own: every algorithm, other seeds, `bp.run_many`, and the mean of what the
-flows report. Nothing of them has passed through the code that ranks.
+python scripts/advise_truth.py draw                # the links in words
+python scripts/advise_truth.py measure             # the truth; resumable, blocks lie in out/advise-truth
+python scripts/advise_truth.py table               # docs/advise-truth.csv, of the blocks that are there
+python scripts/advise_truth.py judge               # asks `advise`, writes docs/advise-truth.md; resumable
+python scripts/advise_truth.py judge --measured    # the same from simulated files of ping and iperf3
+python scripts/advise_truth.py judge --sealed      # all 60: only at the end
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import time
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
 
-import bentpipe as bp
-from bentpipe.advice.question import Candidate, Question
-from bentpipe.advice.ranking import SAME, fast_enough
-from bentpipe.advice.spans import Span, span
-from bentpipe.advice.trials import Trials
+import advise_judge
+import advise_links
+import advise_measure
+import advise_page
+import advise_table
 
-LINKS: dict[str, dict[str, Any]] = {
-    "geo": {"rate": "10 Mbit/s", "rtt": "600 ms", "per": "1e-4"},
-    "shared": {"rate": "5 Mbit/s", "rtt": "560 ms", "flows": 5},
-    "leo": {"rate": "20 Mbit/s", "rtt": "40 ms", "per": "1e-3", "goal": "delay"},
-}
-FAR = 100_000
-"""Seeds of the truth begin here."""
+from bentpipe import files
 
-
-def main() -> None:
-    """Prints the row, and what it rests on as comments."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("link", choices=LINKS)
-    parser.add_argument("--runs", type=int, default=60)
-    given = parser.parse_args()
-    asked = LINKS[given.link]
-    answers = {}
-    for name in ("30 s", "thorough"):
-        since = time.monotonic()
-        answers[name] = bp.advise(**asked, thorough=name == "thorough")
-        print(f"# {name}: {time.monotonic() - since:.0f} s, {answers[name].schedule}", flush=True)
-    final = answers["thorough"].schedule.final
-    assert final is not None
-    reckless = set(answers["thorough"].flagged)
-    since = time.monotonic()
-    truth = measure(asked, given.runs, final.run_s)
-    print(f"# truth: {time.monotonic() - since:.0f} s, {given.runs} runs of {final.run_s:g} s", flush=True)
-    delay = asked.get("goal") == "delay"
-    fast = fast_enough({name: Trials(Candidate(name, name, name), values) for name, values in truth.items()})
-    fine = {
-        name: values for name, values in truth.items() if name not in reckless and (name in fast or not delay)
-    }
-    key = "queue_p95_s" if delay else "goodput_bps"
-    means = {name: math.fsum(values[key]) / len(values[key]) for name, values in fine.items()}
-    order = sorted(means, key=lambda name: means[name] if delay else -means[name])
-    best = order[0]
-    alike = [n for n in order if abs(means[n] - means[best]) <= max(SAME * means[best], 1e-3 if delay else 0)]
-    print("# true order:", ", ".join(f"{name} {means[name]:.4g}" for name in order[:8]))
-    print("# reckless:", ", ".join(sorted(reckless)) or "none")
-    for name, answer in answers.items():
-        group = list(answer.groups[0])
-        found = best in group
-        print(
-            f"| {given.link} | {name} | {answer.schedule} | {best} | {'yes' if found else 'no'} | "
-            f"{sum(one in group for one in alike)} of {len(alike)} | {len(group)} | {answer.recommended} |"
-        )
-        print(f"# group: {', '.join(group)}; flagged {', '.join(answer.flagged) or 'none'}", flush=True)
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PLACE = ROOT / "out" / "advise-truth"
 
 
-def measure(asked: dict[str, Any], runs: int, run_s: float) -> dict[str, dict[str, list[float]]]:
-    """Goodput and queueing delay of every algorithm, run by run."""
-    spans: dict[str, Span] = {
-        name: span(name, asked[name]) for name in asked if name in ("rate", "rtt", "per")
-    }
-    question = Question(
-        link=asked.get("link"), spans=spans, flows=asked.get("flows", 1), seed=FAR
-    ).loaded()  # fmt: skip
-    candidates, _ = question.candidates(())
-    found: dict[str, dict[str, list[float]]] = {
-        one.id: {"goodput_bps": [], "queue_p95_s": []} for one in candidates
-    }
-    for n in range(runs):
-        results = bp.run_many([question.alone(one, n, run_s) for one in candidates])
-        floor = min(flow["rtt_min_s"] for result in results for flow in result.json["flows"])
-        for one, result in zip(candidates, results, strict=True):
-            flows = [flow for flow in result.json["flows"] if flow["name"].startswith("asked")]
-            found[one.id]["goodput_bps"].append(math.fsum(flow["goodput_bps"] for flow in flows))
-            waits = [flow["rtt_p95_s"] - floor for flow in flows]
-            found[one.id]["queue_p95_s"].append(math.fsum(waits) / len(waits))
-    return found
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Does one of the steps."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    links = advise_links.draw()
+    match given.step:
+        case "draw":
+            print(*(f"{one.number:2} {one.words()}" for one in links), sep="\n")
+        case "measure":
+            advise_measure.measure(links, given.place, given.seeds, _log)
+        case "table":
+            table = advise_table.aggregate(given.place, links, given.seeds)
+            advise_table.write(given.docs / "advise-truth.csv", table)
+        case _:
+            unknown = sorted(set(given.links or ()) - {one.number for one in links})
+            if unknown:
+                parser.error(f"--links: there is no link {unknown[0]}; they are 0 to {len(links) - 1}")
+            judge(given)
+    return 0
+
+
+def judge(given: argparse.Namespace) -> None:
+    """Asks about the links in one way, and writes the page with all that today's code has been asked."""
+    chosen = advise_links.chosen(given.links, sealed=given.sealed)
+    table = advise_table.read(given.docs / "advise-truth.csv")
+    found = {}
+    for measured in (False, True):
+        place = advise_judge.answers_place(given.place, measured=measured, budget=given.budget)
+        if measured == given.measured:
+            advise_judge.ask(
+                chosen, place, measured=measured, budget=given.budget, fresh=given.fresh, tell=_log
+            )
+        answers = advise_judge.stored(advise_links.chosen(None, sealed=given.sealed), place)
+        found[measured] = advise_judge.verdicts(answers, table)
+    for one in found[given.measured]:
+        print(advise_page.row(one))
+    print(advise_page.summary(found[given.measured]))
+    text = advise_page.page(table, found[False], found[True])
+    files.replace(given.docs / "advise-truth.md", lambda work: work.write_text(text, encoding="utf-8"))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("step", choices=["draw", "measure", "table", "judge"])
+    parser.add_argument("--seeds", type=int, default=advise_measure.SEEDS, help="of the truth")
+    parser.add_argument("--measured", action="store_true", help="give advise nothing but measurements")
+    parser.add_argument("--sealed", action="store_true", help="judge the sealed links, too")
+    parser.add_argument("--budget", default="30 s", help="of each answer")
+    parser.add_argument("--links", type=_numbers, metavar="N,N", help="ask about these only")
+    parser.add_argument("--fresh", action="store_true", help="ask again what was asked")
+    parser.add_argument("--place", type=Path, default=PLACE, help="where runs and answers are kept")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where table and page are written")
+    return parser
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
+def _log(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

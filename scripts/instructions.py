@@ -3,7 +3,7 @@
     python scripts/instructions.py              # compare with the two files in crates/sim/benches
     python scripts/instructions.py --update     # write instructions.toml: counts, and where they arise
 
-valgrind's callgrind counts while `crates/sim/examples/speed.rs` runs scenarios of the benchmark, shortened. A
+valgrind's callgrind counts while `crates/sim/src/bin/speed.rs` runs scenarios of the benchmark, shortened. A
 count that has moved by more than 5 %, up or down, is a failure: either something became slower, or the file
 no longer guards what was won. Small steps add up, so a second file, instructions-53b6edb.toml, has the counts
 of a fixed commit. No count may be more than 8 % above those, and nothing rewrites them. The compiler decides
@@ -14,7 +14,6 @@ status 0 (agrees, or cannot be compared; it says which) or 1.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
 import shutil
@@ -27,7 +26,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from programs import ROOT, built
+
 FILE = ROOT / "crates" / "sim" / "benches" / "instructions.toml"
 BASE = FILE.with_name("instructions-53b6edb.toml")
 """The counts of commit 53b6edb, which nothing rewrites."""
@@ -52,16 +52,14 @@ def compiler() -> str:
     return f"{found['release']} {found['host']}"
 
 
-def build() -> Path:
-    """Compiles the example with all optimisation; the program."""
-    command = ["cargo", "build", "--release", "--package", "bentpipe-sim", "--example", "speed"]
-    done = subprocess.run(
-        [*command, "--message-format=json"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
-    )
-    built = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
-    return Path(
-        next(m["executable"] for m in built if m.get("executable") and m["target"]["name"] == "speed")
-    )
+def build(features: str | None) -> Path:
+    """Compiles `speed` with all optimisation; the program.
+
+    The extension and its `features` stand in the command so that its dependencies, which `make setup` has
+    built, serve here, too. It is not built itself.
+    """
+    of_extension = ["--package", "bentpipe-py", *([] if features is None else ["--features", features])]
+    return built("speed", "--release", "--package", "bentpipe-sim", "--bin", "speed", *of_extension)
 
 
 def count(program: Path, name: str, arguments: Iterable[str]) -> tuple[float, Counter[str]]:
@@ -190,6 +188,7 @@ def main() -> int:
     """Counts, and compares or writes."""
     parser = argparse.ArgumentParser(description="Instructions per delivered packet.")
     parser.add_argument("--update", action="store_true", help="write the counts instead of comparing them")
+    parser.add_argument("--features", help="of the extension, as scripts/features.sh says")
     given = parser.parse_args()
     if shutil.which("valgrind") is None:
         print("instructions: skipped, valgrind is not installed (apt-get install valgrind)")
@@ -198,7 +197,7 @@ def main() -> int:
     files = {} if given.update else comparable(here)
     if not (given.update or files):
         return 0
-    program = build()
+    program = build(given.features)
     counts: dict[str, float] = {}
     profile: Counter[str] = Counter()
     for name in SCENARIOS:

@@ -1,6 +1,6 @@
 """Writes the tables of docs/quic.md.
 
-    python scripts/quic_md.py [--check]
+    python scripts/quic_md.py [--check] [--features bentpipe-kernel/bpf]
     python scripts/quic_md.py --simulate    # simulates the TCP of the comparison again, into docs/quic.csv
 
 What quinn's trait carries of each controller comes from the registry, by an example program of crates/quic.
@@ -16,10 +16,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from programs import ROOT, built
 from validate import replaced
 
 from bentpipe.bench.page import markdown
@@ -28,7 +28,6 @@ from bentpipe.truth.quic_table import page_rows, read, tcp
 from bentpipe.truth.simulated import simulate
 from bentpipe.truth.writing import write_rows
 
-ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "quic.md"
 ROWS = ROOT / "docs" / "quic.csv"
 
@@ -39,10 +38,12 @@ PACING = {
 }
 
 
-def carried() -> list[dict[str, Any]]:
+def carried(features: str | None) -> list[dict[str, Any]]:
     """What quinn carries of each controller, in the registry's order."""
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "bentpipe-quic", "--example", "carried"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    # As `make test-rust` has it, which has built this example and all that it needs.
+    wanted = ",".join(["bentpipe-quic/tools", *([] if features is None else [features])])
+    tests = ["--workspace", "--exclude", "bentpipe-py", "--features", wanted]
+    done = subprocess.run([built("carried", *tests, "--example", "carried")], capture_output=True, check=True)
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 
@@ -110,11 +111,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Writes the tables of docs/quic.md.")
     parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
     parser.add_argument("--simulate", action="store_true", help="simulate the TCP of the comparison again")
+    parser.add_argument("--features", help="of the workspace, as scripts/features.sh says")
     given = parser.parse_args()
     if given.simulate and not given.check:
         simulate_again()
     page = PAGE.read_text(encoding="utf-8")
-    parts = {"carried": table(carried())}
+    parts = {"carried": table(carried(given.features))}
     if ROWS.exists():
         parts["comparison"] = markdown(*page_rows(read(ROWS)))
     for name, part in parts.items():

@@ -365,7 +365,7 @@ def test_algorithms_are_named_as_for_compare() -> None:
     found = bp.advise(**LINK, cc="CUBIC, vegas alpha=3, { name = 'simd', beta = 0.1 }, vegas", plan="5x1x2s")
     labels = {one.candidate.label for one in found.trials.values()}
     assert labels == {"CUBIC", "Reno", "Vegas", "Vegas alpha=3", "SIMD beta=0.1"}
-    assert found.command.endswith("--cc 'CUBIC, vegas alpha=3, simd beta=0.1, vegas' --plan 5x1x2s+5")
+    assert found.command.endswith("--cc 'CUBIC, vegas alpha=3, simd beta=0.1, vegas' --plan 5x1x2s+10")
     with pytest.raises(bp.ScenarioError, match="did you mean"):
         bp.advise(**LINK, cc="cubik")
 

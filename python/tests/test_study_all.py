@@ -118,6 +118,7 @@ def test_a_killed_run_goes_on_where_it_was(undisturbed, tmp_path, after):
     assert results(out) == results(undisturbed)
 
 
+@pytest.mark.slow
 def test_ten_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
     out, log, moment = tmp_path / "out", tmp_path / "log", random.Random(5)
     words, environment = command("toy", "--out", out, "--workers", 2)

@@ -256,6 +256,7 @@ def test_what_the_paper_contradicts_itself_is_shown_and_not_counted():
     assert len(k6.counted) == 4
 
 
+@pytest.mark.slow
 def test_a_small_study_from_end_to_end(tmp_path):
     size = dataclasses.replace(
         setup.DESIGN.sizes["quick"],

@@ -218,6 +218,7 @@ def test_the_papers_own_numbers_reproduce_and_swapped_ones_do_not():
     assert {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, swapped)}["V2"] == "not reproduced"
 
 
+@pytest.mark.slow
 def test_a_small_study_from_end_to_end(tmp_path):
     plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2, 40.0), setup.VARIANTS[:1])
     seen = []

@@ -391,6 +391,7 @@ def test_an_interruption_in_python_keeps_what_is_done(
     assert stopped.value.runs is not None and 5 <= stopped.value.runs.flows.height < 12
 
 
+@pytest.mark.slow
 def test_ten_kills_do_no_harm() -> None:
     """The quick form of scripts/sweep_kills.py: 200 runs, three kills."""
     script = Path(__file__).parents[2] / "scripts" / "sweep_kills.py"

@@ -77,7 +77,8 @@ def advise(
             "FILE.py:CLASS", `Controller` subclasses, or a text of several with commas between.
         duration: simulated time of a run; by default a time line whole, else as `schedule.run_time` says.
         seed: the first seed.
-        budget: how long it may take, about. The speed of this machine decides how many seeds that is.
+        budget: how long it may take, about, and without what the weighing of measurements takes. The speed
+            of this machine decides how many seeds that is.
         thorough: more seeds, without a budget.
         plan: repeat exactly the plan of an earlier answer, "60x12x60s+5".
         progress: called with what is being done, the runs done of it, and all of its runs.
@@ -103,7 +104,7 @@ def advise(
     exact = thorough or plan is not None
     found = _measured(measured, spans, seed, limit_s, tell, exact=exact) if measured else None
     if found is not None:
-        link = found.link
+        link, begun = found.link, time.monotonic()  # the race has its budget, however long weighing took
     if link is None and scenario is None and timeline is not None:
         link, spans = _of_time_line(timeline, spans)
     question = Question(

@@ -205,7 +205,7 @@ class Question:
             dataclasses.replace(model, cc=cc, name=name, count=None, traffic=None, start_jitter=_JITTER)
             for cc, name in ((one.cc, "asked"), (rival, "rival"))
         ]
-        return self._play(base, flows, n, duration_s)
+        return self._play(base, flows, n, duration_s, record=True)
 
     def file(self, one: Candidate, n: int, duration_s: float) -> Scenario:
         """Run `n` of one file on an idle link."""

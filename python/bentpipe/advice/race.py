@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 
 from bentpipe import _core
 from bentpipe.advice import flags, linux, ranking, schedule, trials
+from bentpipe.advice.flags import Flag
 from bentpipe.advice.question import RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.trials import Trials, Wanted
@@ -29,7 +30,9 @@ _ROLES = {
 }
 """The runs of each seed that a goal needs. Alone is always one: by it standing queues and losses are seen."""
 _CLEARING = 3
-"""Seeds beside CUBIC after which a leader may be called harmless."""
+"""Seeds beside CUBIC after which a leader may be called harmless ..."""
+_CONDEMNING = 10
+"""... and after which harm alone condemns it, if the race has had so many."""
 _FIRST_LOOKS_S = (0.5, 5.0, 60.0)
 """Simulated seconds of runs that tell the round trip: the next if nothing is back yet."""
 
@@ -182,7 +185,7 @@ class Race:
 
     def _settle(self, seeds: int, budget: Budget) -> bool:
         """Sends away who is clearly behind the best; true if nothing is left to decide."""
-        leader = self._leader(min(seeds, _CLEARING), budget)
+        leader = self._leader(seeds, budget)
         if leader is None:
             return False
         known, goal = self.trials(), self.question.goal
@@ -204,22 +207,33 @@ class Race:
         return open_ones == 0 and seeds >= schedule.LEAST_SEEDS_HAD
 
     def _leader(self, seeds: int, budget: Budget) -> str | None:
-        """The best algorithm that takes nothing from others; None if the time ended before one was found.
+        """The best that can be had and takes nothing from others; None if the time ended before that.
 
-        Beside CUBIC only those are run that would lead: until then it need not be known of the others.
+        Beside CUBIC only those are run that would lead: until then it need not be known of the others. One
+        that is condemned for its harm alone has been run ten times, if the race has had so many seeds.
         """
-        asked_of: set[str] = set()
+        if not self.question.shared:
+            return next(iter(self._ahead(self._flagged(self.trials()))), "cubic")
         while True:
-            known = self.trials()
-            flagged = self._flagged(known)
-            ahead = [one for one in ranking.order(known, self.question.goal) if one not in flagged]
-            leader = ahead[0] if ahead else "cubic"
-            if not self.question.shared or leader in asked_of or leader == "cubic":
+            flagged = self._flagged(self.trials())
+            condemned = {name for name, found in flagged.items() if not self._is_open(found, name, seeds)}
+            leader = next(iter(self._ahead(condemned)), "cubic")
+            wanted = min(seeds, _CONDEMNING if leader in flagged else _CLEARING)
+            if leader == "cubic" or len(self._found.get((leader, "cubic"), ())) >= wanted:
                 return leader
-            asked_of.add(leader)
             for name in ("cubic", leader):
-                if not self._have(name, "cubic", seeds, budget):
+                if not self._have(name, "cubic", wanted, budget):
                     return None
+
+    def _ahead(self, without: Container[str]) -> list[str]:
+        """Those that can be had and are not among these, the best first."""
+        ranked = ranking.order(self.trials(), self.question.goal)
+        return [one for one in ranked if one not in without and linux.way(one).had]
+
+    def _is_open(self, found: Sequence[Flag], name: str, seeds: int) -> bool:
+        """Is harm the only reason against an algorithm, and would more seeds tell more?"""
+        done = len(self._found.get((name, "cubic"), ()))
+        return {flag.kind for flag in found} == {"harm"} and done < min(seeds, _CONDEMNING)
 
     def _have(self, name: str, role: str, seeds: int, budget: Budget) -> bool:
         """Makes sure that so many seeds of an algorithm in a role are there; false if the time ended."""
@@ -269,8 +283,8 @@ class Race:
                 self._found.setdefault((one.candidate.id, one.role), []).append(found[one])
         return not missing
 
-    def _flagged(self, known: dict[str, Trials]) -> set[str]:
-        return set(flags.all_flags(known, self.question))
+    def _flagged(self, known: dict[str, Trials]) -> dict[str, list[Flag]]:
+        return flags.all_flags(known, self.question)
 
     def _floors(self) -> list[float]:
         """The least round-trip time that any algorithm saw, seed by seed."""

@@ -21,7 +21,7 @@ LEAST_RUN_S = 10.0
 """... and its least simulated seconds: handovers and bursts of losses are rarer than round trips."""
 TRYING = 1 / 6
 """The share of the budget in which the first seed with runs of full length is over, or runs are shorter."""
-COSTS = 5
+COSTS = 10
 """Seeds for what the best cost: beside CUBIC and Reno, and a file."""
 RACING = 0.7
 """The share of the budget after which the race begins no further seed."""

@@ -30,7 +30,7 @@ STEADY = 0.5
 """What a flow does in the long run is measured after this share of the run."""
 _END = (1.0 - STEADY) / 5
 
-_FILE_S = 300.0
+FILE_S = 300.0
 """A file that takes longer is not finished: its time is missing."""
 
 
@@ -50,9 +50,9 @@ class Trials:
     flows do not have data all the time): goodput_bps (all of its flows together), queue_p50_s and queue_p95_s
     (RTT over the least of that seed), own_loss (dropped at a queue, of what came there). Over the whole run:
     jain (between its flows), loss (lost of sent data packets), resent (retransmitted, of sent), startup_s. Of
-    a file: file_s. Of two flows: beside_cubic_bps (its own goodput), cubic_bps (that of the rival),
-    beside_reno_bps, reno_bps, worse_bps (the lower of both, mean over the two rivals), harm_cubic and
-    harm_reno. Roles may have been run with different numbers of seeds.
+    a file: file_s. Of two flows, after start-up: beside_cubic_bps (its own goodput), cubic_bps (that of the
+    rival), beside_reno_bps, reno_bps, worse_bps (the lower of both, mean over the two rivals), harm_cubic
+    and harm_reno. Roles may have been run with different numbers of seeds.
     """
 
     candidate: Candidate
@@ -120,7 +120,7 @@ def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
             done = _whole(result)[0]["completion_s"]
             return {"file_s": math.nan if done is None else done}
         case _:
-            own, other = _pair(result)
+            own, other = _pair(result, ran.trace)
             return {f"beside_{role}_bps": own, f"{role}_bps": other}
 
 
@@ -187,12 +187,12 @@ def _case(question: Question, one: Wanted, run_s: float) -> Case:
         case "alone":
             scenario = question.alone(one.candidate, one.n, run_s)
         case "file":
-            scenario = question.file(one.candidate, one.n, max(run_s, _FILE_S))
+            scenario = question.file(one.candidate, one.n, max(run_s, FILE_S))
         case _:
             scenario = question.beside(one.candidate, one.role, one.n, run_s)
     keys: dict[str, Key] = {"algorithm": one.candidate.id, "role": one.role}
     controllers: Any = scenario.controllers()
-    return Case(keys, scenario.to_dict(), keep_trace=one.role == "alone", controllers=controllers)
+    return Case(keys, scenario.to_dict(), keep_trace=one.role != "file", controllers=controllers)
 
 
 def _checked(one: Candidate, ran: Ran) -> Ran:
@@ -263,10 +263,12 @@ def _own_loss(question: Question, links: pl.DataFrame | None, begin: float) -> f
     return float(span["dropped_queue"].sum()) / came if isinstance(came, float) and came > 0 else 0.0
 
 
-def _pair(result: Mapping[str, Any]) -> tuple[float, float]:
-    """Goodput of the flow that is asked about, and of its rival."""
-    # A half behind a relay is called "asked/second".
-    by_name = {f["name"].removesuffix(f"/{f['half']}"): f["goodput_bps"] for f in _whole(result)}
+def _pair(result: Mapping[str, Any], trace: pl.DataFrame | None) -> tuple[float, float]:
+    """Goodput after start-up of the flow that is asked about, and of its rival."""
+    by_name = {
+        f["name"].removesuffix(f"/{f['half']}"): steady_goodput(*_delivered(_rows_of(trace, [f["name"]])))
+        for f in _whole(result)
+    }
     return by_name["asked"], by_name["rival"]
 
 

@@ -90,7 +90,8 @@ class Advice:
 
         None if no algorithm that can be had is fit to be used.
         """
-        return self._easiest(self._fine(lambda way: way.had))
+        had = self._fine(lambda way: way.had)
+        return self._easiest([one for one in had if not self._is_beaten(one, had)])
 
     @property
     def recommended_in_linux(self) -> str | None:
@@ -140,6 +141,13 @@ class Advice:
         fine = {one: self.trials[one] for group in self.groups for one in group}
         ranked = ranking.order(fine, self.question.goal)
         return [one for one in ranked if wanted(linux.way(one)) and fine[one].of(self._quantity)]
+
+    def _is_beaten(self, one: str, others: Sequence[str]) -> bool:
+        """Did it leave the race, clearly behind another one in their common seeds? Its mean is of fewer."""
+        goal = self.question.goal
+        return one in self.left and any(
+            ranking.is_behind(self.trials[other], self.trials[one], goal) for other in others
+        )
 
     def _easiest(self, some: Sequence[str]) -> str | None:
         """Of those that are as good as the first, the one that is easiest to have: CUBIC is there already."""

@@ -66,6 +66,9 @@ def save(fig: Figure, stem: Path) -> list[Path]:
     """Write ``stem`` as PDF, SVG and PNG (300 dpi), without dates so that equal runs give equal files."""
     written = []
     with mpl.rc_context(STYLE):
+        # All three have the layout that is found here; each would take as long to find it as to be written.
+        fig.draw_without_rendering()
+        fig.set_layout_engine(None)
         for kind, metadata in (
             ("pdf", {"CreationDate": None}),
             ("svg", {"Date": None}),

@@ -53,21 +53,24 @@ def modules(*names: str) -> dict[str, Path]:
         found[name] = Path(spec.origin)
         if found[name].suffix == ".py":
             package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
-            waiting += [n for n in _imported(found[name], package) if n.partition(".")[0] in tops]
+            waiting += _imported(found[name], package, tops)
     return dict(sorted(found.items()))
 
 
-def _imported(path: Path, package: str) -> Iterator[str]:
-    """The names of the modules that a file imports, wherever in it; not what only type checkers read."""
+def _imported(path: Path, package: str, tops: set[str]) -> Iterator[str]:
+    """The names of the modules that a file imports, wherever in it; not what only type checkers read.
+
+    Those of other packages than `tops` are left out, and not looked for: that would load the packages.
+    """
     waiting: list[ast.AST] = [ast.parse(path.read_bytes(), str(path))]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from (alias.name for alias in node.names if alias.name.partition(".")[0] in tops)
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             base = importlib.util.resolve_name(base, package) if node.level else base
-            for alias in node.names:
+            for alias in node.names if base.partition(".")[0] in tops else ():
                 part = f"{base}.{alias.name}"
                 yield part if _is_module(part, base) else base
         elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):

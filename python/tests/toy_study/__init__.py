@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from bentpipe.studies.study import Case, Plan, PlanOf, ReportOf, Study
-from toy_study import choices
-from toy_study.measure import broken, measure
+from toy_study.measure import broken, counted, measure
 
 #: Runs of a study; more than two batches, the last of them not full.
 RUNS = 75
@@ -44,7 +43,7 @@ CHOICES = Study(
     citation='Nobody: "Nothing".',
     summary="Runs flows that are told their rate.",
     plan=PlanOf("toy_study.choices"),
-    measure=choices.measure,
+    measure=counted,
     report=ReportOf("toy_study.choices"),
     previews=("figure-1",),
 )

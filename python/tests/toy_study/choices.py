@@ -64,20 +64,6 @@ DESIGN = Design(
 )
 
 
-def measure(case, result, trace):
-    import os
-
-    if "TOY_LOG" in os.environ:
-        with open(os.environ["TOY_LOG"], "a") as log:
-            log.write(f"{case.keys['seed']} {os.getpid()}\n")
-    if "TOY_SLEEP" in os.environ:
-        import time
-
-        time.sleep(float(os.environ["TOY_SLEEP"]))
-    times = case.settings["times"] if case.keys["part"] == "window" else 1
-    return {"mbps": times * result["flows"][0]["delivered_bytes"] * 8e-6}
-
-
 def _rate(runs):
     got = column(runs, "mbps", part="rate")
     return [number("rate", got, 5.8), above("more than 3", got, [3.0] * len(got))]

@@ -1,4 +1,4 @@
-"""What the toy measures; it notes each run in the file TOY_LOG, and takes TOY_SLEEP seconds more for it."""
+"""What the toys measure; they note each run in the file TOY_LOG, and take TOY_SLEEP seconds more for it."""
 
 import os
 import time
@@ -21,3 +21,13 @@ def broken(case, result, trace):
     if case.keys["number"] > 40:
         raise ArithmeticError("no <number> for\nthis run")
     return measure(case, result, trace)
+
+
+def counted(case, result, trace):
+    """What the toy with choices measures."""
+    if "TOY_LOG" in os.environ:
+        with open(os.environ["TOY_LOG"], "a") as log:
+            log.write(f"{case.keys['seed']} {os.getpid()}\n")
+    time.sleep(float(os.environ.get("TOY_SLEEP", "0")))
+    times = case.settings["times"] if case.keys["part"] == "window" else 1
+    return {"mbps": times * result["flows"][0]["delivered_bytes"] * 8e-6}

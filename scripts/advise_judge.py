@@ -1,0 +1,137 @@
+"""What `bentpipe advise` answers about the links of the truth set, and what that loses against the truth."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import advise_files
+import advise_table
+from advise_links import Drawn
+from advise_table import Truth
+
+import bentpipe as bp
+from bentpipe import files
+from bentpipe.sweeps.fingerprint import simulator_hash
+
+GOOD, FAIR = 0.05, 0.15
+"""Shares of the goal: an answer that loses less than the first is a hit; none may lose the second."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `advise` said of a link: ids of algorithms, the plan that it ran, and how long it took."""
+
+    link: int
+    recommended: str | None
+    recommended_in_linux: str | None
+    flagged: list[str]
+    plan: str
+    took_s: float
+
+    @property
+    def taken(self) -> str | None:
+        """What a user would run: what is recommended if it can be had, or else the best that Linux has."""
+        first = self.recommended
+        return first if first and advise_table.can_be_had(first) else self.recommended_in_linux
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An answer beside the truth."""
+
+    drawn: Drawn
+    answer: Answer
+    truth: Truth
+
+    @property
+    def regret(self) -> float:
+        """Share of the goal that the answer loses."""
+        return self.truth.regret(self.answer.taken)
+
+    @property
+    def reckless(self) -> str:
+        """Why what is answered is reckless by the truth, or ""."""
+        return self.truth.reckless().get(self.answer.taken or "", "")
+
+    @property
+    def hit(self) -> bool:
+        """Is it as good as the best, and not reckless?"""
+        return self.regret < GOOD and not self.reckless
+
+
+def ask(
+    some: Sequence[Drawn],
+    place: Path,
+    *,
+    measured: bool,
+    budget: str,
+    fresh: bool,
+    tell: Callable[[str], None],
+) -> None:
+    """Asks today's code about these links; answers that lie in `place` are not asked for again."""
+    for one in some:
+        if _path(place, one).exists() and not fresh:
+            continue
+        answer = _ask(one, place, measured=measured, budget=budget)
+        place.mkdir(parents=True, exist_ok=True)
+        _store(_path(place, one), json.dumps(asdict(answer)))
+        tell(f"link {one.number}: {answer.taken} in {answer.took_s:.0f} s, plan {answer.plan}")
+
+
+def _store(path: Path, text: str) -> None:
+    """Writes a small file, whole or not at all."""
+    files.replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+
+
+def stored(some: Sequence[Drawn], place: Path) -> list[tuple[Drawn, Answer]]:
+    """The answers that are there to these links."""
+    there = [one for one in some if _path(place, one).exists()]
+    return [(one, Answer(**json.loads(_path(place, one).read_text(encoding="utf-8")))) for one in there]
+
+
+def answers_place(place: Path, *, measured: bool, budget: str) -> Path:
+    """Where answers are kept: others if the code that makes them is another."""
+    code = hashlib.sha256(simulator_hash().encode())
+    root = Path(str(bp.__file__)).parent
+    for path in sorted([*root.glob("advice/*.py"), *root.glob("measured/*.py"), Path(advise_files.__file__)]):
+        code.update(path.read_bytes())
+    mode = "measured" if measured else "described"
+    return place / "answers" / code.hexdigest()[:12] / f"{mode}-{budget.replace(' ', '')}"
+
+
+def _path(place: Path, one: Drawn) -> Path:
+    """Where the answer to a link is."""
+    return place / f"{one.number:02}.json"
+
+
+def _ask(one: Drawn, place: Path, *, measured: bool, budget: str) -> Answer:
+    """Asks as a user would, with the defaults; how many flows there will be, a user knows unmeasured."""
+    since = time.monotonic()
+    if measured:
+        paths = advise_files.write(one, place / f"{one.number:02}")
+        since = time.monotonic()
+        advice = bp.advise(measured=paths, flows=one.flows, budget=budget)
+    else:
+        competing = [f"{count} {cc}" for cc, count in one.competing]
+        advice = bp.advise(one.link(), flows=one.flows, competing=competing, budget=budget)
+    return Answer(
+        link=one.number, recommended=advice.recommended, recommended_in_linux=advice.recommended_in_linux,
+        flagged=sorted(advice.flagged), plan=str(advice.plan), took_s=round(time.monotonic() - since, 1),
+    )  # fmt: skip
+
+
+def verdicts(answers: Sequence[tuple[Drawn, Answer]], table: Mapping[int, Truth]) -> list[Verdict]:
+    """Each answer beside the truth of its link.
+
+    Raises:
+        ValueError: the table lacks a link.
+    """
+    lacking = [one.number for one, _ in answers if one.number not in table]
+    if lacking:
+        raise ValueError(f"the table has no link {lacking[0]}: run `measure` to its end, then `table`")
+    return [Verdict(one, answer, table[one.number]) for one, answer in answers]

@@ -1,0 +1,131 @@
+"""docs/advise-truth.md: what the answers of `bentpipe advise` lose against the truth, link by link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import advise_links as links
+import advise_measure
+from advise_judge import FAIR, GOOD, Verdict
+from advise_table import GOAL, INTERVAL, Truth
+
+HEAD = (
+    "| | link | best that can be had | Mbit/s | answer | Mbit/s | lost | reckless | |",
+    "|---|---|---|---|---|---|---|---|---|",
+)
+
+
+def summary(found: Sequence[Verdict]) -> str:
+    """How many answers are as good as the best."""
+    good = sum(one.regret < GOOD for one in found)
+    fair = sum(one.regret < FAIR for one in found)
+    reckless = sum(bool(one.reckless) for one in found)
+    hits = sum(one.hit for one in found)
+    are = "is" if reckless == 1 else "are"
+    worst = 100 * max((one.regret for one in found), default=0.0)
+    return (
+        f"**{hits} of {len(found)} are hits**: {good} lose less than 5 %, {fair} less than 15 %, the worst "
+        f"{worst:.1f} %; {reckless} {are} reckless."
+    )
+
+
+def page(table: Mapping[int, Truth], described: Sequence[Verdict], measured: Sequence[Verdict]) -> str:
+    """docs/advise-truth.md."""
+    seeds = sorted({int(row["seeds"]) for truth in table.values() for row in truth.rows.values()})
+    between = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    parts = [
+        _TEXT.format(
+            count=links.COUNT,
+            open=links.OPEN,
+            seed=links.SEED,
+            truth=links.TRUTH_SEED,
+            seeds=between,
+            planned=advise_measure.SEEDS,
+            moving=links.MOVING,
+        ),  # fmt: skip
+        *_part("Asked with the link's values", described),
+        *_part("Asked with files of ping and iperf3", measured),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _part(title: str, found: Sequence[Verdict]) -> list[str]:
+    if not found:
+        return [f"\n## {title}\n", "Not judged with the code as it is now."]
+    missed = [miss(one) for one in found if not one.hit]
+    slowest = math.ceil(max(one.answer.took_s for one in found))
+    return [
+        f"\n## {title}\n",
+        summary(found),
+        f"The slowest answer took {slowest} s.\n",
+        *HEAD,
+        *(row(one) for one in found),
+        "\nMisses:\n" if missed else "\nThere is no miss.",
+        *missed,
+    ]
+
+
+def row(one: Verdict) -> str:
+    """A row of the table."""
+    best, taken = one.truth.best(), one.answer.taken
+    cells = [
+        one.drawn.number, one.drawn.words(), best, _goal(one, best), taken or "none",
+        _goal(one, taken) if taken else "-", f"{100 * one.regret:.1f} %",
+        "yes" if one.reckless else "no", "hit" if one.hit else "**miss**",
+    ]  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def miss(one: Verdict) -> str:
+    """A line of the list of misses."""
+    best = one.truth.best()
+    why = [f"it loses {100 * one.regret:.1f} %"] if one.regret >= GOOD else []
+    why += [f"it is reckless: {one.reckless}"] if one.reckless else []
+    why += [f"the answer calls {best} reckless"] if best in one.answer.flagged else []
+    doubt = one.truth.doubtful() & {best, one.answer.taken}
+    why += (
+        [f"whether {' and '.join(sorted(doubt))} is reckless lies within the truth's error"] if doubt else []
+    )
+    taken = one.answer.taken or "no answer"
+    return f"- {one.drawn.number}: {taken} instead of {best}; {'; '.join(why)} (plan {one.answer.plan})"
+
+
+def _goal(one: Verdict, cc: str) -> str:
+    """Mean of the goal and the half of its 95 % interval, Mbit/s."""
+    row = one.truth.rows[cc]
+    error = INTERVAL * row[GOAL + "_se"] / 1e6
+    return f"{row[GOAL] / 1e6:.4g} ± {error if error > 1e-4 else 0:.1g}"
+
+
+_TEXT = """\
+<!-- Written by scripts/advise_truth.py from docs/advise-truth.csv and what `bentpipe advise` answered. -->
+
+# Is the answer of `bentpipe advise` right?
+
+Here are {count} links that nobody chose, what every algorithm does on each, and what the answer loses
+against the best. `scripts/advise_truth.py` draws, measures and judges; [advise.md](advise.md) says how an
+answer is found.
+
+**The links** are drawn with seed {seed}: rate 0.5 to 25 Mbit/s, round trip 20 to 650 ms, buffer 0.2 to 4
+bandwidth-delay products (and 4 packets at least), all log-uniform. A third has no loss, a third independent
+losses of 1e-6 to 2e-2, a third bursts (Gilbert and Elliott) of 2 to 30 packets in the mean that lose 1e-5
+to 1e-2. Seven in ten queues are drop-tail, the others CoDel, FQ-CoDel, PIE or RED. Half of the links are
+alone; a quarter has one to three flows of CUBIC or Reno beside the algorithm's, a quarter a constant rate
+of 10 to 50 %, which pauses on every other one. A quarter has two to five flows of the algorithm. {moving}
+have the time line of a shipped scenario; those of rain bring rate and losses of their own. Links 0 to 29
+are open to whoever works on `advise`; those from {open} on are sealed: `judge` takes them with `--sealed`
+alone.
+
+**The truth** is in [advise-truth.csv](advise-truth.csv): every algorithm on every link, {seeds} seeds (of
+{planned}) from {truth} on, runs of 60 s, or 100 round trips if those are longer. Each seed has a run of all
+flows, one of one flow beside a CUBIC flow, and one of a file of 2 MB. Of a time line each seed plays
+another window; together they lie evenly in it. Nothing of these runs passes through the code that ranks.
+
+**The goal** is goodput in the second half of a run, of all flows of the algorithm together, counted when
+data arrives, in order or not. **The best that can be had** has the most of it among those that Linux has
+or `bentpipe kernel attach` brings, and that are not reckless: the rules of
+[advise.md](advise.md#how-it-is-ranked), with losses at the queue and harm of the second half. **Lost** is
+the share of that goal that the answer does not reach. A **hit** loses less than 5 % and is not reckless.
+An answer that cannot be had counts as the best that it names for Linux.\
+"""
