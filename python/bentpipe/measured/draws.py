@@ -66,9 +66,9 @@ _UNSURE = 0.1
 _SEEKERS = ("bbr", "bbr2", "bbr3")
 """Algorithms that look for the rate of a link whatever is lost; others may have got any part of it."""
 _WIDER_RATE, _SOUGHT_RATE, _BOUND_RATE, _CAPTURED = 1.5, 3.0, 20.0, 1.1
-"""By how much ranges of the rate are wider where a transfer narrows them again: above what came through, and
-above an estimate, a lower bound with one of these algorithms, and one with others; and at both ends of what a
-capture says, which sees more."""
+"""By how much ranges of the rate are wider where a transfer narrows them again: above what one of these got
+that filled the link, or did not, and above what another algorithm got, which may have filled it for a while;
+and at both ends of what a capture says, which sees more."""
 _WIDER_BUFFER, _BOUND_BUFFER = 1.5, 4.0
 """The same of the buffer; above a lower bound at least so many BDPs."""
 _ANY_BUFFER = (0.1, 4.0)
@@ -208,7 +208,7 @@ class Evidence:
         elif self.tests:
             whole = max(test.goodput_bps for test in self.tests)
             seeks = any(test.cc in _SEEKERS for test in self.tests)
-            most = _WIDER_RATE if not one.bound else _SOUGHT_RATE if seeks else _BOUND_RATE
+            most = _BOUND_RATE if not seeks else _SOUGHT_RATE if one.bound else _WIDER_RATE
             low, high = whole, max(high, most * one.value, most * whole)
             if seeks or not one.bound:
                 return Near(name, low, high)
@@ -220,7 +220,7 @@ class Evidence:
         low, high = max(one.low, one.value / 20, _PACKET), max(one.high, _PACKET)
         wider = 1.0 if not self.tests else _BOUND_BUFFER if one.bound else _WIDER_BUFFER
         if self.tests and one.bound and {"rate_bps", "rtt_s"} <= set(self.estimates):
-            bdp = self.estimates["rate_bps"].value * self.estimates["rtt_s"].value / 8
+            bdp = self.estimates["rate_bps"].high * self.estimates["rtt_s"].value / 8
             high = max(high, bdp)
         return _between("buffer", low / wider, high * wider, one.value, log=True)
 
