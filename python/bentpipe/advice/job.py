@@ -101,7 +101,8 @@ def advise(
     spans = {name: span(name, value) for name, value in values.items() if value is not None}
     tell = progress or (lambda what, done, total: None)
     limit_s = seconds(budget, "budget")
-    found = _measured(measured, spans, seed, limit_s, tell) if measured else None
+    exact = thorough or plan is not None
+    found = _measured(measured, spans, seed, limit_s, tell, exact=exact) if measured else None
     if found is not None:
         link, begun = found.link, time.monotonic()  # the race has its budget, however long weighing took
     if link is None and scenario is None and timeline is not None:
@@ -121,7 +122,7 @@ def advise(
     options = {
         "cc": cc, "duration": duration, "measured": measured, "scenario": scenario, "timeline": timeline,
         "link": None if measured else link, "competing": competing, **values,
-        "budget": budget if measured and budget != BUDGET else None,
+        "budget": found.budget if found else None,
     }  # fmt: skip
     return _judged(race, command(question, options, race.plan))
 
@@ -134,12 +135,21 @@ class _Measured:
     name: str
     notes: Sequence[str]
     draws: Sequence[Draw]
+    budget: str | None
 
 
 def _measured(
-    files: Sequence[str | Path], spans: Mapping[str, Span], seed: int, limit_s: float, tell: Told
+    files: Sequence[str | Path],
+    spans: Mapping[str, Span],
+    seed: int,
+    limit_s: float,
+    tell: Told,
+    *,
+    exact: bool,
 ) -> _Measured:
-    """Simulates less within a shorter time limit, and no more within a longer one: `--thorough` has none.
+    """Takes a quarter of the time limit at most, or, if it is to be exact, as much work as is usual for it.
+
+    The budget of the answer is the one whose usual work was done; None if it is that of 30 s.
 
     Raises:
         ScenarioError: a file is wrong, or does not tell enough.
@@ -149,14 +159,16 @@ def _measured(
     from bentpipe.measured.said import title, typical
     from bentpipe.scenario import Link
 
-    told = estimate(files)
+    told, usual_s = estimate(files), seconds(BUDGET, "budget")
     try:
-        found = told.possible(spans, seed, min(limit_s / seconds(BUDGET, "budget"), 1.0), tell)
+        within_s = None if exact else limit_s / 4
+        found = told.possible(spans, seed, min(limit_s / usual_s, 1.0), tell, within_s)
     except KeyboardInterrupt:
         raise Unanswered("nothing is known yet") from None
     middle = typical(found).values()
     link = Link(rate=middle["rate"], delay=f"{seconds(middle['rtt'], 'rtt') / 2:.9g} s")
-    return _Measured(link, title(found, spans), told.notes(found, spans), found.draws)
+    worked = f"{found.effort * usual_s:.9g} s" if found.effort < 1 else None
+    return _Measured(link, title(found, spans), told.notes(found, spans), found.draws, worked)
 
 
 def command(question: Question, options: Mapping[str, Any], made: Plan) -> str:

@@ -8,7 +8,9 @@ W. Zhang, D. J. Balding, Approximate Bayesian Computation in Population Genetics
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,8 +40,11 @@ Told = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
 DRAWS = 64
 """Links that are drawn: more than any algorithm has runs by default."""
-PACKETS = 28_000_000
-"""Packets simulated for an answer in 30 s, about 7 s of two processors."""
+PACKETS = 24_000_000
+"""Packets simulated for an answer in 30 s, about 6 s of two processors."""
+_EFFORTS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125)
+_USUAL = 1.5
+"""A link takes so much longer than the one in the middle of all ranges."""
 _LEAST_RUNS, _MOST_RUNS = 60, 500
 _ROUNDS = (0.3, 0.25, 0.25, 0.2)
 _ENOUGH = 40.0
@@ -136,11 +141,13 @@ class Possible:
         draws: some of them, each as likely as the others; the first few are spread over all losses.
         hypotheses: how likely each way of losing packets is.
         weighed: what transfers did; None if there was none of a known algorithm.
+        effort: how much was simulated for that, 1 for `PACKETS`.
     """
 
     draws: Sequence[Draw]
     hypotheses: Mapping[Hypothesis, float]
     weighed: Weighed | None
+    effort: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -218,7 +225,11 @@ class Evidence:
 
 
 def possible(
-    known: Evidence, seed: int = 1, effort: float = 1.0, tell: Told = lambda what, done, total: None
+    known: Evidence,
+    seed: int = 1,
+    effort: float = 1.0,
+    tell: Told = lambda what, done, total: None,
+    within_s: float | None = None,
 ) -> Possible:
     """Draws links as likely as they are after all that was measured.
 
@@ -227,14 +238,21 @@ def possible(
         seed: of all chance: the same one gives the same links.
         effort: how much is simulated, 1 for `PACKETS`.
         tell: called with what is being done, the runs done, and all of them.
+        within_s: simulate less if that would take longer on this machine now; what was done is in the
+            answer, and that effort gives the same again.
 
     Raises:
         KeyboardInterrupt: the user stopped it.
     """
+    begun = time.monotonic()
     random = np.random.default_rng([seed, 0x6C696E6B])
     search = _Search(known, random)
     losses = search.losses()
-    return search.weighed(losses, effort, tell) if known.tests else search.alone(losses)
+    if not known.tests:
+        return search.alone(losses)
+    if within_s is not None:
+        effort *= search.affordable(effort, within_s - (time.monotonic() - begun))
+    return dataclasses.replace(search.weighed(losses, effort, tell), effort=effort)
 
 
 class _Search:
@@ -287,6 +305,22 @@ class _Search:
             return self.alone(losses, weighed)
         picked = found.points.pick(systematic(weights, DRAWS, self.random))
         return self._drawn(picked, _by_kind(found.points.kind, weights, len(self.rivals)), weighed)
+
+    def affordable(self, effort: float, within_s: float) -> float:
+        """The share of an effort that takes no longer, by a few runs over the middle of all ranges."""
+        from bentpipe.runs import run_many
+        from bentpipe.sweeps.execution import cores
+
+        runs, lasts = self._size(effort)
+        middle = Points(np.zeros(1, dtype=np.int64), np.full((1, self.ahead + 8), 0.5))
+        link = _Search(self.known, np.random.default_rng(0))._played(middle)
+        each = [
+            scenario(test, link, lasted_s) for test, lasted_s in zip(self.known.tests, lasts, strict=True)
+        ]
+        begun = time.monotonic()
+        run_many(each * cores())
+        took_s = _USUAL * runs * (time.monotonic() - begun) / cores()
+        return next((one for one in _EFFORTS if one * took_s <= within_s), _EFFORTS[-1])
 
     def _size(self, effort: float) -> tuple[int, list[float]]:
         """How many links are simulated, and for how long each transfer on them."""

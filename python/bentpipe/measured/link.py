@@ -50,7 +50,12 @@ class Estimates:
         return "\n".join(map(str, self._best()))
 
     def possible(
-        self, given: Mapping[str, Span], seed: int = 1, effort: float = 1.0, tell: Told | None = None
+        self,
+        given: Mapping[str, Span],
+        seed: int = 1,
+        effort: float = 1.0,
+        tell: Told | None = None,
+        within_s: float | None = None,
     ) -> Possible:
         """Links as likely as they are after all that was measured; see `draws.possible`.
 
@@ -59,13 +64,15 @@ class Estimates:
             seed: the same one gives the same links.
             effort: how much is simulated; 1 takes about 6 s of two processors.
             tell: called with what is being done, the runs done, and all of them.
+            within_s: simulate less if that would take longer.
 
         Raises:
             ScenarioError: rate or round-trip time is neither given nor known; the message asks for it.
             KeyboardInterrupt: the user stopped it.
         """
         self._ask(given)
-        return possible(self._evidence(given), seed, effort, tell or (lambda what, done, total: None))
+        told = tell or (lambda what, done, total: None)
+        return possible(self._evidence(given), seed, effort, told, within_s)
 
     def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
         """Where each quantity comes from, and what follows of all together, a sentence each."""
