@@ -312,8 +312,9 @@ def test_an_interrupt_in_the_first_seed_keeps_whole_algorithms() -> None:
 
 
 def test_an_interrupt_before_anything_is_known_says_so() -> None:
-    with pytest.raises(Unanswered, match="nothing is known"):
-        bp.advise(**LINK, cc=FEW, plan=PLAN, progress=stop_at("racing", 0))
+    for plan in (PLAN, None):
+        with pytest.raises(Unanswered, match="nothing is known"):
+            bp.advise(**LINK, cc=FEW, plan=plan, progress=stop_at("racing", 0))
 
 
 def test_progress_begins_at_nothing() -> None:

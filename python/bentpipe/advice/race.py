@@ -51,7 +51,6 @@ class Race:
         rtt_s: the round-trip time without queues, as CUBIC sees it.
         left: who left the race, by id, and after how many seeds.
         plan: the plan as it was carried out.
-        decided: whether the race ended because nothing was left to decide.
         interrupted: whether the user stopped it.
     """
 
@@ -65,11 +64,9 @@ class Race:
         self.rtt_s = 0.0
         self.left: dict[str, int] = {}
         self.plan = Plan(len(self.asked), 1, 1.0, 0)
-        self.decided = False
         self.interrupted = False
         self._tell = tell
         self._found: dict[tuple[str, str], list[dict[str, float]]] = {}
-        self._late = False
 
     def go(self, given: Plan | None, budget: Budget, run_s: float | None, *, thorough: bool = False) -> None:
         """Runs the plan that is given, or one that the budget has room for.
@@ -145,17 +142,16 @@ class Race:
         runners = self.asked[: max(plan.algorithms, len(RIVALS))]
         each_s = 0.0
         for n in range(plan.seeds):
-            since = time.monotonic()
-            if not (n == 0 and self._found):  # else it was done to find the plan
-                if n and not budget.room(1.1 * each_s, schedule.RACING):
-                    return n
-                if not self._seed(runners, n, plan, budget.ends):
-                    return self._broken_off(runners, n)
-                each_s = time.monotonic() - since
-            elif self.interrupted:
+            if self.interrupted:
                 return self._broken_off(runners, n)
+            if n and not budget.room(1.1 * each_s, schedule.RACING):
+                return n
+            since = time.monotonic()
+            done = n == 0 and bool(self._found)  # to find the plan
+            if not done and not self._seed(runners, n, plan, budget.ends):
+                return self._broken_off(runners, n)
+            each_s = time.monotonic() - since
             if n + 1 >= min(schedule.LEAST_SEEDS, plan.seeds) and self._settle(n + 1, budget):
-                self.decided = True
                 return n + 1
         return plan.seeds
 
