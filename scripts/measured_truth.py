@@ -97,13 +97,17 @@ TRANSFERS = [
 ]
 
 
+EFFORT = 0.5
+"""The share of what `bentpipe advise` simulates within 30 s on a calm machine."""
+
+
 def by_transfers(seeds: int) -> None:
     """Prints of each link in how many seeds the truth is in 90 % of the links that are left."""
     print("| link | measured by | rate | RTT | loss | buffer |")
     print("|---|---|---|---|---|---|")
     for known in TRANSFERS:
         for probes in (300, 0):
-            held = [within(known, left(known, seed, probes)) for seed in range(1, seeds + 1)]
+            held = [within(known, left(known, seed, probes, EFFORT)) for seed in range(1, seeds + 1)]
             counts = [sum(one[name] for one in held) for name in ("rate", "round trip", "loss", "buffer")]
             how = "ping and transfer" if probes else "transfer"
             print(f"| {known.name} | {how} | {' | '.join(f'{n} of {seeds}' for n in counts)} |", flush=True)

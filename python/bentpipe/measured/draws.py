@@ -28,6 +28,7 @@ from bentpipe.measured.population import (
     Population,
     Source,
     effective,
+    mixed,
     populate,
     systematic,
     uniform,
@@ -42,7 +43,7 @@ DRAWS = 64
 """Links that are drawn: more than any algorithm has runs by default."""
 PACKETS = 24_000_000
 """Packets simulated for an answer in 30 s, about 6 s of two processors."""
-_EFFORTS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125)
+_EFFORTS = (1.0, 0.7, 0.5, 0.35, 0.25)
 _USUAL = 1.5
 """A link takes so much longer than the one in the middle of all ranges."""
 _LEAST_RUNS, _MOST_RUNS = 60, 500
@@ -50,8 +51,8 @@ _ROUNDS = (0.3, 0.25, 0.25, 0.2)
 _ENOUGH = 40.0
 """So many effective links need no further round."""
 _LOSS_POINTS = (6000, 2000, 2000)
-_FLATTER = 0.5
-"""Links are first drawn from the likelihood of the probes to this power: transfers may contradict them."""
+_POWERS = (1.0, 0.5)
+"""Links are first drawn from the likelihood of the probes to these powers: transfers may contradict them."""
 _ALIVE = 1e-3
 """A hypothesis with less weight than this after the probes is not simulated."""
 _OUT = 4.5
@@ -65,9 +66,9 @@ _UNSURE = 0.1
 _SEEKERS = ("bbr", "bbr2", "bbr3")
 """Algorithms that look for the rate of a link whatever is lost; others may have got any part of it."""
 _WIDER_RATE, _SOUGHT_RATE, _BOUND_RATE, _CAPTURED = 1.5, 3.0, 20.0, 1.1
-"""By how much ranges of the rate are wider where a transfer narrows them again: above what came through, and
-above an estimate, a lower bound with one of these algorithms, and one with others; and at both ends of what a
-capture says, which sees more."""
+"""By how much ranges of the rate are wider where a transfer narrows them again: above what one of these got
+that filled the link, or did not, and above what another algorithm got, which may have filled it for a while;
+and at both ends of what a capture says, which sees more."""
 _WIDER_BUFFER, _BOUND_BUFFER = 1.5, 4.0
 """The same of the buffer; above a lower bound at least so many BDPs."""
 _ANY_BUFFER = (0.1, 4.0)
@@ -207,7 +208,7 @@ class Evidence:
         elif self.tests:
             whole = max(test.goodput_bps for test in self.tests)
             seeks = any(test.cc in _SEEKERS for test in self.tests)
-            most = _WIDER_RATE if not one.bound else _SOUGHT_RATE if seeks else _BOUND_RATE
+            most = _BOUND_RATE if not seeks else _SOUGHT_RATE if one.bound else _WIDER_RATE
             low, high = whole, max(high, most * one.value, most * whole)
             if seeks or not one.bound:
                 return Near(name, low, high)
@@ -219,7 +220,7 @@ class Evidence:
         low, high = max(one.low, one.value / 20, _PACKET), max(one.high, _PACKET)
         wider = 1.0 if not self.tests else _BOUND_BUFFER if one.bound else _WIDER_BUFFER
         if self.tests and one.bound and {"rate_bps", "rtt_s"} <= set(self.estimates):
-            bdp = self.estimates["rate_bps"].value * self.estimates["rtt_s"].value / 8
+            bdp = self.estimates["rate_bps"].high * self.estimates["rtt_s"].value / 8
             high = max(high, bdp)
         return _between("buffer", low / wider, high * wider, one.value, log=True)
 
@@ -351,9 +352,14 @@ class _Search:
         return Points(found.kind, np.hstack([self.random.random((count, self.ahead)), found.at]))
 
     def _from(self, losses: Population) -> tuple[Source, Density]:
-        """The first proposal, which leaves each living hypothesis its share of runs; and the prior."""
-        alive = _by_kind(losses.points.kind, losses.weights(), len(self.rivals)) > _ALIVE
-        flat = losses.log_ratio() + _FLATTER * losses.log_fit
+        """The first proposal, half from what packets in order say, half from a flatter law; and the prior."""
+        kinds = losses.points.kind
+        alive = _by_kind(kinds, losses.weights(), len(self.rivals)) > _ALIVE
+        return mixed([self._powered(losses, alive, power) for power in _POWERS]), self._prior
+
+    def _powered(self, losses: Population, alive: NDArray[np.bool_], power: float) -> Source:
+        """Links by the likelihood of their losses to that power; each living hypothesis has its share."""
+        flat = losses.log_ratio() + power * losses.log_fit
         log_evidence = float(np.logaddexp.reduce(flat) - math.log(len(flat)))
         weights = np.exp(flat - log_evidence) / len(flat)
         shares = _by_kind(losses.points.kind, weights, len(self.rivals))
@@ -362,12 +368,12 @@ class _Search:
         known = math.log(len(self.rivals))
 
         def log_density(points: Points) -> Floats:
-            flatter = _FLATTER * (self._prior(points) + known) - known - log_evidence
+            flatter = power * (self._prior(points) + known) - known - log_evidence
             with np.errstate(divide="ignore"):
                 return np.asarray(flatter + np.log(factor[points.kind]))
 
         again = weights * factor[losses.points.kind]
-        return Source(partial(self._whole, losses, again / again.sum()), log_density), self._prior
+        return Source(partial(self._whole, losses, again / again.sum()), log_density)
 
     def _fit(self, points: Points, lasts: Sequence[float], told: Callable[[int], None]) -> Floats:
         """How well the transfers fit, simulated on each link."""

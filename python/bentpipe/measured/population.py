@@ -24,8 +24,8 @@ _LEAST_WIDTH = 0.005
 """... and at least this share of the whole range."""
 ENOUGH = 10.0
 """Fewer independent samples than that have no middle half worth the name."""
-WIDEST = 3.0
-"""Tolerances are not widened by more than that."""
+WIDEST = 10.0
+"""Tolerances so much wider mean nothing any more."""
 _STEPS = 24
 
 
@@ -85,11 +85,21 @@ class Population:
 
     def weights(self, widened: float = 1.0) -> Floats:
         """The weight of each point, 1 together; tolerances may be so many times as wide as they were."""
-        return _weights(self.log_ratio(), self.log_fit, widened)
+        return _weights(self._bounded(), self.log_fit, widened)
+
+    def _bounded(self) -> Floats:
+        """The same, but no point counts more than the root of their number times the mean.
+
+        E. L. Ionides, Truncated Importance Sampling, Journal of Computational and Graphical Statistics 17,
+        2008: less scatter for a little bias.
+        """
+        ratio, size = self.log_ratio(), len(self.points)
+        mean = float(np.logaddexp.reduce(ratio)) - np.log(size)
+        return np.asarray(np.minimum(ratio, mean + 0.5 * np.log(size)))
 
     def widening(self) -> float:
         """By how much tolerances must be widened for enough effective points, `WIDEST` at most."""
-        ratio, wanted = self.log_ratio(), min(ENOUGH, len(self.points) / 4)
+        ratio, wanted = self._bounded(), min(ENOUGH, len(self.points) / 4)
         for widened in map(float, np.geomspace(1.0, WIDEST, _STEPS)):
             if effective(_weights(ratio, self.log_fit, widened)) >= wanted:
                 return widened
@@ -114,6 +124,21 @@ def uniform(kinds: int, dimensions: int, random: np.random.Generator) -> Source:
         return Points(np.arange(count) % kinds, random.random((count, dimensions)))
 
     return Source(draw, lambda points: np.full(len(points), -np.log(kinds)))
+
+
+def mixed(sources: Sequence[Source]) -> Source:
+    """Points of several sources, as many of each."""
+
+    def draw(count: int) -> Points:
+        sizes = [count // len(sources) + (i < count % len(sources)) for i in range(len(sources))]
+        parts = [source.draw(size) for source, size in zip(sources, sizes, strict=True)]
+        return Points(np.concatenate([one.kind for one in parts]), np.concatenate([one.at for one in parts]))
+
+    def log_density(points: Points) -> Floats:
+        each = [source.log_density(points) for source in sources]
+        return np.asarray(np.logaddexp.reduce(each, axis=0) - np.log(len(sources)))
+
+    return Source(draw, log_density)
 
 
 def populate(

@@ -25,7 +25,7 @@ _CAPTURE = "a capture (tcpdump -s 100 -w FILE) at the sender of an upload"
 
 def sentences(found: Possible, given: Mapping[str, Span]) -> list[str]:
     """What the transfers ruled out, the range that was taken, how losses come, and what to measure next."""
-    said = [] if found.weighed is None else [_weighed(found.weighed)]
+    said = [] if found.weighed is None else [_weighed(found.weighed, found.effort)]
     said.append(
         f"Taken are {len(found.draws)} links, as often as they are likely, the same for all algorithms; "
         f"90 % of them have {', '.join(_ranges(found))}."
@@ -74,7 +74,7 @@ def ends(found: Possible, name: str) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _weighed(by: Weighed) -> str:
+def _weighed(by: Weighed, effort: float) -> str:
     tests = f"transfer{'s' if len(by.tests) > 1 else ''} {', and '.join(map(str, by.tests))}"
     if by.widened is None:
         return (
@@ -82,6 +82,8 @@ def _weighed(by: Weighed) -> str:
             "back, such as other traffic, a relay or a small buffer of a host."
         )
     wide = "" if by.widened <= 1 + SAME else f", with tolerances {by.widened:.2g} times as wide as usual"
+    if effort < 1 and wide:
+        wide += ", for the time had room for no more links; a longer --budget has"
     out = f"{100 * by.ruled_out:.0f} %"
     return (
         f"Of the links that the files leave open, {by.links} were simulated with the measured {tests}: that "
