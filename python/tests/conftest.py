@@ -34,18 +34,10 @@ for _name in ("LINES", "COLUMNS"):
     os.environ.pop(_name, None)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the plugin reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Says which tests one worker of pytest-xdist takes, one after another (`make test-python`).
-
-    Those of a file, because they share fixtures, and all that need root, because they share the machine's
-    networks and kernel. What takes longest comes first, so that no worker is left with it at the end.
-    """
-    groups = {item: "machine" if item.get_closest_marker("root") else item.path.stem for item in items}
-    long = {groups[item] for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (groups[item] != "machine", groups[item] not in long))
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Files with tests marked `slow` come first, so that no process is left with one of them at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture
