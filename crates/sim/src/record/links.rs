@@ -7,7 +7,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::link::direction::Direction;
 use crate::record::history::Past;
-use crate::record::samples::LinkSamples;
+use crate::record::samples::{LinkSamples, Seen};
 use crate::resolve::plan::Plan;
 
 /// The samples of the links, and the state that they need.
@@ -32,17 +32,6 @@ struct DirectionHistory {
     /// Packets handed on ahead of time.
     handed: u64,
     past: Past,
-}
-
-/// Packets of a direction at an instant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    /// Waiting in the queue.
-    pub(crate) waiting: u64,
-    /// Dropped until then, thinned acknowledgements apart.
-    pub(crate) dropped: u64,
-    /// Of these, dropped at the queue and not lost to errors.
-    pub(crate) dropped_queue: u64,
 }
 
 /// A delay line. No packet waits there or is dropped.

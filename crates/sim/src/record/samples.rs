@@ -3,7 +3,6 @@
 use bentpipe_cc::{Rtt, Time};
 
 use crate::host::flow::Tcp;
-use crate::record::links::Seen;
 use crate::record::rows::{Numbers, Rows};
 use crate::record::trace::{FlowTrace, LinkTrace};
 use crate::resolve::plan::{DirectionPlan, FlowPlan, Plan, Source};
@@ -70,6 +69,17 @@ impl FlowSamples {
         }
         trace
     }
+}
+
+/// Packets of a direction at an instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// Waiting in the queue.
+    pub(crate) waiting: u64,
+    /// Dropped until then, thinned acknowledgements apart.
+    pub(crate) dropped: u64,
+    /// Of these, dropped at the queue and not lost to errors.
+    pub(crate) dropped_queue: u64,
 }
 
 /// Samples of the links in the order in which they were taken, stored in less than half the room of their columns.
