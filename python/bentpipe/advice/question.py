@@ -6,6 +6,7 @@ import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,13 +129,13 @@ class Question:
         parts += [f"beside {count} of {cc}" for cc, count in self.competing]
         return ", ".join(part for part in parts if part) or "a link"
 
-    @property
+    @cached_property
     def endless(self) -> bool:
         """Do the flows have data to send all the time? Then there is a long run beside the start-up."""
         _, model = self.link_of(0)
         return model.traffic is None or (isinstance(model.traffic, Bulk) and model.traffic.size is None)
 
-    @property
+    @cached_property
     def line_s(self) -> float | None:
         """How long the link's time line lasts, seconds; None without one, or if it begins anew."""
         base, _ = self.link_of(0)
@@ -147,7 +148,7 @@ class Question:
         line_s = self.line_s
         return line_s if line_s is not None and line_s <= LONGEST_WHOLE_S else None
 
-    @property
+    @cached_property
     def handovers(self) -> bool:
         """May the path change hands?"""
         base, _ = self.link_of(0)
@@ -156,6 +157,7 @@ class Question:
             for link in base.links.values()
         )
 
+    @cached_property
     def crossed(self) -> set[tuple[str, str]]:
         """The directions that data of the algorithm's flows crosses, as ("sat", "forward")."""
         _, model = self.link_of(0)

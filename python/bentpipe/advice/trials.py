@@ -253,7 +253,7 @@ def _own_loss(question: Question, links: pl.DataFrame | None, begin: float) -> f
     """What queues dropped after this share of the run, of what came to the busiest of them."""
     if links is None or links.height == 0:
         return math.nan
-    names = ["/".join(direction) for direction in question.crossed()]
+    names = ["/".join(direction) for direction in question.crossed]
     rows = _after(links.filter(pl.col("link").is_in(names)), begin).sort("t_s")
     span = rows.group_by("link").agg(
         (pl.col(name).last() - pl.col(name).first()).cast(pl.Float64).alias(name)

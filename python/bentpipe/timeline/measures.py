@@ -77,15 +77,8 @@ def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
     table = line if isinstance(line, Mapping) else {"file": line}
     if table.get("repeat"):
         return None
-    path = Path(str(table["file"]))
-    end_s = _last_instant(path, path.stat().st_mtime_ns)
+    end_s = float(_read_once(Path(str(table["file"])))["t_s"][-1])
     return end_s - (seconds(str(table["offset"]), "offset") if "offset" in table else 0.0)
-
-
-@lru_cache(maxsize=16)
-def _last_instant(path: Path, _changed_ns: int) -> float:
-    """The last instant of a file; who asks for it asks for many runs."""
-    return float(read(path)["t_s"][-1])
 
 
 def nominal(path: str | Path) -> dict[str, str]:
@@ -97,13 +90,23 @@ def nominal(path: str | Path) -> dict[str, str]:
         ScenarioError: it is no time line.
         OSError: it cannot be read.
     """
-    frame = complete(read(path))
+    frame = _read_once(Path(path))
     found = {}
     if "rate_bps" in frame.columns and (rate := _mean(frame, "rate_bps")) > 0:
         found["rate"] = f"{rate:.0f} bit/s"
     if "delay_s" in frame.columns:
         found["delay"] = f"{_mean(frame, 'delay_s') * 1e9:.0f} ns"
     return found
+
+
+def _read_once(path: Path) -> pl.DataFrame:
+    """A time line, which is asked for again for each of many runs; a file that has changed is read anew."""
+    return _as_it_was(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@lru_cache(maxsize=16)
+def _as_it_was(path: Path, _changed_ns: int) -> pl.DataFrame:
+    return read(path)
 
 
 def mean_rate_bps(frame: pl.DataFrame) -> float | None:
