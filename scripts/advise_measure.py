@@ -28,7 +28,7 @@ from bentpipe import _core, files
 from bentpipe.advice.question import Candidate, Question
 from bentpipe.advice.trials import FILE_S
 from bentpipe.models import Record
-from bentpipe.result import PARTS
+from bentpipe.result import each_once
 from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import work_off
@@ -138,7 +138,7 @@ def _at(plain: Mapping[str, Any], n: int, offset_s: float) -> dict[str, Any]:
 
 def _alone(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
     result = json.loads(raw.json)
-    flows = _whole(result)[: one.flows]
+    flows = each_once(result["flows"])[: one.flows]
     sent = sum(flow["sent_packets"] for flow in result["flows"])
     dropped = result["links"][0]["dropped_queue"]
     return {
@@ -153,7 +153,7 @@ def _alone(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
 
 
 def _beside(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
-    flows = _whole(json.loads(raw.json))
+    flows = each_once(json.loads(raw.json)["flows"])
     at = {name: [flow["name"] for flow in flows].index(name) for name in ("asked", "rival")}
     return {
         "beside_bps": flows[at["asked"]]["goodput_bps"],
@@ -164,17 +164,13 @@ def _beside(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
 
 
 def _file(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
-    done = _whole(json.loads(raw.json))[0]["completion_s"]
+    done = each_once(json.loads(raw.json)["flows"])[0]["completion_s"]
     return {"file_s": math.nan if done is None else done}
 
 
 _MEASURES: dict[str, Callable[[Drawn, _core.RawResult], dict[str, float]]] = {
     "alone": _alone, "beside": _beside, "file": _file,
 }  # fmt: skip
-
-
-def _whole(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [flow for flow in result["flows"] if flow["half"] not in PARTS]
 
 
 def _steady(one: Drawn, raw: _core.RawResult, flows: Sequence[int]) -> float:

@@ -16,7 +16,7 @@ from bentpipe.models import BitError, PacketError, Record
 from bentpipe.plain import Model
 from bentpipe.registry import find
 from bentpipe.relays import BUFFER, NONE, listed, relay_of
-from bentpipe.result import LIMITS, PARTS, Result
+from bentpipe.result import LIMITS, Result, each_once
 from bentpipe.runs import run_many
 from bentpipe.scenario import Flow, Link, Scenario
 from bentpipe.sweeps.case import Case
@@ -511,7 +511,7 @@ def _change(
 
 def _compared(result: dict[str, Any], flows: int) -> list[dict[str, Any]]:
     """The flows that are compared, each once: parts of one do not count beside the whole."""
-    return [f for f in result["flows"] if f["half"] not in PARTS][:flows]
+    return each_once(result["flows"])[:flows]
 
 
 def _goodput(result: dict[str, Any], flows: int) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bentpipe import _core, foreign
 from bentpipe.files import Changed, read_frame, replaced_directory, try_place, write_frame
@@ -23,6 +23,15 @@ window, the receive window, the application, pacing, loss recovery, waiting for 
 PARTS = ("first", "subflow")
 """The values of `half` of rows whose data another row has, too: the half before a relay, whose data the
 second half delivers, and a subflow, whose connection is a row."""
+
+
+_Row = TypeVar("_Row", bound=Mapping[str, Any])
+
+
+def each_once(flows: Iterable[_Row]) -> list[_Row]:
+    """The rows of flows without `PARTS`: behind a relay a flow is where its data arrives."""
+    return [flow for flow in flows if flow["half"] not in PARTS]
+
 
 _FLOW_TYPES = {
     "name": "String",

@@ -87,6 +87,11 @@ def way(cc: str) -> Way:
     return Way("attach", "by bentpipe kernel attach", [_attach(cc)], _core.kernel_gaps(cc))
 
 
+def in_a_word(cc: str) -> str:
+    """How it is had, for a narrow column: the module's name, or the kind of its way."""
+    return MODULES.get(cc) or way(cc).kind
+
+
 def where(cc: str) -> str:
     """Where it is in the kernel's source, and its option; empty if Linux does not have it."""
     found = MODULES.get(cc)

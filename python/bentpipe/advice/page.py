@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bentpipe import _core, registry, stats
 from bentpipe.advice import linux, ranking
@@ -110,7 +109,7 @@ def _ranked(page: Page, advice: Advice) -> None:
         ],
     )
     rows: list[list[Prose]] = []
-    for row in final_rows(advice):
+    for row in advice.final_rows():
         judged: Prose = [
             *(part for flag in row["flags"] for part in (Badge(f"reckless: {flag['kind']}", "bad"), " ")),
             *([Badge("recommended", "good")] if row["cc"] == advice.recommended else []),
@@ -149,14 +148,9 @@ def _trade_off(page: Page, advice: Advice) -> None:
     )
 
 
-def final_rows(advice: Advice) -> list[dict[str, Any]]:
-    """The rows of those that stayed in the race to its end."""
-    return [row for row in advice.rows() if row["cc"] in advice.finalists]
-
-
 def _points(advice: Advice, x: str, by_x: float, y: str, by_y: float) -> list[Curve]:
     curves = []
-    for row in final_rows(advice):
+    for row in advice.final_rows():
         if row[x] is None or row[y] is None:
             continue
         style = registry.style(row["cc"])
@@ -186,7 +180,7 @@ def _costs(page: Page, advice: Advice) -> None:
         ],
     )
     rows: list[list[Prose]] = []
-    for row in final_rows(advice):
+    for row in advice.final_rows():
         trials = advice.trials[row["cc"]]
         cells = [
             _shown([value * scale for value in trials.of(name)], *_bounds(name, scale))

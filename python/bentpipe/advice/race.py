@@ -208,12 +208,13 @@ class Race:
         Beside CUBIC only those are run that would lead: until then it need not be known of the others. One
         that is condemned for its harm alone has been run ten times, if the race has had so many seeds.
         """
-        if not self.question.shared:
-            return next(iter(self._ahead(self._flagged(self.trials()))), "cubic")
         while True:
-            flagged = self._flagged(self.trials())
+            known = self.trials()
+            flagged = self._flagged(known)
+            if not self.question.shared:
+                return self._first(known, flagged)
             condemned = {name for name, found in flagged.items() if not self._is_open(found, name, seeds)}
-            leader = next(iter(self._ahead(condemned)), "cubic")
+            leader = self._first(known, condemned)
             wanted = min(seeds, _CONDEMNING if leader in flagged else _CLEARING)
             if leader == "cubic" or len(self._found.get((leader, "cubic"), ())) >= wanted:
                 return leader
@@ -221,10 +222,10 @@ class Race:
                 if not self._have(name, "cubic", wanted, budget):
                     return None
 
-    def _ahead(self, without: Container[str]) -> list[str]:
-        """Those that can be had and are not among these, the best first."""
-        ranked = ranking.order(self.trials(), self.question.goal)
-        return [one for one in ranked if one not in without and linux.way(one).had]
+    def _first(self, known: dict[str, Trials], without: Container[str]) -> str:
+        """The best that can be had and is not among these; CUBIC if there is none."""
+        ranked = ranking.order(known, self.question.goal)
+        return next((one for one in ranked if one not in without and linux.way(one).had), "cubic")
 
     def _is_open(self, found: Sequence[Flag], name: str, seeds: int) -> bool:
         """Is harm the only reason against an algorithm, and would more seeds tell more?"""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, registry, stats
 from bentpipe.advice import linux, ranking
-from bentpipe.advice.page import COSTS, GOAL_COLUMNS, final_rows
+from bentpipe.advice.page import COSTS, GOAL_COLUMNS
 from bentpipe.advice.verdict import Advice
 from bentpipe.registry import unknown
 
@@ -129,7 +129,7 @@ def _table(pdf: FPDF, advice: Advice, size: float) -> None:
                 [
                     row["label"] + (" ◀" if row["cc"] == advice.recommended else ""),
                     stats.shown(stats.interval(values, least=0.0)) if values else "-",
-                    linux.MODULES.get(row["cc"], row["had"]),
+                    linux.in_a_word(row["cc"]),
                     *(_mean(row, cost, factor) for cost, _, factor in costs),
                     ", ".join(flag["kind"] for flag in row["flags"]),
                 ]
@@ -138,7 +138,7 @@ def _table(pdf: FPDF, advice: Advice, size: float) -> None:
 
 def _rows(advice: Advice) -> list[dict[str, Any]]:
     """The best, CUBIC, and the best of the reckless."""
-    rows = final_rows(advice)
+    rows = advice.final_rows()
     fine = [row for row in rows if not row["flags"]]
     usual = [row for row in fine[_BEST:] if row["cc"] == "cubic"]
     return [*fine[:_BEST], *usual, *[row for row in rows if row["flags"]][:_RECKLESS]]
@@ -154,7 +154,7 @@ def _figure(advice: Advice) -> bytes:
 
     figure = Figure(figsize=(9.0, 3.1), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for row in final_rows(advice):
+    for row in advice.final_rows():
         style = registry.style(row["cc"])
         for axes, (x, by_x), (y, by_y) in (
             (left, ("queue_p95_s", 1e3), ("goodput_bps", 1e-6)),

@@ -48,7 +48,7 @@ def show(advice: Advice) -> None:
             console.print(f"  In the kernel: {terminal.plain(lack)}.")
     goal = advice.question.goal
     head, scale = _HEADS[goal]
-    rows = [row for row in advice.rows() if row["cc"] in advice.finalists]
+    rows = advice.final_rows()
     best = terminal.table("", ["", "~algorithm", head, "seeds", "~had", "~reckless by"])
     costs = []
     name, _ = ranking.QUANTITIES[goal]
@@ -59,7 +59,7 @@ def show(advice: Advice) -> None:
             terminal.plain(row["label"]),
             _number(values),
             str(row["seeds"]),
-            _had(row),
+            linux.in_a_word(row["cc"]),
             ", ".join(flag["kind"] for flag in row["flags"]),
         )
         costs.append(
@@ -91,12 +91,6 @@ def show(advice: Advice) -> None:
     terminal.line()
     terminal.line("To repeat it exactly:")
     terminal.line(terminal.plain(advice.command))
-
-
-def _had(row: dict[str, Any]) -> str:
-    """How it is had, in a word or two: the module's name says more than "module"."""
-    module: str = linux.MODULES.get(row["cc"], row["had"])
-    return module
 
 
 def _number(values: list[float]) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bentpipe import _core, stats
 from bentpipe.advice.question import RIVALS, Candidate, Question
-from bentpipe.result import PARTS
+from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.execution import Ran
@@ -117,7 +117,7 @@ def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
         case "alone":
             return _alone(question, result, ran.trace, ran.link_trace)
         case "file":
-            done = _whole(result)[0]["completion_s"]
+            done = each_once(result["flows"])[0]["completion_s"]
             return {"file_s": math.nan if done is None else done}
         case _:
             own, other = _pair(result, ran.trace)
@@ -208,7 +208,7 @@ def _alone(
     link_trace: pl.DataFrame | None,
 ) -> dict[str, float]:
     count = 1 if question.whole else question.flows
-    flows = _whole(result)[:count]
+    flows = each_once(result["flows"])[:count]
     sent = sum(f["sent_packets"] for f in flows)
     rows = _rows_of(trace, [f["name"] for f in flows])
     t, delivered = _delivered(rows)
@@ -267,16 +267,11 @@ def _pair(result: Mapping[str, Any], trace: pl.DataFrame | None) -> tuple[float,
     """Goodput after start-up of the flow that is asked about, and of its rival."""
     by_name = {
         f["name"].removesuffix(f"/{f['half']}"): steady_goodput(*_delivered(_rows_of(trace, [f["name"]])))
-        for f in _whole(result)
+        for f in each_once(result["flows"])
     }
     return by_name["asked"], by_name["rival"]
 
 
 def least_rtt_s(result: Mapping[str, Any]) -> float:
     """The least round-trip time that a flow of a run saw, seconds; NaN if nothing came back."""
-    return min((f["rtt_min_s"] for f in _whole(result) if f["rtt_min_s"]), default=math.nan)
-
-
-def _whole(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The flows, each once: behind a relay if it has one, where its data arrives."""
-    return [f for f in result["flows"] if f["half"] not in PARTS]
+    return min((f["rtt_min_s"] for f in each_once(result["flows"]) if f["rtt_min_s"]), default=math.nan)

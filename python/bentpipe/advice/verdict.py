@@ -195,6 +195,10 @@ class Advice:
         ]
         return [self._row(rank, one) for rank, one in [*ranked, *reckless]]
 
+    def final_rows(self) -> list[dict[str, Any]]:
+        """The rows of `finalists`."""
+        return [row for row in self.rows() if row["cc"] in self.finalists]
+
     def sentences(self) -> list[str]:
         """The advice in two or three sentences."""
         from bentpipe.advice.wording import sentences
@@ -248,6 +252,7 @@ class Advice:
     def _row(self, rank: int | None, one: str) -> dict[str, Any]:
         trials = self.trials[one]
         size = len(self.groups[rank - 1]) if rank is not None else 1
+        way = linux.way(one)
         return {
             "cc": one,
             "label": trials.candidate.label,
@@ -255,10 +260,10 @@ class Advice:
             "tied": size > 1,
             "seeds": len(trials.values[self._quantity]),
             "left": self.left.get(one),
-            "had": linux.way(one).kind,
-            "how": linux.way(one).text,
-            "lacks": list(linux.way(one).lacks),
-            "commands": list(linux.way(one).commands),
+            "had": way.kind,
+            "how": way.text,
+            "lacks": list(way.lacks),
+            "commands": list(way.commands),
             "flags": [{"kind": flag.kind, "text": flag.text} for flag in self.flagged.get(one, ())],
             **{name: _object(trials.of(name), *bounds) for name, bounds in BOUNDS.items()},
         }

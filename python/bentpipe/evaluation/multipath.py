@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bentpipe.evaluation.experiment import Curves, Experiment, Extent, Measured, Metric, Setting
@@ -27,19 +27,22 @@ def _compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]])
         row["more_harm"] = (own_kind - row["other_share"]) / alone if alone else math.nan
 
 
+def _settings(extent: Extent, axis: str, quick: Sequence[int], full: Sequence[int]) -> list[Setting]:
+    """The other flow's algorithm, the values of an axis, and buffers in BDPs."""
+    values, buffers = (full, (0.5, 1, 4)) if extent == "full" else (quick, (1,))
+    return [
+        {"other": other, axis: value, "buffer": buffer}
+        for other, value, buffer in itertools.product(("reno", "cubic"), values, buffers)
+    ]
+
+
 # Several paths that share a bottleneck ----------------------------------------------------------------------
 
 SHARED_S = 60.0
 
 
 def _shared_settings(extent: Extent) -> list[Setting]:
-    full = extent == "full"
-    return [
-        {"other": other, "paths": paths, "buffer": buffer}
-        for other, paths, buffer in itertools.product(
-            ("reno", "cubic"), (2, 3, 4) if full else (2, 4), (0.5, 1, 4) if full else (1,)
-        )
-    ]
+    return _settings(extent, "paths", (2, 4), (2, 3, 4))
 
 
 def _shared_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -107,13 +110,7 @@ FAILS_S, SETTLED_S, FAILOVER_S = 30.0, 35.0, 60.0
 
 
 def _failover_settings(extent: Extent) -> list[Setting]:
-    full = extent == "full"
-    return [
-        {"other": other, "connections": connections, "buffer": buffer}
-        for other, connections, buffer in itertools.product(
-            ("reno", "cubic"), (1, 2, 4) if full else (1, 4), (0.5, 1, 4) if full else (1,)
-        )
-    ]
+    return _settings(extent, "connections", (1, 4), (1, 2, 4))
 
 
 def _failover_build(s: Setting, cc: Any, seed: int) -> Scenario:

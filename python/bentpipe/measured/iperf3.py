@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,6 @@ _FILLING = 2
 """Intervals at the start that say more of the sender's buffer, or of slow start, than of the link."""
 _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
-_STRANGE = "its start or its end is not as iperf3 writes it"
 
 
 def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
@@ -41,11 +42,8 @@ def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
     Raises:
         ScenarioError: the file is damaged, or the test failed.
     """
-    report = _report(path)
-    try:
+    with _reading(path) as report:
         return _estimates(path, report, floor_s)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        refuse(path, None, _STRANGE)
 
 
 def counts(path: Path) -> list[Count]:
@@ -54,11 +52,8 @@ def counts(path: Path) -> list[Count]:
     Raises:
         ScenarioError: the file is damaged.
     """
-    report = _report(path)
-    try:
+    with _reading(path) as report:
         return _counts(path, report)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        refuse(path, None, _STRANGE)
 
 
 def test(path: Path) -> Test | str:
@@ -67,11 +62,8 @@ def test(path: Path) -> Test | str:
     Raises:
         ScenarioError: the file is damaged.
     """
-    report = _report(path)
-    try:
+    with _reading(path) as report:
         return _test(path, report)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        refuse(path, None, _STRANGE)
 
 
 def _estimates(path: Path, report: dict[str, Any], floor_s: float | None) -> list[Estimate]:
@@ -252,6 +244,16 @@ def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Es
         Estimate("rate_bps", rate, rate, rate, "datagrams that came through, with headers", path, "least", 0),
         Estimate("loss", value, low, high, how, path, weight=1),
     ]
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[dict[str, Any]]:
+    """Its JSON; what is not as iperf3 writes it is refused where it is looked at."""
+    report = _report(path)
+    try:
+        yield report
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        refuse(path, None, "its start or its end is not as iperf3 writes it")
 
 
 def _report(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import stats
 from bentpipe._core import ScenarioError
-from bentpipe.result import PARTS
+from bentpipe.result import each_once
 from bentpipe.sweeps.lock import WHOLE, Shard
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def relative(text: str) -> float:
 
 def goodput(flows: Iterable[Mapping[str, Any]]) -> float:
     """The goodput of all flows of a run. Parts of one count with the whole."""
-    return math.fsum(flow["goodput_bps"] for flow in flows if flow["half"] not in PARTS)
+    return math.fsum(flow["goodput_bps"] for flow in each_once(flows))
 
 
 def goodputs(flows: pl.DataFrame) -> dict[int, float]:
