@@ -60,10 +60,10 @@ test: test-rust test-python ## every test, Rust and Python
 test-rust: setup
 	$(FEATURES) cargo test --workspace --exclude bentpipe-py --features bentpipe-quic/tools $$workspace
 
-# Tests marked root share the machine's networks and kernel, so no two of them run at once. They mostly wait, and the others run meanwhile, files
+# Tests marked root look at or change the networks and the kernel of the machine, so no two run at once. They mostly wait; the others run meanwhile, files
 # side by side. One run with `--dist loadgroup` would do, but with pytest 9.2 that groups nothing (pytest-xdist issue 1386).
 test-python: setup
-	@$(MAKE) --jobs 2 --output-sync=target test-python-root test-python-others
+	@$(MAKE) --jobs 2 --output-sync=line test-python-root test-python-others
 
 test-python-root:
 	$(BIN)/python -m pytest -m root --durations 10

@@ -112,6 +112,7 @@ def test_a_relay_without_a_controller_sends_with_the_one_that_is_named(*, allowe
         assert emulation.report()["relay"]["controller"] == sends
 
 
+@pytest.mark.root
 def test_what_the_kernel_lacks_is_said_with_what_to_do() -> None:
     with pytest.raises(ScenarioError, match=r"cc: .* called star; it has .*bentpipe kernel attach star"):
         Emulation(scenario(), cc="star")

@@ -26,6 +26,9 @@ from bentpipe.kernel.choice import Choice, choose, kernel_name
 from bentpipe.kernel.running import run
 from bentpipe.registry import controllers
 
+# They ask the kernel which algorithms it has, while other tests attach some.
+pytestmark = pytest.mark.root
+
 PACKAGE = str(Path(attach.__file__).parents[2])
 
 FAKE = """

@@ -71,7 +71,7 @@ struct Shared {
     /// The caller wants to know the status.
     wanted: AtomicBool,
     status: Mutex<Answer>,
-    told: Condvar,
+    answered: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ impl Forwarder {
             bell: unsafe { OwnedFd::from_raw_fd(bell) },
             wanted: AtomicBool::new(false),
             status: Mutex::default(),
-            told: Condvar::new(),
+            answered: Condvar::new(),
         });
         let (count, theirs) = (hops.len(), shared.clone());
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -123,7 +123,7 @@ impl Forwarder {
             self.shared.wanted.store(true, Ordering::Release);
             self.ring();
             let wait =
-                self.shared.told.wait_timeout_while(answer, PATIENCE, |answer| answer.number == before);
+                self.shared.answered.wait_timeout_while(answer, PATIENCE, |answer| answer.number == before);
             answer = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
         let mut status = answer.status.clone();
@@ -166,7 +166,7 @@ impl Shared {
         answer.number += 1;
         answer.failed = Some(why);
         drop(answer);
-        self.told.notify_all();
+        self.answered.notify_all();
     }
 }
 
@@ -297,8 +297,8 @@ impl Worker {
         true
     }
 
-    /// How late a packet of so many bytes was written at `now`. Of packets that are due at one instant each has the time that those before it
-    /// take through the receiver's port.
+    /// The lateness of a packet of `bytes` bytes, due at `due` and written at `now`. Packets due at one instant leave one after another: each
+    /// may be later by the time that those before it take through the receiver's port.
     fn lateness(&mut self, due: Time, now: Time, bytes: u64) -> Span {
         if self.burst.due != due {
             self.burst = Burst { due, written: now, packets: 0, bytes: 0 };
@@ -389,7 +389,7 @@ impl Worker {
         answer.number += 1;
         answer.status = self.status.clone();
         drop(answer);
-        self.shared.told.notify_all();
+        self.shared.answered.notify_all();
     }
 
     fn hops_now(&mut self) -> Vec<HopStatus> {

@@ -39,7 +39,7 @@ fn mounted(table: &str) -> Vec<Mounted> {
     table.lines().filter_map(one).collect()
 }
 
-/// A path of /proc/self/mountinfo: blanks and the like stand there as three octal digits.
+/// A path of /proc/self/mountinfo, which writes a blank as `\040`: a backslash and three octal digits.
 fn unescaped(word: &str) -> PathBuf {
     let bytes = word.as_bytes();
     let mut path = Vec::with_capacity(bytes.len());

@@ -10,7 +10,7 @@ pub(crate) const PER_ACK: Param = Param::choice("per", &["ack", "segment"]).abou
 /// The same with the other default.
 pub(crate) const PER_SEGMENT: Param = Param::choice("per", &["segment", "ack"]).about(ABOUT);
 const ABOUT: &str =
-    "each of which makes the window grow: an ACK, delayed or not, or a segment that it acknowledges";
+    "what the window grows by: each ACK, delayed or not, or each segment that an ACK acknowledges";
 
 /// How increments are counted.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@
 //! segment a / W, a = 1 above the target RTT); `prague_rate_scaled_ai_ack_increase` -> [`Prague::increase`] (a = (RTT / target)^2 below it);
 //! `prague_update_pacing_rate` -> `decision` (W / SRTT; twice that below half of ssthresh); `prague_enter_loss` -> `backoff` (W / 2).
 //! RTT independence: a flow whose RTT is below the target grows by a segment per target RTT in terms of rate, updates alpha at most once
-//! per target RTT, and reduces at most as often. It begins after so many rounds outside slow start (`transition`, 500 in the reference), which
-//! no later slow start takes back (`prague_new_round`).
+//! per target RTT, and reduces at most as often. It begins after `transition` rounds outside slow start (500 in the reference). A later slow
+//! start does not end it (`prague_new_round`).
 //! The connection's part is an option, `ecn = "accecn"` with `ect1`, for which the entry asks.
 //! Decisions and deviations:
 //!  * growth goes on during a reduction, by what is not marked, as in the reference (its point 4). The host's gate for marked ACKs does not

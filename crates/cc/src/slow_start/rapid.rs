@@ -224,8 +224,8 @@ mod tests {
         }
     }
 
-    /// By hand for beta 0.5, 90 segments in flight of which 30 are lost: 90 x 5/6 = 75 at once, less 60 / 3 for those acknowledged
-    /// and 30 x 5/6 for the lost: 30, which is half of the 60 that passed. Then congestion avoidance.
+    /// By hand for beta 0.5: 90 segments are in flight, and 30 are lost. The window goes to 90 x 5/6 = 75 at once. It falls by 60 / 3 for the
+    /// segments acknowledged and by 30 x 5/6 for those lost, to 30. That is half of the 60 that passed. Then congestion avoidance.
     #[test]
     fn the_window_ends_at_beta_of_what_passed() {
         let mut rig = rig("reno");

@@ -107,7 +107,7 @@ fn packets_of_one_instant_have_the_time_of_a_port_of_1_gbit_per_s() {
         bell,
         wanted: AtomicBool::new(false),
         status: Mutex::default(),
-        told: Condvar::new(),
+        answered: Condvar::new(),
     };
     let mut worker = Worker::begin(
         devices(from, to),
