@@ -149,12 +149,13 @@ def test_the_page_has_a_table_of_the_readings(run):
     assert fitted["choices"] == [["3 Mbit/s", "found by a search", ""], ["counted thrice", "our choice", ""]]
     assert fitted["claims"]["W"] == {"verdict": "not reproduced", "tally": "✗ 1/2"}
     assert result.readings["free"] == 2
-    assert result.readings["never"] == {"W": ["never"]}
+    assert result.readings["never"] == {"W": ["never (1 tried)"]}
     assert json.loads((place / "choices/readings.json").read_text()) == result.readings
     html = " ".join((place / "choices/index.html").read_text().split())
     assert "fitted: what a search found" in html
     assert "The base has 2 (table of the set-up)." in html
-    assert "Checks that hold under no reading and no single choice. W: never." in html
+    said = "Checks that hold under no reading and no single choice of those that ran them."
+    assert f"{said} W: never (1 tried)." in html
     runs = pl.read_parquet(place / "choices/runs.parquet").filter(variant="fitted")
     assert sorted(set(runs["seed"])) == [1, 2, 3], "all seeds of the base"
 
@@ -187,7 +188,7 @@ def test_the_documentation_sets_printed_defensible_and_fitted_beside_each_other(
         "| fitted: what a search found | 3 Mbit/s (found by a search); counted thrice (our choice) | 2 "
         "| 3 of 4 | R ✓ 2/2, W ✗ 1/2 |" in text
     )
-    assert "- **W Window**: never. Why: 0 of 2 checks hold; a reason" in text
+    assert "- **W Window**: never (1 tried). Why: 0 of 2 checks hold; a reason" in text
     assert "| 2 Mbit/s (our choice) | 1001 to 1004 | 1 | 1 of 4 |" in text
     assert "tried 2 combinations of choices" in " ".join(text.split())
 

@@ -89,6 +89,13 @@ class Check:
     counted: bool = True
     #: A sentence about what was measured.
     remark: str = ""
+    #: What tells it from the other checks of its claim where `what` says what was found (a rival, the loads
+    #: with little loss); empty: its place among them, or `what`, does.
+    key: str = ""
+
+    def known_as(self, key: str) -> Check:
+        """The same with a `key`: under every choice it is compared with the check of that key only."""
+        return replace(self, key=key)
 
     def unprinted(self) -> Check:
         """The same as a check that the paper does not print."""
@@ -280,11 +287,17 @@ class Claim:
     def counterpart(self, other: Claim, place: int) -> Check | None:
         """The check that compares what the check of ``other`` at ``place`` does; None if there is none.
 
-        By place, or by name if the two have not as many checks.
+        By key if it has one, else by place, or by name if the two have not as many checks.
         """
+        if key := other.checks[place].key:
+            return next((c for c in self.checks if c.key == key), None)
         if len(self.checks) == len(other.checks):
             return self.checks[place]
         return next((c for c in self.checks if c.what == other.checks[place].what), None)
+
+    def covers(self, other: Claim) -> bool:
+        """Whether each check of ``other`` that counts was run here, too."""
+        return all(self.counterpart(other, i) for i, c in enumerate(other.checks) if c in other.counted)
 
     def tally(self) -> str:
         """``"7 of 9 checks hold"``."""

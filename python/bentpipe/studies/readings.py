@@ -50,7 +50,8 @@ class Readings:
     """The base and the readings that were run, over the same seeds."""
 
     of: Sequence[Read] = ()
-    #: By claim the checks that hold neither in the base nor under any reading or single choice.
+    #: By claim the checks that hold neither in the base nor under any reading or single choice under which
+    #: that very check was run, each with the number of those.
     never: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Free choices of the base; None if its set-up does not say.
     free: int | None = None
@@ -133,7 +134,7 @@ def never_given(never: Mapping[str, Sequence[str]]) -> list[str]:
     if not never:
         return []
     each = ". ".join(f"{claim}: {'; '.join(checks)}" for claim, checks in never.items())
-    return [f"Checks that hold under no reading and no single choice. {each}."]
+    return [f"Checks that hold under no reading and no single choice of those that ran them. {each}."]
 
 
 def _titled(reading: Reading) -> str:
@@ -146,12 +147,12 @@ def _never(found: Sequence[Read], under: Sensitivity) -> dict[str, list[str]]:
     never = {}
     for claim in found[0].claims:
         others = [c for of in found[1:] for c in of.claims if c.id == claim.id]
-        others += under.under(claim.id).values()
-        failing = [
-            check.what
-            for place, check in enumerate(claim.checks)
-            if check in claim.counted and not any(c.holds for c in (check, *_same(claim, place, others)))
-        ]
+        others += under.partly(claim.id).values()
+        failing = []
+        for place, check in enumerate(claim.checks):
+            same = _same(claim, place, others)
+            if check in claim.counted and not any(c.holds for c in (check, *same)):
+                failing.append(f"{check.what} ({len(same)} tried)")
         if failing:
             never[claim.id] = failing
     return never
