@@ -50,7 +50,8 @@ CAPTIONS = Captions("""
       window over time, one line for each algorithm.
     - figure-7 | Figure 7. Windows at the start-up of A-LIAD and two others. | {one} (a) and (b) are the
       paper's, with SACK; (c) is what its text says of the others without. Packets lost in 30 s, with and
-      without SACK, mean over the seeds: {lost}. | Line charts of the congestion window over time, one line for each algorithm.
+      without SACK, mean over the seeds: {lost}. | Line charts of the congestion window over time, one line
+      for each algorithm.
     - figure-8 | Figure 8. Six competing A-LIAD flows. | 50 Mbit/s, 100 ms. {seeds} Flows are ranked within
       each run, since the mean of one flow over runs would hide unfairness. Jain's index in the mean: {index};
       the paper has about 0.995 in each. | A bar chart of the throughput of six flows at three packet error
