@@ -389,7 +389,7 @@ class Size(design.Size):
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
     step_seeds: int = 40
     #: Section 6.3 takes one sample of the windows per run, and takes more seeds, too.
-    chain_seeds: int = 40
+    chain_seeds: int = 24
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
     load_seeds: int = 6
     #: Figure 7: loss rates, and length in round trips.
@@ -398,7 +398,7 @@ class Size(design.Size):
     #: Figures 8 to 13: link rates in Mbit/s with the numbers of flows of each kind and of seeds; length.
     shares: tuple[tuple[float, tuple[int, ...], int], ...] = (
         (15.0, (1, 2, 4, 8, 16, 32, 64), 5),
-        (60.0, (8, 32), 3),
+        (60.0, (8, 32), 4),
     )
     #: Seeds of figures 8 to 13 under each changed choice, which runs every number of flows at 15 Mbit/s.
     share_seeds: int = 2
