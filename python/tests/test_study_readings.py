@@ -12,8 +12,9 @@ import toy_study
 from test_study_design import DESIGN, points, scenario
 
 from bentpipe import studies
-from bentpipe.studies import design, tables
+from bentpipe.studies import design, readings, tables
 from bentpipe.studies.change import UNSET, change, changed, clash
+from bentpipe.studies.claim import Claim, number
 from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
 
 
@@ -205,3 +206,17 @@ def test_the_set_up_shows_the_evidence_of_each_value_and_counts_the_free_ones():
     ]
     assert section.free == 1 and table.caption.startswith("1 of 3 values are free choices")
     assert tables.set_up("- Buffer | 50 | ns-2's").tables[0].header == ["What", "Value", "Source or reason"]
+
+
+def test_what_never_holds_counts_only_what_ran_that_check():
+    def claim(*holds: bool) -> Claim:
+        of = enumerate([1.0 if ok else 9.0] * 2 for ok in holds)
+        checks = [number(f"n = {i}", got, 1.0).known_as(str(i)) for i, got in of]
+        return Claim("X", "title", "statement", checks)
+
+    base = readings.Read("base", "the base", [], 0, [claim(True, False)])
+    # The second choice never ran the failing check, and a reading of the first choice is no choice of its own.
+    tried = {"X": [("one", claim(True, False)), ("other", claim(True)), ("one", claim(False, False))]}
+    assert readings._never(base, tried) == {"X": ["n = 1 (1 tried)"]}
+    assert readings._never(base, {"X": [("one", claim(True, True))]}) == {}
+    assert readings._never(base, {}) == {"X": ["n = 1 (no choice touches it)"]}

@@ -136,7 +136,9 @@ def _k5(found: Findings) -> Reason:
         is the same cut to whole numbers.
 
         Round trips at {trips}. At 15 Mbit/s the printed loss (5 %) and the printed 0.1 s exclude each other:
-        32 windows of 5.9 packets lose about 3 %.
+        32 windows of 5.9 packets lose about 3 %. With 40 ms of propagation, and AIAD cut to whole numbers as
+        IIAD is, the loss, the shares of IIAD and AIAD and their likeness are the paper's (reading
+        "congested").
     """)
     if (real := found.sensitivity.claim("real-cuts", "K5")) is not None:
         ratio = next(c for c in real.checks if "RED: TCP over" in c.what)

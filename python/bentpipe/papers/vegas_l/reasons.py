@@ -379,8 +379,8 @@ def no_path_fits(of_l: float, of_reno: float) -> str:
     return (
         "A path that light can take is the base's rival (reading physical): no one satellite is in view of "
         "both ends of either flow, so both need two. No such path fits all the numbers, because flow 1 needs "
-        f"a round trip of {of_l:.2f} s (V1) and NewReno's 0.5 Mbit/s (V5) one of {of_reno:.2f} s at most, and "
-        "from Shanghai to Washington, as from Beijing to New York, two satellites take about a second; only "
+        f"a round trip of {of_l:.2f} s (V1), NewReno's 0.5 Mbit/s (V5) one of {of_reno:.2f} s at most, and "
+        "from Shanghai to Washington, as from Beijing to New York, two satellites take a second; only "
         "with flow 2 to the printed 28.9N 77E, in view of one satellite with Shanghai, can both be (reading "
         "implied)."
     )
