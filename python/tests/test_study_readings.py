@@ -215,7 +215,7 @@ def test_what_never_holds_counts_only_what_ran_that_check():
         return Claim("X", "title", "statement", checks)
 
     base = readings.Read("base", "the base", [], 0, [claim(True, False)])
-    # The second choice never ran the failing check, and a reading of the first choice is no choice of its own.
+    # The second choice never ran the failing check; a reading of the first choice is not one of its own.
     tried = {"X": [("one", claim(True, False)), ("other", claim(True)), ("one", claim(False, False))]}
     assert readings._never(base, tried) == {"X": ["n = 1 (1 tried)"]}
     assert readings._never(base, {"X": [("one", claim(True, True))]}) == {}
