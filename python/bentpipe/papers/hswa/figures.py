@@ -53,8 +53,9 @@ CAPTIONS = Captions("""
     - loss-scan | The loss rates that the numbers printed for a BER of 1e-5 need. | Throughput over the
       printed value, where each packet is lost with the probability on the axis and HSWA is told a BER of
       1e-5; {seeds} seeds, {span:g} s. Grey: within 20 % of the printed value. Dashed: the packet loss that
-      errors per byte and per bit give. {ranges} | Two line charts of throughput over printed throughput against packet
-      loss rate: the curves of HSWA cross 1 at a tenth of the loss rate at which that of SCPS-TP does.
+      errors per byte and per bit give. {ranges} | Two line charts of throughput over printed throughput
+      against packet loss rate: the curves of HSWA cross 1 at a tenth of the loss rate at which that of
+      SCPS-TP does.
     - figure-4 | Figure 4. Throughput of HSWA-TCP by orbit. | Mean and 95 % interval over {seeds} seeds;
       round-trip propagation 10, 250 and 500 ms. Black, open: the values that the paper prints (LEO about 99
       Mbit/s over the better BERs and 81 at 1e-5, GEO 44 Mbit/s at 1e-8, GEO and MEO 2 to 4 Mbit/s at 1e-5).
