@@ -28,6 +28,8 @@ SHARERS = ALGORITHMS[:3]
 #: Bit error rates of figure 6, and the two of the fairness runs.
 BERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5)
 RARE, OFTEN = 1e-8, 1e-6
+#: That of section 4.3's footnote, between the two.
+BETWEEN = 1e-7
 #: Numbers of connections of figures 9 to 11.
 COUNTS = (10, 20, 30, 40, 50)
 
@@ -139,6 +141,7 @@ J_RAISES = BASE.tuned("tcp-j", **{"raise": True})
 BR_REPEATS = BASE.tuned("westwood-br", repeat="always")
 BR_KEEPS = BASE.tuned("westwood-br", keep_w_on_rto=True)
 RESETS = BASE.tuned("star", bw_at_timeout="reset")
+SLOW_STARTS = BASE.tuned("star", after_timeout="slow-start")
 
 VARIANTS = (
     BASE.variant(
@@ -178,9 +181,24 @@ VARIANTS = (
     BASE.variant("both-64", BOTH_64, SHARED, shared_queue=SMALL),
     BASE.variant("sockets-864", "sockets of 864 segments (2 BDP)", ALONE, sockets=2 * BDP),
     BASE.variant("min-rto-200ms", "least RTO 0.2 s", min_rto_s=0.2),
-    BASE.variant("min-rto-2s", "least RTO 2 s", quick=True, min_rto_s=2.0),
+    BASE.variant(
+        "min-rto-2s",
+        "least RTO 2 s",
+        quick=True,
+        evidence=Evidence.IMPLIED,
+        source="figure 8: a restart at 13 s by an answered probe, which leaves at 11 s + RTO - 0.5 s",
+        min_rto_s=2.0,
+    ),
     BASE.variant("tick-500ms", "timer granularity 0.5 s", granularity_s=0.5),
     RESETS.variant("bw-reset", "a timeout resets TCP-STAR's estimate", LOSSY, quick=True),
+    SLOW_STARTS.variant(
+        "slow-start",
+        "after a timeout TCP-STAR slow-starts to ssthresh without the estimate",
+        LOSSY,
+        quick=True,
+        evidence=Evidence.PAPER,
+        source="section 4.2.1: nearly equal because a timeout sets one segment; section 3.3 (I)",
+    ),
     BASE.variant("no-aen", "TCP-STAR without AEN", LOSSY, quick=True, aen=False),
     BASE.variant("ack-errors", "bit errors hit ACKs too", LOSSY, ack_errors=True),
     J_RAISES.variant("j-raise", "TCP-J goes up to its estimate at a loss", LOSSY),
@@ -192,6 +210,11 @@ VARIANTS = (
 READINGS = (
     Reading("as-printed", "as printed: a TCP-Reno receiver, so NewReno recovery for all", ("newreno",)),
     Reading(
+        "defensible",
+        "TCP-Reno receivers, the RTO that figure 8 implies, and one segment and slow start after a timeout",
+        ("newreno", "min-rto-2s", "slow-start"),
+    ),
+    Reading(
         "slow-timer",
         "for S1 to S4: NewReno recovery for all, least RTO 2 s, timer granularity 0.5 s",
         ("newreno", "min-rto-2s", "tick-500ms"),
@@ -201,16 +224,20 @@ READINGS = (
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 
 
-def rto_name(rto: float, *, aen: bool) -> str:
+def rto_name(rto: float, *, aen: bool, slow: bool = False) -> str:
     """The name of one of `RTO_VARIANTS`."""
-    return f"rto-{rto:g}s" + ("" if aen else "-no-aen")
+    return f"rto-{rto:g}s" + ("" if aen else "-no-aen") + ("-slow-start" if slow else "")
 
 
-#: The runs of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone.
+#: The runs of the tables that ask what decides claim S4: least RTO, AEN, and TCP-STAR's rule after a timeout.
 RTO_VARIANTS = tuple(
-    Variant(rto_name(rto, aen=aen), "", BASE.changed(min_rto_s=rto, aen=aen), where(part="outage", cc="star"))
-    for rto in RTOS
-    for aen in (True, False)
+    Variant(
+        rto_name(rto, aen=aen, slow=slow),
+        "",
+        (SLOW_STARTS if slow else BASE).changed(min_rto_s=rto, aen=aen),
+        where(part="outage", cc="star"),
+    )
+    for rto, aen, slow in product(RTOS, (True, False), (False, True))
 )
 
 
@@ -226,6 +253,7 @@ def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
     alone = [("loss", cc, ber, 1) for cc in ALGORITHMS for ber in BERS]
     traced = [(part, cc, 0.0, 1) for part in ("startup", "outage") for cc in ALGORITHMS]
     mixed = [("mixed", cc, ber, n) for cc, ber, n in product(SHARERS, (RARE, OFTEN), COUNTS)]
+    mixed += [("mixed", cc, BETWEEN, COUNTS[0]) for cc in SHARERS]
     same = [("same", cc, OFTEN, n) for cc in SHARERS for n in COUNTS]
     for part, cc, ber, n in (*alone, *traced, *mixed, *same):
         yield {"part": part, "cc": cc, "ber": ber, "n": n}
