@@ -308,6 +308,8 @@ def setup_section(base: pl.DataFrame) -> Section:
           below
         - ACK outage | every ACK sent from 10 s to 12 s is lost, BER 0 | [paper] read as the time at which
           ACKs enter the link
+        - Late ACKs | those sent from 10 s to 12 s come later by 1.5 least RTOs, in order | [ours] section
+          4.2.2 names no delay. It has to exceed one timeout, and with two the probe's expires, too
         - Length of a run | 100 s; start-up 20 s, outage 40 s | [ours] long enough for a steady state, short
           enough that the start-up shows at BER 0, as figure 6 does. 30 s and 300 s are tried below
         - Start | within the first 0.1 s (one flow) or 1 s (many) | [ours] so that seeds differ

@@ -44,8 +44,13 @@ OUTAGE = (10.0, 12.0)
 #: Length of the start-up and the outage runs, and the interval of their traces.
 STARTUP_S, OUTAGE_RUN_S, INTERVAL_S = 20.0, 40.0, 0.05
 
-#: The kinds of runs: figure 6, figure 7, figure 8, figures 9 and 10, figure 11.
-PARTS = ("loss", "startup", "outage", "mixed", "same")
+#: In section 4.2.2's second case ACKs sent between these times come later than usual, by this many timeouts.
+LATE_BY = 1.5
+
+#: The kinds of runs: figures 6, 7 and 8, section 4.2.2's late ACKs, figures 9 and 10, figure 11.
+PARTS = ("loss", "startup", "outage", "late", "mixed", "same")
+#: TCP-STAR without its probe, beside which the runs with late ACKs are judged.
+NO_AEN = "star-no-aen"
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,13 @@ class Setup(Choices):
 
     def flow(self, cc: str, name: str, count: int, *, shared: bool) -> dict[str, Any]:
         """``count`` flows of ``cc``."""
+        aen, cc = self.aen and cc != NO_AEN, "star" if cc == NO_AEN else cc
         recovery = self.reno_recovery if cc == "reno" else self.recovery
         more: dict[str, Any] = {"newreno_exit": self.newreno_exit} if recovery == "newreno" else {}
         if self.delayed_ack:
             more["delayed_ack_timeout"] = "100 ms"
         if cc == "star":
-            more["aen"] = self.aen
+            more["aen"] = aen
         return parts.flow(
             name,
             self.controller(cc),
@@ -105,10 +111,19 @@ class Setup(Choices):
             **more,
         )
 
+    def late(self) -> list[list[str]]:
+        """The delay of ACKs whose lateness makes the sender time out once, as steps."""
+        usual = f"{ONE_WAY_S * 1e3:g} ms"
+        late_s = ONE_WAY_S + LATE_BY * max(self.min_rto_s, 2 * ONE_WAY_S)
+        begin, end = (f"{at:g} s" for at in OUTAGE)
+        return [["0 s", usual], [begin, f"{late_s * 1e3:g} ms"], [end, usual]]
+
     def scenario(self, part: str, cc: str, ber: float, n: int, seed: int, length_s: float) -> dict[str, Any]:
         """One run of a part: ``n`` flows of ``cc``, or half of them and as many of NewReno."""
         shared = part in ("mixed", "same")
-        seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S}.get(part, length_s * self.longer)
+        seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S, "late": OUTAGE_RUN_S}.get(
+            part, length_s * self.longer
+        )
         queue = self.shared_queue if shared else self.queue
         link = parts.link(RATE_BPS, f"{ONE_WAY_S * 1e3:g} ms", f"{queue} packets")
         errors = [{"kind": "bit-error", "rate": ber}] if ber else []
@@ -117,6 +132,8 @@ class Setup(Choices):
             link["loss"] = errors
         if back := (errors if self.ack_errors else []) + (outage if part == "outage" else []):
             link["reverse"] = {"loss": back}
+        if part == "late":
+            link["reverse"] = link.get("reverse", {}) | {"delay": self.late()}
         flows = [self.flow(cc, "x", n // 2 if part == "mixed" else n, shared=shared)]
         if part == "mixed":
             flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
@@ -127,10 +144,10 @@ class Setup(Choices):
 
 
 BASE = Setup()
-ALONE = where(part=("loss", "startup", "outage"))
+ALONE = where(part=("loss", "startup", "outage", "late"))
 SHARED = where(part=("mixed", "same"))
 #: All but the start-up, in which nothing is lost before the queue is full.
-LOSSY = where(part=("loss", "outage", "mixed", "same"))
+LOSSY = where(part=("loss", "outage", "late", "mixed", "same"))
 #: Those of which a mode sets the length.
 LONG = where(part=("loss", "mixed", "same"))
 
@@ -252,6 +269,7 @@ def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
     """Part, protocol, bit error rate and number of flows of every run of one seed."""
     alone = [("loss", cc, ber, 1) for cc in ALGORITHMS for ber in BERS]
     traced = [(part, cc, 0.0, 1) for part in ("startup", "outage") for cc in ALGORITHMS]
+    traced += [("late", cc, 0.0, 1) for cc in ("star", NO_AEN)]
     mixed = [("mixed", cc, ber, n) for cc, ber, n in product(SHARERS, (RARE, OFTEN), COUNTS)]
     mixed += [("mixed", cc, BETWEEN, COUNTS[0]) for cc in SHARERS]
     same = [("same", cc, OFTEN, n) for cc in SHARERS for n in COUNTS]
