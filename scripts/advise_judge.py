@@ -110,14 +110,14 @@ def _path(place: Path, one: Drawn) -> Path:
 
 
 def _ask(one: Drawn, place: Path, *, measured: bool, budget: str) -> Answer:
-    """Asks as a user would, with the defaults; how many flows there will be, a user knows unmeasured."""
+    """Asks as a user would, with the defaults; which flows there are, a user knows unmeasured."""
+    competing = [f"{count} {cc}" for cc, count in one.competing]
     since = time.monotonic()
     if measured:
         paths = advise_files.write(one, place / f"{one.number:02}")
         since = time.monotonic()
-        advice = bp.advise(measured=paths, flows=one.flows, budget=budget)
+        advice = bp.advise(measured=paths, flows=one.flows, competing=competing, budget=budget)
     else:
-        competing = [f"{count} {cc}" for cc, count in one.competing]
         advice = bp.advise(one.link(), flows=one.flows, competing=competing, budget=budget)
     return Answer(
         link=one.number, recommended=advice.recommended, recommended_in_linux=advice.recommended_in_linux,

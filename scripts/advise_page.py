@@ -127,5 +127,9 @@ data arrives, in order or not. **The best that can be had** has the most of it a
 or `bentpipe kernel attach` brings, and that are not reckless: the rules of
 [advise.md](advise.md#how-it-is-ranked), with losses at the queue and harm of the second half. **Lost** is
 the share of that goal that the answer does not reach. A **hit** loses less than 5 % and is not reckless.
-An answer that cannot be had counts as the best that it names for Linux.\
+An answer that cannot be had counts as the best that it names for Linux.
+
+**The questions** are two. One has the link's values. The other has a ping and a transfer by iperf3, simulated
+over the link: no values, no kind of queue, no time line, no load at a constant rate. Both say how many flows
+of the algorithm there will be, and which of others.\
 """

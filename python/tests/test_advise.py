@@ -247,6 +247,35 @@ def test_one_leaves_only_if_its_interval_lies_below_the_best() -> None:
     assert ranking.is_tied(best, best, "throughput") and not ranking.is_tied(best, noisy, "throughput")
 
 
+def test_what_is_easier_to_have_costs_little_on_the_worst_quarter_of_measured_links() -> None:
+    best = trials("hybla", goodput_bps=[10.0] * 8)
+    even = trials("cubic", goodput_bps=[9.8] * 8)
+    uneven = trials("cubic", goodput_bps=[10.0] * 6 + [9.0, 8.0])
+    assert ranking.worst_quarter(best, even, "throughput") == pytest.approx(0.02)
+    assert ranking.worst_quarter(best, uneven, "throughput") == pytest.approx(0.15)
+    assert ranking.worst_quarter(best, trials("d", goodput_bps=[]), "throughput") == math.inf
+    files = (
+        trials("hybla", file_s=[2.0, 2.0, math.nan, 2.0]),
+        trials("cubic", file_s=[2.0, math.nan, 2.0, 3.0]),
+    )
+    assert ranking.worst_quarter(*files, "completion") == math.inf
+    unfinished = ranking.worst_quarter(
+        trials("a", file_s=[math.nan]), trials("b", file_s=[2.0]), "completion"
+    )
+    assert unfinished == 0
+
+
+def test_a_wrong_name_is_told_before_measurements_are_weighed() -> None:
+    files = [Path(__file__).parent / "measured" / name for name in ("vsat-ping.log", "vsat-iperf3.json")]
+
+    def weighed(what: str, done: int, total: int) -> None:
+        raise AssertionError(what)
+
+    for wrong in ({"cc": "bbbr"}, {"goal": "speed"}, {"flows": 0}):
+        with pytest.raises(bp.ScenarioError):
+            bp.advise(measured=files, progress=weighed, **wrong)
+
+
 def test_the_same_algorithm_is_recommended_whoever_else_is_asked() -> None:
     """What was wrong once: by default Hybla, with --cc not BBR, thoroughly BBR."""
     link: dict[str, Any] = {"rate": "10 Mbit/s", "rtt": "507 ms", "per": 0.02}

@@ -301,7 +301,8 @@ def test_the_judge_asks_once_and_writes_the_page(scripts, tmp_path, monkeypatch,
     assert "**1 of 1 are hits**" in text and "Not judged with the code as it is now." in text
     assert scripts.truth.main([*words, "--fresh", "--measured"]) == 0
     assert [path.name for path in asked[-1][1]["measured"]] == ["ping.log", "iperf3.json"]
-    assert set(asked[-1][1]) == {"measured", "flows", "budget"}
+    assert asked[-1][1]["competing"] == ["1 cubic"]
+    assert set(asked[-1][1]) == {"measured", "flows", "competing", "budget"}
 
 
 # Files as an operator would have them.
@@ -351,3 +352,17 @@ def test_the_stored_table_has_every_link_and_algorithm(scripts):
             assert not any(math.isnan(value) for value in known), (one.number, cc)
             assert 0 <= row["steady_bps"] <= one.rate_bps
         assert table[one.number].best() in rows
+
+
+def test_half_of_a_rate_that_another_flow_has_is_no_slower_link(scripts, tmp_path):
+    """Beside one CUBIC flow, which is named or not: 0.517 Mbit/s, of which BBR has 0.23."""
+    one = scripts.links.draw()[21]
+    assert one.competing == (("cubic", 1),)
+    told = estimate(scripts.files.write(one, tmp_path))
+    named, unnamed = (told.possible({}, effort=0.5, beside=beside) for beside in (one.competing, ()))
+    rates = [np.median([link.rate_bps for link in found.draws]) for found in (named, unnamed)]
+    assert rates[0] == pytest.approx(one.rate_bps, rel=0.15)
+    assert rates[1] < 0.6 * one.rate_bps
+    # The queue drops pings: these are no losses of the way.
+    losses = [np.median([link.loss for link in found.draws]) for found in (named, unnamed)]
+    assert losses[0] < 0.005 < losses[1]

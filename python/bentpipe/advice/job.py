@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +16,16 @@ from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.spans import Span, span
 from bentpipe.advice.verdict import Advice
 from bentpipe.comparison import algorithms
+from bentpipe.scenario import Link
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:
-    from bentpipe.measured.draws import Draw
-    from bentpipe.scenario import Link, Scenario
+    from bentpipe.scenario import Scenario
 
 BUDGET = "30 s"
 """How long an answer may take, about, unless somebody says."""
+_UNWEIGHED = Link(rate="1 Mbit/s", delay="1 ms")
+"""In the place of a measured link while the rest of a question is checked."""
 
 
 def advise(
@@ -70,7 +72,7 @@ def advise(
         timeline: a file with the link over time (docs/timeline.md).
         flows: so many flows of the algorithm at once.
         relay: instead of the flow's own: "none", "hybla" or "gateway, buffer=8 MB" (`relays.relay_of`).
-        competing: flows beside them all the time, such as "3 cubic".
+        competing: flows beside them all the time, such as "3 cubic"; while it was measured, too.
         goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` says what each is.
         shared: do flows of others use the link? If not, harm to them flags nothing.
         cc: judge these only (and CUBIC and Reno, for comparison): names, also with parameters,
@@ -102,54 +104,39 @@ def advise(
     tell = progress or (lambda what, done, total: None)
     limit_s = seconds(budget, "budget")
     exact = thorough or plan is not None
-    found = _measured(measured, spans, seed, limit_s, tell, exact=exact) if measured else None
-    if found is not None:
-        link, begun = found.link, time.monotonic()  # the race has its budget, however long weighing took
-    if link is None and scenario is None and timeline is not None:
+    others = tuple(map(_competing, competing))
+    if link is None and scenario is None and timeline is not None and not measured:
         link, spans = _of_time_line(timeline, spans)
     question = Question(
-        link=scenario if scenario is not None else link, whole=scenario is not None, spans=spans,
-        timeline=timeline, flows=flows, relay=relay, competing=tuple(map(_competing, competing)), goal=goal,
-        shared=shared, seed=seed, name=found.name if found else "", notes=found.notes if found else (),
-        draws=found.draws if found else (),
+        link=_UNWEIGHED if measured else link if scenario is None else scenario,
+        whole=scenario is not None, spans=spans, timeline=timeline, flows=flows, relay=relay,
+        competing=others, goal=goal, shared=shared, seed=seed,
     ).loaded()  # fmt: skip
     question.check()
     cc = algorithms(cc) if isinstance(cc, str) else list(cc)
     asked, left = question.candidates(cc)
+    worked = None
+    if measured:
+        question, worked = _weighed(question, measured, limit_s, tell, exact=exact)
+        begun = time.monotonic()  # the race has its budget, however long weighing took
     race = Race(question, asked, left, tell)
     run_s = None if duration is None else seconds(duration, "duration")
     race.go(given, Budget(None if given or thorough else limit_s, begun), run_s, thorough=thorough)
     options = {
         "cc": cc, "duration": duration, "measured": measured, "scenario": scenario, "timeline": timeline,
         "link": None if measured else link, "competing": competing, **values,
-        "budget": found.budget if found else None,
+        "budget": worked,
     }  # fmt: skip
     return _judged(race, command(question, options, race.plan))
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """What measurements give a question: a link with its name, notes, and the links of its runs."""
+def _weighed(
+    question: Question, files: Sequence[str | Path], limit_s: float, tell: Told, *, exact: bool
+) -> tuple[Question, str | None]:
+    """The question over links that measurements leave possible.
 
-    link: Link
-    name: str
-    notes: Sequence[str]
-    draws: Sequence[Draw]
-    budget: str | None
-
-
-def _measured(
-    files: Sequence[str | Path],
-    spans: Mapping[str, Span],
-    seed: int,
-    limit_s: float,
-    tell: Told,
-    *,
-    exact: bool,
-) -> _Measured:
-    """Takes a quarter of the time limit at most, or, if it is to be exact, as much work as is usual for it.
-
-    The budget of the answer is the one whose usual work was done; None if it is that of 30 s.
+    Takes a quarter of the time limit at most, or, if it is to be exact, as much work as is usual for it.
+    Beside it stands the budget whose usual work was done; None if it is that of 30 s.
 
     Raises:
         ScenarioError: a file is wrong, or does not tell enough.
@@ -157,18 +144,22 @@ def _measured(
     """
     from bentpipe.measured import estimate
     from bentpipe.measured.said import title, typical
-    from bentpipe.scenario import Link
 
-    told, usual_s = estimate(files), seconds(BUDGET, "budget")
+    told, usual_s, spans = estimate(files), seconds(BUDGET, "budget"), question.spans
     try:
-        within_s = None if exact else limit_s / 4
-        found = told.possible(spans, seed, min(limit_s / usual_s, 1.0), tell, within_s)
+        within_s, effort = None if exact else limit_s / 4, min(limit_s / usual_s, 1.0)
+        found = told.possible(spans, question.seed, effort, tell, within_s, question.competing)
     except KeyboardInterrupt:
         raise Unanswered("nothing is known yet") from None
-    middle = typical(found).values()
-    link = Link(rate=middle["rate"], delay=f"{seconds(middle['rtt'], 'rtt') / 2:.9g} s")
-    worked = f"{found.effort * usual_s:.9g} s" if found.effort < 1 else None
-    return _Measured(link, title(found, spans), told.notes(found, spans), found.draws, worked)
+    middle, notes = typical(found).values(), told.notes(found, spans)
+    if question.competing:
+        others = ", ".join(f"{count} of {cc}" for cc, count in question.competing)
+        notes.append(f"Flows of others ({others}) are taken to have run while it was measured, too.")
+    over = dataclasses.replace(
+        question, link=Link(rate=middle["rate"], delay=f"{seconds(middle['rtt'], 'rtt') / 2:.9g} s"),
+        name=title(found, spans), notes=notes, draws=found.draws,
+    )  # fmt: skip
+    return over, f"{found.effort * usual_s:.9g} s" if found.effort < 1 else None
 
 
 def command(question: Question, options: Mapping[str, Any], made: Plan) -> str:

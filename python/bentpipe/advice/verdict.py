@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 KEEP = 0.04
 """What is easier to have is recommended if its mean is this close to the best: CUBIC before a module, a
-module before an agent. Then the effort brings nothing."""
+module before an agent. Then the effort brings nothing. Where measurements leave several links possible, it
+has to be this close on the quarter of them on which it is furthest behind, too."""
 OPEN = 0.1
 """If another one that can be had may be better by more than this share, the answer is not yet known."""
 BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
@@ -225,6 +226,7 @@ class Advice:
             "groups": [list(group) for group in self.groups],
             "algorithms": self.rows(),
             "assumptions": list(self.assumptions),
+            "links": [draw.to_dict() for draw in self.question.draws],
             "cut": list(self.cut),
             "repeat": self.command,
         }
@@ -247,7 +249,9 @@ class Advice:
         return write_page(self, place / "advice.html")
 
     def _close(self, one: str, best: str) -> bool:
-        return ranking.as_good(self.trials[one], self.trials[best], self.question.goal, KEEP)
+        ours, theirs, goal = self.trials[one], self.trials[best], self.question.goal
+        safe = not self.question.draws or ranking.worst_quarter(theirs, ours, goal) <= KEEP
+        return ranking.as_good(ours, theirs, goal, KEEP) and (one == best or safe)
 
     def _row(self, rank: int | None, one: str) -> dict[str, Any]:
         trials = self.trials[one]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +106,14 @@ class Draw:
         found = {"rate": f"{self.rate_bps:.6g} bit/s", "rtt": f"{self.rtt_s:.9g} s"}
         return found if self.buffer is None else {**found, "buffer": self.buffer}
 
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as JSON has them, without what the simulator plays."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name != "losses"
+        }
+
     @property
     def buffer_bytes(self) -> float | None:
         """The buffer in bytes."""
@@ -161,6 +170,8 @@ class Evidence:
         counts: of losses.
         tests: transfers of known algorithms.
         given: what the user says, which goes before.
+        beside: flows of others, (algorithm, how many), that ran while all of it was measured. Their queue
+            is in the round trips, and drops probes: no more is lost on the way than what was lost in all.
     """
 
     estimates: Mapping[str, Estimate]
@@ -168,6 +179,20 @@ class Evidence:
     counts: Sequence[hypotheses.Count]
     tests: Sequence[Test]
     given: Mapping[str, Span]
+    beside: Sequence[tuple[str, int]] = ()
+
+    @property
+    def in_order(self) -> Sequence[hypotheses.Watched]:
+        """Packets in order, of which only the way loses any."""
+        return () if self.beside else self.watched
+
+    @property
+    def counted(self) -> Sequence[hypotheses.Count]:
+        """Numbers of losses; beside flows of others, no more than bounds."""
+        if not self.beside:
+            return self.counts
+        bounds = [dataclasses.replace(one, most=True) for one in self.counts]
+        return [*bounds, *(one.bound() for one in self.watched)]
 
     def rivals(self) -> list[Hypothesis]:
         """The hypotheses of losses that there are."""
@@ -200,8 +225,8 @@ class Evidence:
         assert one is not None
         low, high = one.low, one.high
         if name == "rtt":
-            if high - low > _UNSURE * high:
-                return Below(name, max(low, one.value / 4), high)
+            if self.beside or high - low > _UNSURE * high:
+                return Below(name, one.value / 4 if self.beside else max(low, one.value / 4), high)
             return _between(name, low, high, one.value)
         if self.tests and one.weight > 2:
             low, high = low / _CAPTURED, high * _CAPTURED
@@ -209,6 +234,7 @@ class Evidence:
             whole = max(test.goodput_bps for test in self.tests)
             seeks = any(test.cc in _SEEKERS for test in self.tests)
             most = _BOUND_RATE if not seeks else _SOUGHT_RATE if one.bound else _WIDER_RATE
+            most *= 1 + sum(count for _, count in self.beside)
             low, high = whole, max(high, most * one.value, most * whole)
             if seeks or not one.bound:
                 return Near(name, low, high)
@@ -339,7 +365,7 @@ class _Search:
             of = points.kind == kind
             if of.any():
                 values = _parameters(one, points.at[of])
-                found[of] = hypotheses.log_likelihood(one, values, self.known.watched, self.known.counts)
+                found[of] = hypotheses.log_likelihood(one, values, self.known.in_order, self.known.counted)
         return found
 
     def _prior(self, points: Points) -> Floats:
@@ -390,7 +416,15 @@ class _Search:
     def _played(self, point: Points) -> Played:
         link = self._draw(point)
         window, seed = float(point.at[0, self.ahead - 1]), int(self.random.integers(1, 2**31))
-        return Played(link.values()["rate"], link.rtt_s, link.buffer or "1 bdp", link.losses, window, seed)
+        return Played(
+            link.values()["rate"],
+            link.rtt_s,
+            link.buffer or "1 bdp",
+            link.losses,
+            window,
+            seed,
+            self.known.beside,
+        )
 
     def _draw(self, point: Points) -> Draw:
         """A point as a link."""

@@ -78,6 +78,12 @@ class Watched:
     sent_s: Floats
     source: Path
 
+    def bound(self) -> Count:
+        """No more of them than these were lost on the way, for queues may have dropped some."""
+        sent = len(self.lost)
+        lasted_s = float(self.sent_s[-1] - self.sent_s[0]) if sent > 1 else 1.0
+        return Count(int(self.lost.sum()), sent, max(lasted_s, 1e-9), self.source, most=True)
+
 
 @dataclass(frozen=True)
 class Count:

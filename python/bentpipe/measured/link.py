@@ -56,6 +56,7 @@ class Estimates:
         effort: float = 1.0,
         tell: Told | None = None,
         within_s: float | None = None,
+        beside: Sequence[tuple[str, int]] = (),
     ) -> Possible:
         """Links as likely as they are after all that was measured; see `draws.possible`.
 
@@ -65,6 +66,7 @@ class Estimates:
             effort: how much is simulated; 1 takes about 6 s of two processors.
             tell: called with what is being done, the runs done, and all of them.
             within_s: simulate less if that would take longer.
+            beside: flows of others, (algorithm, how many), that were there in all measurements.
 
         Raises:
             ScenarioError: rate or round-trip time is neither given nor known; the message asks for it.
@@ -72,7 +74,7 @@ class Estimates:
         """
         self._ask(given)
         told = tell or (lambda what, done, total: None)
-        return possible(self._evidence(given), seed, effort, told, within_s)
+        return possible(self._evidence(given, beside), seed, effort, told, within_s)
 
     def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
         """Where each quantity comes from, and what follows of all together, a sentence each."""
@@ -82,7 +84,7 @@ class Estimates:
     def _best(self) -> list[Estimate]:
         return [one for name in NAMES if (one := self.of(name))]
 
-    def _evidence(self, given: Mapping[str, Span]) -> Evidence:
+    def _evidence(self, given: Mapping[str, Span], beside: Sequence[tuple[str, int]]) -> Evidence:
         """Transfers count that went the way that the rate is of."""
         rate = self.of("rate_bps")
         tests = list(self.tests)
@@ -95,6 +97,7 @@ class Estimates:
             counts=[one for one in self.losses if isinstance(one, Count)],
             tests=tests,
             given=given,
+            beside=beside,
         )
 
     def _ask(self, given: Mapping[str, Span]) -> None:

@@ -35,6 +35,7 @@ RESENT_FLOOR = 10.0
 """Numbers of segments sent again below this are all the same."""
 _RECORDS = 30
 _PACKET_BITS = 8 * 1500
+_JITTER = "1 s"
 SMALL_WINDOW = 3 << 20
 """The receive window of kernels before 6.18 with their default tcp_rmem of 6 MiB."""
 
@@ -93,7 +94,8 @@ class Test:
 class Played:
     """One link on which a transfer is played, as texts of a scenario, and the run's seed.
 
-    `window`, 0 to 1, says which of the possible receive windows it is.
+    `window`, 0 to 1, says which of the possible receive windows it is; `beside`, (algorithm, how many), are
+    flows of others that share the link.
     """
 
     rate: str
@@ -102,10 +104,14 @@ class Played:
     losses: Sequence[Model]
     window: float
     seed: int
+    beside: Sequence[tuple[str, int]] = ()
 
 
 def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
-    """The transfer over that link; it begins to count one round trip after the handshake began."""
+    """The transfer over that link; it begins to count one round trip after the handshake began.
+
+    Flows of others begin with it, within `_JITTER`.
+    """
     window = test.windows[min(int(link.window * len(test.windows)), len(test.windows) - 1)]
     flow = Flow(
         test.cc, path=["link"], count=test.streams, profile="linux",
@@ -117,9 +123,13 @@ def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
         queue=DropTail(link.buffer),
         loss=list(link.losses) or None,
     )
+    others = [
+        Flow(cc, path=["link"], count=count, profile="linux", start_jitter=_JITTER)
+        for cc, count in link.beside
+    ]
     duration_s = test.omit_s + link.rtt_s + lasted_s
     return Scenario(
-        links={"link": over}, flows=[flow], seed=link.seed, duration=f"{round(duration_s * 1e9)} ns",
+        links={"link": over}, flows=[flow, *others], seed=link.seed, duration=f"{round(duration_s * 1e9)} ns",
         record=Record(f"{round(max(lasted_s / _RECORDS, 1e-3) * 1e9)} ns", links=True),
     )  # fmt: skip
 
@@ -133,7 +143,9 @@ def differences(test: Test, result: Result, lasted_s: float) -> dict[str, float]
     """By quantity, how far the simulated value is from the measured one, in tolerances."""
     end = float(result.json["simulated_s"])
     begin = end - lasted_s
-    t, delivered = _together(result)
+    names = [flow["name"] for flow in result.json["flows"][: test.streams]]
+    trace = result.trace.filter(pl.col("flow").cast(pl.String).is_in(names))
+    t, delivered = _together(trace, len(names))
     rates = 8 * np.diff(np.interp(np.linspace(begin, end, _RECORDS + 1), t, delivered)) * _RECORDS / lasted_s
     later = rates[_RECORDS // 2 :]
     share = lasted_s / test.lasted_s
@@ -146,22 +158,20 @@ def differences(test: Test, result: Result, lasted_s: float) -> dict[str, float]
         ),
     }  # fmt: skip
     if test.resent is not None:
-        resent = sum(flow["retransmitted_packets"] for flow in result.json["flows"])
+        resent = sum(flow["retransmitted_packets"] for flow in result.json["flows"][: test.streams])
         more = (1 / share - 1) * 2 * _dropped_late(result, (begin + end) / 2)
         found["resent"] = _logs(
             resent * (1 + more) + RESENT_FLOOR, test.resent + RESENT_FLOOR, TOLERANCES["resent"]
         )
     if test.rtts_s is not None:
-        seen = _round_trips(result, begin)
+        seen = _round_trips(trace, len(names), begin)
         for name, ours, theirs in zip(("rtt_min", "rtt_mean", "rtt_max"), seen, test.rtts_s, strict=True):
             found[name] = _logs(ours, theirs, TOLERANCES[name])
     return found
 
 
-def _together(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Instants, and the bytes that all flows have delivered by then."""
-    trace = result.trace
-    flows = max(trace["flow"].n_unique(), 1)
+def _together(trace: pl.DataFrame, flows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Instants, and the bytes that all flows of a trace have delivered by then."""
     t = trace["t_s"].to_numpy().reshape(-1, flows)[:, 0]
     delivered = trace["delivered_bytes"].to_numpy().astype(float).reshape(-1, flows).sum(axis=1)
     return t, delivered
@@ -176,10 +186,8 @@ def _dropped_late(result: Result, middle_s: float) -> float:
     return 1 - float(np.interp(middle_s, t, dropped)) / dropped[-1] if dropped[-1] else 0.0
 
 
-def _round_trips(result: Result, begin: float) -> tuple[float, float, float]:
+def _round_trips(trace: pl.DataFrame, flows: int, begin: float) -> tuple[float, float, float]:
     """The least, mean and greatest smoothed round trip at the ends of intervals, mean over the flows."""
-    trace = result.trace
-    flows = max(trace["flow"].n_unique(), 1)
     smoothed = trace["srtt_s"].to_numpy().reshape(-1, flows)
     smoothed = smoothed[trace["t_s"].to_numpy().reshape(-1, flows)[:, 0] > begin]
     if not len(smoothed) or np.isnan(smoothed).all(axis=0).any():
