@@ -131,7 +131,10 @@ def readings(study: dict[str, Any]) -> list[str]:
         said = f"The base itself has {found['free']} free choices; those of the table come on top of them."
         lines += [paragraph(said), ""]
     if never := found["never"]:
-        lines += ["What no reading and no single choice gives, and why:", ""]
+        lines += [
+            "What no reading and no single choice gives of those under which the check was run, and why:",
+            "",
+        ]
         notes = {claim["id"]: (claim["title"], claim["note"]) for claim in study["claims"]}
         for claim, checks in never.items():
             title, note = notes[claim]

@@ -52,7 +52,7 @@ def test_the_set_up_is_the_papers():
     assert len({f["extra_delay"] for f in flows}) == 1
     assert scenario["link"]["bottleneck"]["queue"]["limit"] == "701 packets"
     assert "loss" not in scenario["link"]["bottleneck"]
-    apart = setup.BASE.changed(own_rtts=True).scenario(run, 1, trace=False)
+    apart = setup.BASE.changed(own_rtts=True, spread=0.04).scenario(run, 1, trace=False)
     assert len({f["extra_delay"] for f in apart["flow"]}) == 6
 
 
@@ -94,14 +94,20 @@ def test_nothing_that_a_search_found_is_in_the_base_or_in_a_reading_without_it()
     found = {v.name for v in (*setup.VARIANTS, *setup.ONLY_JOINT) if v.evidence == Evidence.FITTED}
     assert found == {"window-1500", "sweep-0.03"}
     resting = {r.name for r in setup.READINGS if found & set(r.variants)}
-    assert resting == {FITTED}
+    assert resting == {FITTED, "outstanding"}
 
 
-def test_a_seed_has_one_rtt_in_the_runs_of_all_algorithms():
-    def extra(cc: str, seed: int) -> str:
+def test_the_rtt_is_as_printed_and_drawn_by_seed_as_a_choice():
+    (spread,) = (v.setup for v in setup.VARIANTS if v.name == "rtt-spread")
+
+    def extra(cc: str, seed: int, of: setup.Setup = spread) -> str:
         run = setup.Run("loss", cc, 0.6, 1e-3)
-        return setup.BASE.scenario(run, seed, trace=False)["flow"][0]["extra_delay"]
+        delay: str = of.scenario(run, seed, trace=False)["flow"][0]["extra_delay"]
+        return delay
 
+    assert {extra("cubic", seed, setup.BASE) for seed in (1, 2)} == {"0.000000 ms"}
+    link = setup.BASE.scenario(setup.Run("loss", "cubic", 0.6, 1e-3), 1, trace=False)["link"]["bottleneck"]
+    assert link["delay"] == "300.000000 ms"
     assert len({extra(cc, 1) for cc in setup.ALGORITHMS}) == 1
     assert len({extra("cubic", seed) for seed in range(1, 11)}) == 10
 
@@ -151,7 +157,7 @@ def test_bounds_and_straight_lines():
 #: Rates in Mbit/s and the like that agree with every number and order of the paper.
 SHARES = {"a-liad": 80, "cubic": 83, "bic": 84, "scalable": 85, "highspeed": 82, "reno": 40, "westwood": 60}
 TAKEN = {"reno": 0, "liad": 20, "westwood": 20, "bic": 25, "highspeed": 5, "cubic": 11, "scalable": 45}
-TAKEN_GEO = {**TAKEN, "cubic": 40, "a-liad": 40, "scalable": 42}
+TAKEN_GEO = {**TAKEN, "cubic": 44, "a-liad": 40, "scalable": 42}
 
 
 def printed() -> pl.DataFrame:
@@ -177,7 +183,7 @@ def printed() -> pl.DataFrame:
                     "cwnd": (500.0 if best else 100.0) * noise,
                     "jain": 0.995,
                     "newreno_mbps": 8.0 * (1 - taken / 100) * noise,
-                    "at_30": SHARES.get(run.cc, 80) * noise,
+                    "at_30": SHARES.get(run.cc, 80) * noise * (0.8 if run.experiment == "no-sack" else 1),
                     "exit": 700.0 * noise,
                     "drops": 0 if best else 900,
                     "cuts": 0.0 if best else 3.0,
@@ -188,7 +194,8 @@ def printed() -> pl.DataFrame:
 
 def test_the_papers_own_numbers_reproduce():
     found = {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, printed())}
-    assert found == dict.fromkeys(IDS, "reproduced")
+    # Figure 1 is equation 9, which no run changes.
+    assert found == {**dict.fromkeys(IDS, "reproduced"), "A1": "not reproduced"}
 
 
 @pytest.mark.parametrize(
@@ -207,21 +214,21 @@ def test_a_claim_fails_when_its_runs_do_not_agree(experiment, column, claim, bec
     runs = printed().with_columns(pl.when(hit).then(worse).otherwise(pl.col(column)).alias(column))
     found = {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, runs)}
     assert found[claim] == becomes
-    assert all(v == "reproduced" for key, v in found.items() if key != claim)
+    assert all(v == "reproduced" for key, v in found.items() if key not in (claim, "A1"))
 
 
 def test_figure_1_is_a_hyperbola_which_is_a_line_on_logarithmic_axes_only():
     (a1,) = evaluate([s for s in claims.CLAIMS if s.id == "A1"], pl.DataFrame({"seed": [1]}))
-    falls, logarithmic, linear = a1.checks
+    falls, linear, logarithmic = a1.checks
     assert falls.measured.mean == pytest.approx(12)
     assert logarithmic.measured.mean == pytest.approx(1)
-    assert not linear.holds
-    assert not linear.counted
-    assert a1.verdict == "reproduced"
+    # The text says "almost linearly" and names no logarithmic axes.
+    assert (linear.holds, linear.counted, logarithmic.counted) == (False, True, False)
+    assert a1.verdict == "not reproduced"
 
 
 @pytest.mark.parametrize("cc", ["westwood", "bic"])
-def test_protocols_that_section_4_5_does_not_name_decide_nothing(cc):
+def test_protocols_that_section_4_5_does_not_name_decide_nothing_but_who_is_the_least_friendly(cc):
     hit = (pl.col("experiment") == "friend") & (pl.col("cc") == cc)
     runs = printed().with_columns(
         pl.when(hit)
@@ -230,7 +237,11 @@ def test_protocols_that_section_4_5_does_not_name_decide_nothing(cc):
         .alias("newreno_mbps")
     )
     found = {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, runs)}
-    assert (found["A8"], found["A9"]) == ("reproduced", "reproduced")
+    assert (found["A8"], found["A9"]) == ("reproduced", "not reproduced")
+    (a9,) = (c for c in evaluate(claims.CLAIMS, runs) if c.id == "A9")
+    assert [c.what for c in a9.checks if not c.holds] == [
+        f"at 600 ms CUBIC takes more than {claims.LABELS[cc]}"
+    ]
 
 
 def test_other_numbers_in_the_same_order_are_the_same_order():
@@ -247,7 +258,7 @@ def test_a_variant_keeps_the_bases_other_runs():
     plan = setup.DESIGN.plan_of("quick", Size(3, 3), ())
     under = sensitivity(claims.CLAIMS, setup.DESIGN, plan, pl.concat([base, own]))
     assert list(under.variants) == ["sweep-loss"]
-    assert [str(c.verdict) for c in under.variants["sweep-loss"]] == ["reproduced"] * 10
+    assert [str(c.verdict) for c in under.variants["sweep-loss"]] == ["not reproduced", *["reproduced"] * 9]
 
 
 @pytest.mark.slow

@@ -169,3 +169,13 @@ def test_a_number_of_one_run_tells_the_range_of_ours():
     check = claim.number("rate", [1.0, 2.0], 1.5, unit="Mbit/s", one_run=True)
     assert check.as_dict()["remark"] == "the paper prints one run; ours give 1 to 2 Mbit/s"
     assert claim.number("rate", [1.0, 2.0], 1.5).remark == ""
+
+
+def test_what_the_paper_contradicts_is_shown_and_not_counted():
+    holds, fails = claim.number("a", [1.0, 1.0], 1.0), claim.number("b", [2.0, 2.0], 1.0)
+    set_aside = fails.contradicted("table 2 has 2")
+    assert claim.verdict([holds, set_aside]) == "reproduced"
+    assert (set_aside.basis, set_aside.counted, set_aside.holds) == (claim.Basis.CONTRADICTED, False, False)
+    assert set_aside.remark == "the paper itself: table 2 has 2"
+    assert set_aside.as_dict()["basis"] == "printed, contradicted by the paper itself"
+    assert fails.unprinted().as_dict()["basis"] == "not printed"

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -30,12 +31,15 @@ def test_every_scenario_of_the_full_study_is_correct():
             seen.add(key)
             checked(case.scenario)
     whole = 2 + len(setup.READINGS)
+    scanned = len(setup.SCAN) * len(setup.PAIRS)
     every = whole * len(setup.PAIRS) * (len(setup.BERS) + len(setup.BETWEEN))
-    assert len(seen) <= 4 + len(setup.BETWEEN) + every + (len(setup.VARIANTS) - 1) * 4 * len(setup.BERS)
+    assert len(seen) <= 4 + len(setup.BETWEEN) + every + scanned + (len(setup.VARIANTS) - 1) * 4 * len(
+        setup.BERS
+    )
     assert {key[0] for key in seen} == {
         "base",
         setup.INCREMENT.name,
-        *(of.name for of in (*setup.VARIANTS, *setup.READINGS)),
+        *(of.name for of in (*setup.VARIANTS, *setup.READINGS, *setup.SCAN)),
     }
 
 
@@ -314,7 +318,7 @@ def test_a_small_study_from_end_to_end(tmp_path):
     assert pl.read_parquet(tmp_path / "figure-1.parquet").height > 100
     drawn = pl.read_parquet(tmp_path / "figure-4.parquet")
     assert drawn["orbit"].unique().sort().to_list() == ["GEO", "LEO", "MEO"]
-    assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 3
+    assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 4
     assert measured_again(hswa.STUDY, plan).equals(runs)
 
 
@@ -324,3 +328,32 @@ def shorter(case: Case) -> Case:
         return case
     length = 12.0 if case.keys["orbit"] == "LEO" else 40.0
     return replace(case, scenario={**case.scenario, "duration": f"{length:g} s"})
+
+
+def test_the_scan_finds_the_loss_rate_at_which_a_made_up_law_meets_the_printed_number():
+    rows = [
+        {
+            "variant": setup.scan_name(size, loss),
+            "cc": cc,
+            "orbit": orbit,
+            "seed": seed,
+            "mbps": printed * 0.01 / loss,
+        }
+        for size in setup.SCAN_BYTES
+        for loss in setup.SCAN_LOSS
+        for cc, orbit in figures.SCANNED
+        for printed in [claims.PRINTED[cc, orbit, setup.SCAN_BER]]
+        for seed in range(setup.SCAN_SEEDS)
+    ]
+    found = SimpleNamespace(runs=pl.DataFrame(rows))
+    low, high = figures.needed(found, 1000, "scps", "GEO")
+    assert (low, high) == (pytest.approx(0.01 / 1.2), pytest.approx(0.01 / 0.8))
+    assert "SCPS-TP over GEO 0.00833 to 0.0125" in figures.ranges(found)
+
+
+def test_a_scan_run_loses_what_it_says_and_hswa_is_told_the_error_rate():
+    of = next(v for v in setup.SCAN if v.name == setup.scan_name(1500, 0.03)).setup
+    made = of.scenario("hswa", "GEO", setup.SCAN_BER, 1)
+    assert made["link"]["sat"]["loss"] == {"kind": "packet-error", "rate": 0.03}
+    assert made["flow"][0]["cc"]["ber"] == setup.SCAN_BER
+    assert made["duration"] == "120 s"

@@ -132,14 +132,17 @@ def test_the_page_says_what_does_not_count_and_why(tmp_path):
     few = claim.above("order", [1.0, 2.0, 3.0], [0.5, 2.2, 2.5])
     alone = claim.number("rate", [1.0, 2.0], 1.5, unit="Mbit/s", one_run=True)
     extra = claim.number("extra", [1.0, 2.0], 9.0).unprinted()
+    against = claim.number("against", [1.0, 2.0], 9.0).contradicted("table 2 has 1.5")
     report.claims[:] = [
-        claim.Claim("Z1", "t", "s", [few, alone, extra]),
+        claim.Claim("Z1", "t", "s", [few, alone, extra, against]),
         claim.Claim("Z2", "quoted", "s", [claim.number("x", [1.0, 1.0], 1.0)], reference=True),
     ]
     html = " ".join(write(study, plan, outcome, report, tmp_path).page.read_text(encoding="utf-8").split())
     assert "no</span> (too few seeds)" in html
     assert "(the paper prints one run; ours give 1 to 2 Mbit/s)" in html
     assert "no (not printed, not counted)" in html and "yes (not counted)" in html
+    assert "no (printed, contradicted by the paper itself, not counted)" in html
+    assert "against (the paper itself: table 2 has 1.5)" in html
     assert '<span class="badge plain">reference</span>' in html
     tally = re.findall(r'badge \w+">(\d) ([a-z ]+)</span>', html)
     assert tally == [("0", "reproduced"), ("0", "same order"), ("1", "not reproduced")]

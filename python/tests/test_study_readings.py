@@ -12,8 +12,9 @@ import toy_study
 from test_study_design import DESIGN, points, scenario
 
 from bentpipe import studies
-from bentpipe.studies import design, tables
+from bentpipe.studies import design, readings, tables
 from bentpipe.studies.change import UNSET, change, changed, clash
+from bentpipe.studies.claim import Claim, number
 from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
 
 
@@ -149,12 +150,13 @@ def test_the_page_has_a_table_of_the_readings(run):
     assert fitted["choices"] == [["3 Mbit/s", "found by a search", ""], ["counted thrice", "our choice", ""]]
     assert fitted["claims"]["W"] == {"verdict": "not reproduced", "tally": "✗ 1/2"}
     assert result.readings["free"] == 2
-    assert result.readings["never"] == {"W": ["never"]}
+    assert result.readings["never"] == {"W": ["never (1 tried)"]}
     assert json.loads((place / "choices/readings.json").read_text()) == result.readings
     html = " ".join((place / "choices/index.html").read_text().split())
     assert "fitted: what a search found" in html
     assert "The base has 2 (table of the set-up)." in html
-    assert "Checks that hold under no reading and no single choice. W: never." in html
+    said = "Checks that hold under no reading and no single choice of those that ran them."
+    assert f"{said} W: never (1 tried)." in html
     runs = pl.read_parquet(place / "choices/runs.parquet").filter(variant="fitted")
     assert sorted(set(runs["seed"])) == [1, 2, 3], "all seeds of the base"
 
@@ -187,7 +189,7 @@ def test_the_documentation_sets_printed_defensible_and_fitted_beside_each_other(
         "| fitted: what a search found | 3 Mbit/s (found by a search); counted thrice (our choice) | 2 "
         "| 3 of 4 | R ✓ 2/2, W ✗ 1/2 |" in text
     )
-    assert "- **W Window**: never. Why: 0 of 2 checks hold; a reason" in text
+    assert "- **W Window**: never (1 tried). Why: 0 of 2 checks hold; a reason" in text
     assert "| 2 Mbit/s (our choice) | 1001 to 1004 | 1 | 1 of 4 |" in text
     assert "tried 2 combinations of choices" in " ".join(text.split())
 
@@ -204,3 +206,17 @@ def test_the_set_up_shows_the_evidence_of_each_value_and_counts_the_free_ones():
     ]
     assert section.free == 1 and table.caption.startswith("1 of 3 values are free choices")
     assert tables.set_up("- Buffer | 50 | ns-2's").tables[0].header == ["What", "Value", "Source or reason"]
+
+
+def test_what_never_holds_counts_only_what_ran_that_check():
+    def claim(*holds: bool) -> Claim:
+        of = enumerate([1.0 if ok else 9.0] * 2 for ok in holds)
+        checks = [number(f"n = {i}", got, 1.0).known_as(str(i)) for i, got in of]
+        return Claim("X", "title", "statement", checks)
+
+    base = readings.Read("base", "the base", [], 0, [claim(True, False)])
+    # The second choice never ran the failing check; a reading of the first choice is not one of its own.
+    tried = {"X": [("one", claim(True, False)), ("other", claim(True)), ("one", claim(False, False))]}
+    assert readings._never(base, tried) == {"X": ["n = 1 (1 tried)"]}
+    assert readings._never(base, {"X": [("one", claim(True, True))]}) == {}
+    assert readings._never(base, {}) == {"X": ["n = 1 (no choice touches it)"]}

@@ -74,3 +74,28 @@ def test_a_verdict_that_an_interval_decides_is_told_from_one_that_a_choice_decid
     # The other way round: the base is what the interval decides.
     found = under([wide], {"long": [good]})
     assert found.few_seeds("long", "X1")
+
+
+def test_a_verdict_is_compared_only_with_choices_that_ran_every_check():
+    def at(ratio: dict[int, float]) -> Claim:
+        shares = {n: number(f"n = {n}", [of, of], 1.0).known_as(f"{n} flows") for n, of in ratio.items()}
+        return Claim("X1", "title", "statement", [above("an order", [1.0] * 2, [0.0] * 2), *shares.values()])
+
+    base = at({8: 1.0, 64: 1.5})
+    found = under([base], {"some": [at({8: 1.0})], "all": [at({8: 1.0, 64: 1.4})]})
+    # The first choice never ran the failing check: that it holds there is not said, nor is its verdict.
+    assert list(found.partly("X1")) == ["some", "all"]
+    assert list(found.under("X1")) == ["all"]
+    assert "1 other choice tried" in nearest(base, found)
+    (text,) = told(base, found)
+    assert "n = 64, paper 1.0: 1.50 here, 1.40 under 1 other choice (holds with none)" in text
+
+
+def test_checks_with_a_key_are_matched_by_it_and_not_by_their_place():
+    def of(*keys: str) -> Claim:
+        return Claim("X1", "t", "s", [number(k, [1.0, 1.0], 1.0).known_as(k) for k in keys])
+
+    low, high = of("low"), of("high")
+    assert low.counterpart(high, 0) is None
+    assert (same := of("high", "low").counterpart(low, 0)) is not None and same.what == "low"
+    assert not high.covers(low)

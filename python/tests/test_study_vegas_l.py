@@ -7,7 +7,7 @@ import pytest
 
 from bentpipe import _core, studies
 from bentpipe.papers import vegas_l
-from bentpipe.papers.vegas_l import claims, reasons, setup
+from bentpipe.papers.vegas_l import claims, figure_1, reasons, setup
 from bentpipe.papers.vegas_l.measure import measure
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
@@ -21,6 +21,42 @@ def test_every_scenario_of_the_full_study_is_correct():
             seen.add(key)
             _core.check(json.dumps(case.scenario))
     assert len(seen) == 8 * (1 + len(setup.VARIANTS) + len(setup.READINGS))
+
+
+def test_the_rules_of_figure_1():
+    def step(alpha: float, diff: float, *, rising: bool) -> tuple[int, int]:
+        return tuple(figure_1.vegas_a(figure_1.Round(alpha, diff, rising)))
+
+    assert (step(1, 2, rising=True), step(1, 2, rising=False)) == ((1, 1), (0, 0))  # lines 3 and 5
+    assert (step(3, 2, rising=True), step(3, 2, rising=False)) == ((1, 0), (-1, -1))  # lines 10 and 12
+    assert step(1, 0.5, rising=False) == (1, 0)  # line 15
+    assert (step(2, 5, rising=True), step(1, 5, rising=True)) == ((-1, -1), (0, 0))  # lines 19 and 21
+    assert [figure_1.vegas(diff) for diff in (0.5, 1, 2, 3, 3.5)] == [1, 0, 0, 0, -1]
+
+
+def test_figure_1_puts_vegas_a_behind_vegas_only_with_a_raised_alpha_and_an_empty_queue():
+    behind = [of for of in figure_1.rounds() if figure_1.lead(of) < 0]
+    assert behind
+    assert all(of.alpha > 1 and of.diff < 1 and not of.rising for of in behind)
+    at_one = [of for of in figure_1.rounds() if of.alpha == 1]
+    assert all(figure_1.vegas_a(of).cwnd >= figure_1.vegas(of.diff) for of in at_one)
+    # alpha leaves 1 by line 3 only, which needs more than a packet in the queue.
+    assert all(of.diff > 1 for of in at_one if figure_1.vegas_a(of).alpha)
+
+
+def test_runs_are_the_same_or_not_to_the_last_digit():
+    columns = ("x_mbps", "newreno_mbps", "cwnd_early", "cwnd_steady", "x_rtt_s")
+    runs = pl.DataFrame(
+        [
+            {"cc": cc, "per": setup.HIGH, "seed": seed, **dict.fromkeys(columns, 0.5 * seed)}
+            for cc in setup.ALGORITHMS
+            for seed in (1, 2, 3)
+        ]
+    )
+    assert reasons.same_runs(runs) == (3, 3)
+    off = (pl.col("cc") == "vegas-l") & (pl.col("seed") == 2)
+    other = runs.with_columns(x_rtt_s=pl.when(off).then(1.0000001).otherwise(pl.col("x_rtt_s")))
+    assert reasons.same_runs(other) == (2, 3)
 
 
 def test_flow_2_goes_to_the_city_that_the_paper_names():

@@ -577,7 +577,7 @@ mod tests {
         assert_eq!(refused("rono", "x", Value::Flag(true)), "no congestion controller is called \"rono\"");
         assert_eq!(
             refused("hswa", "A", Value::Number(1.0)),
-            "hswa has no parameter \"A\"; it takes ber, a, lg, eq4, path_change, slow_start, resume_cwnd, window_validation"
+            "hswa has no parameter \"A\"; it takes ber, a, lg, average, eq4, path_change, slow_start, resume_cwnd, window_validation"
         );
         for value in [Value::Number(1001.0), Value::Number(f64::NAN), Value::Flag(true)] {
             assert_eq!(refused("hswa", "a", value), "parameter a of hswa must be a number from 0 to 1000");

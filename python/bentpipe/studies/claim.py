@@ -39,8 +39,8 @@ RULE = (
     "% interval of the difference, paired by seed, lies above zero; 'too few seeds' is said where only the "
     "mean does. Quantities are alike if the largest mean is at most 1.25 times the smallest. All checks "
     "hold: reproduced. All orders and trends hold but some number does not: same order. Otherwise: not "
-    "reproduced. A check of something that the paper does not print is shown and not counted, and so is a "
-    "reference: a sentence that the paper quotes."
+    "reproduced. A check of something that the paper does not print is shown and not counted; so is one of "
+    "something that it prints and contradicts itself, and a reference: a sentence that the paper quotes."
 )
 
 
@@ -56,6 +56,15 @@ class Verdict(StrEnum):
 
 #: The verdicts that are counted, from best to worst.
 COUNTED = (Verdict.REPRODUCED, Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED)
+
+
+class Basis(StrEnum):
+    """What a check rests on. Only what the paper prints, and does not contradict itself, is counted."""
+
+    PRINTED = "printed"
+    UNPRINTED = "not printed"
+    #: Another number or sentence of the same paper says otherwise; the check's remark names it.
+    CONTRADICTED = "printed, contradicted by the paper itself"
 
 
 def interval(samples: Iterable[float]) -> Mean:
@@ -85,14 +94,31 @@ class Check:
     rule: str
     #: Does it fail only because the interval is wide: has the mean the sign that it should have?
     few_seeds: bool = False
-    #: Does the paper print it? A check that it does not print is shown, but decides nothing.
-    counted: bool = True
+    #: One whose basis is not `Basis.PRINTED` is shown, but decides nothing.
+    basis: Basis = Basis.PRINTED
     #: A sentence about what was measured.
     remark: str = ""
+    #: What tells it from the other checks of its claim where `what` says what was found (a rival, the loads
+    #: with little loss); empty: its place among them, or `what`, does.
+    key: str = ""
+
+    def known_as(self, key: str) -> Check:
+        """The same with a `key`: under every choice it is compared with the check of that key only."""
+        return replace(self, key=key)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the verdict of its claim follows from it."""
+        return self.basis == Basis.PRINTED
 
     def unprinted(self) -> Check:
         """The same as a check that the paper does not print."""
-        return replace(self, counted=False)
+        return replace(self, basis=Basis.UNPRINTED)
+
+    def contradicted(self, by: str) -> Check:
+        """The same as a check that the paper prints and contradicts; ``by`` says where, and is remarked."""
+        remark = f"the paper itself: {by}"
+        return replace(self, basis=Basis.CONTRADICTED, remark="; ".join(filter(None, (self.remark, remark))))
 
     def printed(self) -> str:
         """What is compared and what the paper says of it, in words: ``"throughput of Vegas: 1.1 Mbit/s"``."""
@@ -118,6 +144,7 @@ class Check:
             "holds": self.holds,
             "few_seeds": self.few_seeds,
             "counted": self.counted,
+            "basis": str(self.basis),
             "remark": self.remark,
         }
 
@@ -280,11 +307,17 @@ class Claim:
     def counterpart(self, other: Claim, place: int) -> Check | None:
         """The check that compares what the check of ``other`` at ``place`` does; None if there is none.
 
-        By place, or by name if the two have not as many checks.
+        By key if it has one, else by place, or by name if the two have not as many checks.
         """
+        if key := other.checks[place].key:
+            return next((c for c in self.checks if c.key == key), None)
         if len(self.checks) == len(other.checks):
             return self.checks[place]
         return next((c for c in self.checks if c.what == other.checks[place].what), None)
+
+    def covers(self, other: Claim) -> bool:
+        """Whether each check of ``other`` that counts was run here, too."""
+        return all(self.counterpart(other, i) for i, c in enumerate(other.checks) if c in other.counted)
 
     def tally(self) -> str:
         """``"7 of 9 checks hold"``."""

@@ -84,7 +84,7 @@ class Explanation:
 
 def told(claim: Claim, sensitivity: Sensitivity) -> list[str]:
     """What each failing check of a claim measures under the other choices, as a paragraph; none if none."""
-    under = sensitivity.under(claim.id)
+    under = sensitivity.partly(claim.id)
     parts = []
     for position, check in enumerate(claim.checks):
         values = {name: other.counterpart(claim, position) for name, other in under.items()}

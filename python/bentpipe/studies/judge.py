@@ -87,14 +87,20 @@ class Sensitivity:
         return next((c for c in found if c.id == claim_id), None)
 
     def mean(self, variant: str, claim_id: str, check: int) -> float | None:
-        """The measured mean of one check of `claim`."""
-        found = self.claim(variant, claim_id)
-        return None if found is None else found.checks[check].measured.mean
+        """The measured mean of one check of `claim`; None if it was not run."""
+        found, base = self.claim(variant, claim_id), self.claim(BASE, claim_id)
+        same = found.counterpart(base, check) if found and base else None
+        return None if same is None else same.measured.mean
 
-    def under(self, claim_id: str) -> dict[str, Claim]:
-        """The claim under each variant that touches it."""
+    def partly(self, claim_id: str) -> dict[str, Claim]:
+        """The claim under each variant that touches it, with the checks that were run under it."""
         found = {name: self.claim(name, claim_id) for name in self.variants}
         return {name: claim for name, claim in found.items() if claim is not None}
+
+    def under(self, claim_id: str) -> dict[str, Claim]:
+        """The claim under each variant that ran all its checks; a verdict compares with no other."""
+        base, found = self.claim(BASE, claim_id), self.partly(claim_id)
+        return {name: claim for name, claim in found.items() if base is None or claim.covers(base)}
 
     def compared(self, claim: Claim) -> dict[str, int]:
         """How much better (> 0) or worse (< 0) than ``claim`` it fares, by variant that touches it."""

@@ -184,7 +184,7 @@ def _checks(page: Page, claim: Claim) -> None:
             few = " (too few seeds)" if check.few_seeds else ""
             holds = [Badge(str(holds), "good" if check.holds else "bad"), few]
         else:
-            holds = f"{holds} ({'not counted' if claim.reference else 'not printed, not counted'})"
+            holds = f"{holds} ({'' if claim.reference else f'{check.basis}, '}not counted)"
         rows.append(
             [
                 check.what + (f" ({check.remark})" if check.remark else ""),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.studies.claim import Check, Claim, Standing
+from bentpipe.studies.claim import Claim, Standing
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
 from bentpipe.studies.prose import text
@@ -50,7 +50,8 @@ class Readings:
     """The base and the readings that were run, over the same seeds."""
 
     of: Sequence[Read] = ()
-    #: By claim the checks that hold neither in the base nor under any reading or single choice.
+    #: By claim the checks that hold neither in the base nor under any reading or single choice under which
+    #: that very check was run, each with the number of those.
     never: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Free choices of the base; None if its set-up does not say.
     free: int | None = None
@@ -92,7 +93,7 @@ def read(
             mine = evaluate(claims, judged(runs, reading.name, design, plan))
             free_of = design.free(reading.variants)
             found.append(Read(reading.name, _titled(reading), choices, free_of, mine))
-    return Readings(found, _never(found, under), free)
+    return Readings(found, _never(found[0], _tried(claims, design, runs, found[1:], under)), free)
 
 
 def section(found: Readings) -> Section | None:
@@ -133,7 +134,7 @@ def never_given(never: Mapping[str, Sequence[str]]) -> list[str]:
     if not never:
         return []
     each = ". ".join(f"{claim}: {'; '.join(checks)}" for claim, checks in never.items())
-    return [f"Checks that hold under no reading and no single choice. {each}."]
+    return [f"Checks that hold under no reading and no single choice of those that ran them. {each}."]
 
 
 def _titled(reading: Reading) -> str:
@@ -142,21 +143,38 @@ def _titled(reading: Reading) -> str:
     return reading.title if reading.title.lower().startswith(name) else f"{name}: {reading.title}"
 
 
-def _never(found: Sequence[Read], under: Sensitivity) -> dict[str, list[str]]:
+def _tried(
+    claims: Sequence[Sentence],
+    design: Design[Any, Any],
+    runs: pl.DataFrame,
+    found: Sequence[Read],
+    under: Sensitivity,
+) -> dict[str, list[tuple[str, Claim]]]:
+    """By claim that choices may decide: what was tried that ran anything of it, and the claim under that.
+
+    A reading of one choice has the choice's name.
+    """
+    joins = {reading.name: " + ".join(sorted(reading.variants)) for reading in design.readings}
+    tried = {s.id: list(under.partly(s.id).items()) for s in claims if s.open}
+    for of in found:
+        mine = runs.filter(runs["variant"] == of.name)
+        touched = {s.id for s in claims if s.about is not None and s.about.rows(mine).height}
+        for claim in of.claims:
+            if claim.id in touched and claim.id in tried:
+                tried[claim.id].append((joins[of.name], claim))
+    return tried
+
+
+def _never(base: Read, tried: Mapping[str, Sequence[tuple[str, Claim]]]) -> dict[str, list[str]]:
     never = {}
-    for claim in found[0].claims:
-        others = [c for of in found[1:] for c in of.claims if c.id == claim.id]
-        others += under.under(claim.id).values()
-        failing = [
-            check.what
-            for place, check in enumerate(claim.checks)
-            if check in claim.counted and not any(c.holds for c in (check, *_same(claim, place, others)))
-        ]
+    for claim in base.claims:
+        failing = []
+        for place, check in enumerate(claim.checks):
+            same = [(name, other.counterpart(claim, place)) for name, other in tried.get(claim.id, ())]
+            ran = {name for name, other in same if other is not None}
+            if check in claim.counted and not any(c.holds for c in (check, *(o for _, o in same if o))):
+                count = f"{len(ran)} tried" if claim.id in tried else "no choice touches it"
+                failing.append(f"{check.what} ({count})")
         if failing:
             never[claim.id] = failing
     return never
-
-
-def _same(claim: Claim, place: int, others: Sequence[Claim]) -> list[Check]:
-    found = (other.counterpart(claim, place) for other in others)
-    return [check for check in found if check is not None]

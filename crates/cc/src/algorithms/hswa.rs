@@ -6,7 +6,7 @@
 //! (4) the increment per round -> [`Hswa::close`], `avoid`; (5) S = -A lg(p_ber) -> [`Hswa::new`].
 //! Decisions where the paper is silent or contradicts itself:
 //!  * an observation period is one round, and AvgRTT its mean: the paper's running mean over all that was ever sent would
-//!    soon stop reacting.
+//!    soon stop reacting. `average = "connection"` takes that mean, section II's "until currently transmitted segments", as AvgRTT of eq. 3.
 //!  * the test TD = BaseTD is the limit of the second branch of eq. 4, and `cwnd_lim` always caps it.
 //!  * cwnd_lim is the receive window; p_ber is clamped to [1e-12, 0.1], so S lies between 10 and 120.
 //!  * lg is the logarithm to base 10. No printed value of S tells; `lg = "ln"` takes the natural one, 2.3 times as much.
@@ -20,10 +20,11 @@
 
 use alloc::boxed::Box;
 
+use crate::algorithms::scps::AVERAGE;
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
 use crate::report::{Ack, Flow};
-use crate::round::Round;
+use crate::round::{Average, Round};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -40,6 +41,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .filled_from(PathFact::BitErrorRate),
         Param::number("a", 10.0, 0.0..=1000.0).unit("segments").about("A of eq. 5"),
         Param::choice("lg", &["log10", "ln"]).about("lg of eq. 5: logarithm to base 10, or natural"),
+        AVERAGE,
         Param::choice("eq4", &["round", "ack"])
             .about("the increment of eq. 4 is the growth of a round trip, or of each acknowledged segment (Algorithm 1)"),
     ],
@@ -59,6 +61,8 @@ struct Hswa {
     /// The increment is added for each acknowledged segment.
     per_ack: bool,
     round: Round,
+    /// `average = "connection"`: AvgRTT over all samples.
+    all: Option<Average>,
     /// TD of the last rounds, seconds.
     td: [f64; HISTORY],
     rounds: usize,
@@ -80,6 +84,7 @@ impl Hswa {
             s,
             per_ack: args.is("eq4", "ack"),
             round: Round::default(),
+            all: args.is(AVERAGE.name, "connection").then(Average::default),
             td: [f64::INFINITY; HISTORY],
             rounds: 0,
             min_rtt: None,
@@ -116,8 +121,12 @@ impl Policy for Hswa {
             self.increment = increment;
             self.at_round_start = 0.0;
         }
+        if let (Some(all), Some(rtt)) = (&mut self.all, &ack.rtt) {
+            all.add(rtt);
+        }
         if let Some(round) = self.round.add(ack) {
-            self.next = Some(self.close(round.rtt.mean_secs(), round.rtt.min.secs()));
+            let mean = self.all.map_or_else(|| round.rtt.mean_secs(), |all| all.mean_secs());
+            self.next = Some(self.close(mean, round.rtt.min.secs()));
         }
     }
 
@@ -174,6 +183,22 @@ mod tests {
     fn eq_5_by_the_natural_logarithm() {
         let given = [("ber", Value::Number(1e-8)), ("lg", text("ln"))];
         near(Hswa::new(&args("hswa", &given)).s, 184.2068, 1e-6);
+    }
+
+    /// `average = "connection"`: three rounds of 0.5 s and one of 0.7 s have a mean of 0.55 s, so TD rises from 0.25 s to 0.3 s and the increment
+    /// falls from S = 80 to 80 (1 - 0.05 / 0.25) = 64. By the mean of the round TD is 0.45 s: 80 (1 - 0.2 / 0.25) = 16.
+    #[test]
+    fn avg_rtt_can_be_the_mean_of_the_connection() {
+        for (choice, expected) in [("round", 16.0), ("connection", 64.0)] {
+            let mut rig = Rig::new("hswa", &[("average", text(choice))], 100.0, 2.0);
+            for rtt in [0.5, 0.5, 0.5, 0.7] {
+                rig.ack(1.0, 0.01, rtt, true);
+            }
+            rig.ack(1.0, 0.01, 0.7, false); // the increment is that of the next round
+            let mut increment = 0.0;
+            rig.cc.probe(&mut |_, value| increment = value);
+            near(increment, expected, 1e-9);
+        }
     }
 
     /// Eq. 4 for each ACK: a window of 100 segments adds S = 80 for each of them in a round trip, up to cwnd_lim.

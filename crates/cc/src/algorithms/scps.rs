@@ -23,6 +23,7 @@ use crate::algorithms::vegas::{BASE_WINDOW, Gauge, step_down};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
+use crate::round::Average;
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -39,8 +40,7 @@ pub(crate) const ENTRY: Entry = Entry {
         Param::number("beta", 3.0, 0.0..=1000.0)
             .unit("segments")
             .about("beta of eq. 1 times BaseRTT: shrink while more segments are queued"),
-        Param::choice("average", &["round", "connection"])
-            .about("AvgRTT is the mean of the last round, or of the whole connection as the summary says"),
+        AVERAGE,
         BASE_WINDOW,
     ],
     sender: SenderOptions::NONE,
@@ -49,12 +49,16 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| Box::new(Windowed::new(Scps::new(args), start)),
 };
 
+/// Over what AvgRTT is averaged; HSWA-TCP has the same.
+pub(crate) const AVERAGE: Param = Param::choice("average", &["round", "connection"])
+    .about("AvgRTT is the mean of the last round, or of the whole connection (section II: 'until currently transmitted segments')");
+
 #[derive(Debug)]
 struct Scps {
     alpha: f64,
     beta: f64,
-    /// `average = "connection"`: sum and number of all RTT samples, seconds.
-    all: Option<(f64, f64)>,
+    /// `average = "connection"`: AvgRTT over all samples.
+    all: Option<Average>,
     gauge: Gauge,
     /// The round under way grows the window (eq. 1, first branch).
     up: bool,
@@ -66,7 +70,7 @@ impl Scps {
         Self {
             alpha,
             beta: args.number("beta").max(alpha),
-            all: args.is("average", "connection").then_some((0.0, 0.0)),
+            all: args.is(AVERAGE.name, "connection").then(Average::default),
             gauge: Gauge::new(args),
             up: false,
         }
@@ -76,18 +80,14 @@ impl Scps {
 impl Policy for Scps {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
-        if let (Some((sum, count)), Some(rtt)) = (&mut self.all, ack.rtt) {
-            *sum += rtt.sum.secs();
-            *count += f64::from(rtt.count);
+        if let (Some(all), Some(rtt)) = (&mut self.all, &ack.rtt) {
+            all.add(rtt);
         }
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         if let Some(round) = self.gauge.close() {
-            let average = match self.all {
-                Some((sum, count)) => sum / count.max(1.0),
-                None => round.rtt.mean_secs(),
-            };
+            let average = self.all.map_or_else(|| round.rtt.mean_secs(), |all| all.mean_secs());
             let sigma = self.gauge.diff(w.cwnd, average); // sigma BaseRTT
             self.up = sigma < self.alpha; // eq. 1, first branch
             if sigma > self.beta {

@@ -47,8 +47,8 @@ LOSS_SHARE = 60.0
 REDUCTION = {"scalable": 45.0, "a-liad": 38.0, "cubic": 11.0}
 EPOCH_S, ALPHA_REF, RTT_REF_S = 1.5787, 2.0, 0.075
 
-#: Tolerances that the framework leaves open: per cent of the bandwidth of "about 3 %"; fairness index.
-LEAD_WITHIN, FAIRNESS_WITHIN = 3.0, INDEX_TOLERANCE
+#: Tolerance of a fairness index.
+FAIRNESS_WITHIN = INDEX_TOLERANCE
 #: A straight line explains at least this share of the variance of what falls "almost linearly".
 LINEAR = 0.9
 #: A window "much below" the BDP is at most this share of it; the share is ours.
@@ -92,8 +92,8 @@ def _a1(_: pl.DataFrame) -> list[Check]:
     fall, line, plain = ([v] * 2 for v in (rate[0] / rate[-1], logarithmic, linearity(RTTS_S, rate)))
     return [
         at_least("rate of LIAD by eq 9, 50 ms over 600 ms", fall, ALIKE_RATIO, paper="falls"),
-        at_least(f"{share}, logarithmic axes", line, LINEAR, paper="almost linear"),
-        at_least(f"{share}, linear axes", plain, LINEAR, paper="almost linear").unprinted(),
+        at_least(f"{share}, linear axes", plain, LINEAR, paper="almost linear"),
+        at_least(f"{share}, logarithmic axes", line, LINEAR, paper="almost linear").unprinted(),
     ]
 
 
@@ -103,21 +103,30 @@ def _a2(runs: pl.DataFrame) -> list[Check]:
     lead = [c - a for c, a in zip(share[CUBIC], mine, strict=True)]
     return [
         number("A-LIAD, share of the bandwidth in 30 s", mine, START_UP_SHARE, unit="%"),
-        number("CUBIC minus A-LIAD", lead, CUBIC_LEAD, unit="% of bandwidth", within=LEAD_WITHIN),
+        number("CUBIC minus A-LIAD", lead, CUBIC_LEAD, unit="% of bandwidth"),
         *(above(f"{x} above A-LIAD", share[x], mine, unit="%") for x in FAST),
         *(above(f"A-LIAD above {x}", mine, share[x], unit="%") for x in (NEWRENO, WESTWOOD)),
     ]
 
 
 def _a3(runs: pl.DataFrame) -> list[Check]:
-    reached, drops, cuts = (values(runs, "no-sack", "a-liad", name) for name in ("exit", "drops", "cuts"))
-    west, cubic = (values(runs, "no-sack", cc, "cuts") for cc in ("westwood", "cubic"))
+    """Figure 7 is with SACK; the text says what would be without it."""
+    reached, drops, cuts = (values(runs, "start-up", "a-liad", name) for name in ("exit", "drops", "cuts"))
+    without = values(runs, "no-sack", "a-liad", "drops")
+    rivals = {LABELS[cc]: cc for cc in ("westwood", "cubic")}
+
+    def of(experiment: str, name: str) -> Groups:
+        return {label: values(runs, experiment, cc, name) for label, cc in rivals.items()}
+
+    reduced, share, hurt = of("start-up", "cuts"), of("start-up", "at_30"), of("no-sack", "at_30")
+    more = "share in 30 s: more with SACK than without"
     return [
         number("A-LIAD's window at the end of slow start, in BDPs", [w / BDP for w in reached], 1.0),
         at_most("packets that A-LIAD loses in 30 s", drops, 0),
+        at_most("packets that A-LIAD loses in 30 s without SACK", without, 0),
         at_most("reductions of A-LIAD's window in 30 s", cuts, 1),
-        at_least("reductions of Westwood's window", west, 2, paper="multiple"),
-        at_least("reductions of CUBIC's window", cubic, 2, paper="multiple"),
+        *(at_least(f"reductions of {x}'s window", cut, 2, paper="multiple") for x, cut in reduced.items()),
+        *(above(f"{more}, {x}", share[x], hurt[x], unit="%") for x in rivals),
     ]
 
 
@@ -136,8 +145,11 @@ def _a5(runs: pl.DataFrame) -> list[Check]:
     first, *_, last = cubic
     return [
         alike("A-LIAD alike at all RTTs", mine),
-        ratio_at_least("CUBIC at 50 ms over CUBIC at 600 ms", cubic[first], cubic[last], ALIKE_RATIO),
-        above("A-LIAD above CUBIC at 600 ms", mine[last], cubic[last], unit="Mbit/s"),
+        # The text says nothing of CUBIC but that it is compared.
+        ratio_at_least(
+            "CUBIC at 50 ms over CUBIC at 600 ms", cubic[first], cubic[last], ALIKE_RATIO
+        ).unprinted(),
+        above("A-LIAD above CUBIC at 600 ms", mine[last], cubic[last], unit="Mbit/s").unprinted(),
     ]
 
 
@@ -177,11 +189,14 @@ def _a8(runs: pl.DataFrame) -> list[Check]:
 
 def _a9(runs: pl.DataFrame) -> list[Check]:
     short, cut = (reductions(runs, rtt, NAMED) for rtt in (SHORT_S, GEO_S))
+    every = reductions(runs, GEO_S, [cc for cc in RANKED if cc != "reno"])
     three = (CUBIC, STCP, A_LIAD)
     return [
         # "One of the highest values, along with STCP and A-LIAD": the three lead, no more is said.
         above("CUBIC takes more at 600 ms than at 25 ms", cut[CUBIC], short[CUBIC], unit="%"),
         *(above(f"{n} takes more than {HSTCP}", cut[n], cut[HSTCP], unit="%") for n in three),
+        # "Its friendliness is the lowest among all the evaluated protocols."
+        highest("at 600 ms CUBIC takes more than", every, CUBIC, unit="%"),
     ]
 
 
@@ -212,13 +227,13 @@ CLAIMS = sentences(
       LIAD (alpha = 2) falls almost linearly as the RTT grows, at a packet error rate of 1e-8.
     - A2 | Start-up (figure 5) | in the first 30 s, CUBIC, BIC, STCP and HSTCP have the highest throughput;
       A-LIAD follows with about 80 % of the bandwidth, about 3 % of the bandwidth below CUBIC.
-    - A3 | No overshoot (figure 7) | without SACK, A-LIAD does not overshoot in slow start and enters
-      congestion avoidance at the proper level, while Westwood and CUBIC reduce their windows several times
-      after slow start.
+    - A3 | No overshoot (figure 7) | A-LIAD does not overshoot in slow start, even without SACK, and enters
+      congestion avoidance at the proper level, while Westwood and CUBIC, with SACK, reduce their windows
+      several times after slow start; without SACK they would suffer more.
     - A4 | Intra-fairness (figure 8) | six A-LIAD flows on 50 Mbit/s at 100 ms share with a Jain's index
       around 0.995 at packet error rates of 0, 0.1 % and 1 %.
-    - A5 | RTT (figure 9) | one A-LIAD flow on 10 Mbit/s is almost unaffected by RTTs from 50 to 600 ms; CUBIC
-      is affected.
+    - A5 | RTT (figure 9) | one A-LIAD flow on 10 Mbit/s is almost unaffected by RTTs from 50 to 600 ms; the
+      figure compares CUBIC, of which the text says nothing.
     - A6 | Packet loss (figure 10) | over GEO, A-LIAD has the highest throughput of all at packet error rates
       of 0.1 % and 1 %, about 60 % of the bandwidth.
     - A7 | Window under loss (figure 11) | with losses the others work much below the BDP of 700 packets,
@@ -226,7 +241,7 @@ CLAIMS = sentences(
     - A8 | Friendliness at 25 ms (figure 12) | five NewReno flows lose 45 % of their throughput to STCP, 38 %
       to A-LIAD, the worst two, and 11 % to CUBIC; HSTCP and CUBIC are the friendliest.
     - A9 | Friendliness at 600 ms (figure 13) | over GEO, CUBIC's aggressiveness has one of the highest
-      values, along with STCP and A-LIAD.
+      values, along with STCP and A-LIAD; its friendliness is the lowest of all the evaluated protocols.
     - A10 | alpha of the RTT (equation 11) | N(alpha) = 1.5787 s / RTT with alpha = 2 at 75 ms; the paper fits
       a curve to alpha but does not print it.
     """,

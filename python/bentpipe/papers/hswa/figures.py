@@ -16,7 +16,7 @@ from bentpipe.papers.hswa.claims import LABELS, power
 from bentpipe.papers.hswa.setup import BERS, BESIDE, RATE_BPS, RTT_S
 from bentpipe.studies import draw
 from bentpipe.studies.captions import Captions
-from bentpipe.studies.claim import interval
+from bentpipe.studies.claim import RELATIVE_TOLERANCE, interval
 from bentpipe.studies.design import BASE, where
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain, plus_minus
@@ -50,6 +50,12 @@ CAPTIONS = Captions("""
       in the NASA report that it quotes (0.27 Mbit/s). (a) A packet of 1000 bytes is lost with probability 1 -
       (1 - BER) to the power 8000; (b) to the power 1000. | Two line charts of throughput against bit error
       rate on logarithmic axes, HSWA-TCP above SCPS-TP.
+    - loss-scan | The loss rates that the numbers printed for a BER of 1e-5 need. | Throughput over the
+      printed value, where each packet is lost with the probability on the axis and HSWA is told a BER of
+      1e-5; {seeds} seeds, {span:g} s. Grey: within 20 % of the printed value. Dashed: the packet loss that
+      errors per byte and per bit give. {ranges} | Two line charts of throughput over printed throughput
+      against packet loss rate: the curves of HSWA cross 1 at a tenth of the loss rate at which that of
+      SCPS-TP does.
     - figure-4 | Figure 4. Throughput of HSWA-TCP by orbit. | Mean and 95 % interval over {seeds} seeds;
       round-trip propagation 10, 250 and 500 ms. Black, open: the values that the paper prints (LEO about 99
       Mbit/s over the better BERs and 81 at 1e-5, GEO 44 Mbit/s at 1e-8, GEO and MEO 2 to 4 Mbit/s at 1e-5).
@@ -59,8 +65,8 @@ CAPTIONS = Captions("""
 
 
 def figures(found: Findings) -> list[Figure]:
-    """The three figures."""
-    return [increments(found), geo(found), orbits(found)]
+    """The three figures, and what the numbers printed for the worst channel need."""
+    return [increments(found), geo(found), orbits(found), loss_scan(found)]
 
 
 def increments(found: Findings) -> Figure:
@@ -125,6 +131,77 @@ def orbits(found: Findings) -> Figure:
     spaced = {"ncols": 4, "columnspacing": 1.2, "handlelength": 2.6}
     fig.legend(handles=handles, loc="outside upper center", **spaced)
     return CAPTIONS.figure("figure-4", fig, pl.DataFrame(rows), seeds=found.seeds)
+
+
+#: The numbers printed for a BER of 1e-5: algorithm and orbit.
+SCANNED = (("scps", "GEO"), ("hswa", "GEO"), ("hswa", "MEO"), ("hswa", "LEO"))
+
+
+def scanned(found: Findings, size: int, cc: str, orbit: str) -> dict[float, list[float]]:
+    """Throughput over the printed one, by packet loss rate: one value per seed."""
+    printed, at = claims.PRINTED[cc, orbit, setup.SCAN_BER], {"cc": cc, "orbit": orbit}
+    return {
+        loss: [x / printed for x in column(found.runs, "mbps", variant=setup.scan_name(size, loss), **at)]
+        for loss in setup.SCAN_LOSS
+    }
+
+
+def needed(found: Findings, size: int, cc: str, orbit: str) -> tuple[float, float]:
+    """The packet loss rates between which a number printed for 1e-5 is met within the rule's tolerance.
+
+    By interpolation between the rates of the scan, both axes logarithmic; an end of the scan if beyond it.
+    """
+    ratio = {loss: math.log(interval(x).mean) for loss, x in scanned(found, size, cc, orbit).items()}
+    falling = list(reversed(np.minimum.accumulate(list(ratio.values()))))
+    losses = [math.log(loss) for loss in reversed(ratio)]
+    high, low = (
+        math.exp(float(np.interp(math.log(1 + sign * RELATIVE_TOLERANCE), falling, losses)))
+        for sign in (-1, 1)
+    )
+    return low, high
+
+
+def ranges(found: Findings) -> str:
+    """A sentence on what each number needs, by packet size."""
+    told = []
+    for size in setup.SCAN_BYTES:
+        each = (
+            f"{LABELS[cc]} over {orbit} {plain(low)} to {plain(high)}"
+            for cc, orbit in SCANNED
+            for low, high in [needed(found, size, cc, orbit)]
+        )
+        told.append(f"Packet loss needed with {size} bytes: {', '.join(each)}.")
+    return " ".join(told)
+
+
+def loss_scan(found: Findings) -> Figure:
+    """Throughput over the printed value at 1e-5 against the packet loss rate."""
+    rows: list[dict[str, object]] = []
+    fig, axes = draw.figure(4.3, rows=2, sharex=True, sharey=True)
+    lines = {("scps", "GEO"): "-"} | {("hswa", orbit): style for orbit, style in ORBIT_LINE.items()}
+    for ax, size in zip(axes, setup.SCAN_BYTES, strict=True):
+        ax.axhspan(1 - RELATIVE_TOLERANCE, 1 + RELATIVE_TOLERANCE, color="0.85", zorder=0)
+        for unit in ("byte", "bit"):
+            of = setup.BASE.changed(packet_bytes=size, unit=unit)
+            ax.axvline(of.packet_loss(setup.SCAN_BER), color="0.5", linewidth=0.7, linestyle="--", zorder=1)
+        for (cc, orbit), style in lines.items():
+            got = {loss: interval(x) for loss, x in scanned(found, size, cc, orbit).items()}
+            marker = registry.style(cc)["marker"]
+            draw.curve(
+                ax,
+                list(got),
+                list(got.values()),
+                **_line(cc, orbit, marker, style),
+                label=f"{LABELS[cc]}, {orbit}",
+            )
+            keys = {"packet_bytes": size, "cc": cc, "orbit": orbit}
+            rows += [draw.row({**keys, "packet_loss": loss}, mean) for loss, mean in got.items()]
+        ax.set(xscale="log", yscale="log", ylim=(0.03, 30), ylabel="throughput over printed")
+        draw.panel_title(ax, f"packets of {size} bytes")
+    axes[-1].set_xlabel("packet loss rate")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, columnspacing=1.0)
+    said = {"seeds": setup.SCAN_SEEDS, "span": setup.SCAN_SPAN_S, "ranges": ranges(found)}
+    return CAPTIONS.figure("loss-scan", fig, pl.DataFrame(rows), **said)
 
 
 #: A line of figures 3 and 4: algorithm, orbit, marker and style.

@@ -55,11 +55,17 @@ class Setup(Choices):
     lossy_acks: bool = False
     #: Throughput of the whole run, slow start included, instead of that after the warm-up.
     from_start: bool = False
+    #: Length of every run, s; `SPAN_S` if None.
+    span_s: float | None = None
+    #: A packet is lost with this probability, whatever the error rate; HSWA is told the error rate.
+    loss: float | None = None
     #: Options of the flow that differ from profile paper.
     flow: Mapping[str, Any] = field(default_factory=dict)
 
     def packet_loss(self, ber: float) -> float:
         """Probability that a data packet is lost at the error rate ``ber``."""
+        if self.loss is not None:
+            return self.loss
         trials = self.packet_bytes * (8 if self.unit == "bit" else 1)
         return 1.0 - (1.0 - ber) ** trials
 
@@ -67,7 +73,7 @@ class Setup(Choices):
         """One run: a bulk flow of ``cc`` alone on the link of ``orbit``."""
         loss: dict[str, Any] = {"kind": "bit-error", "rate": ber}
         options = dict(self.options.get(cc, {}))
-        if self.unit == "byte":
+        if self.unit == "byte" or self.loss is not None:
             loss = {"kind": "packet-error", "rate": self.packet_loss(ber)}
             if cc == "hswa":
                 options["ber"] = ber  # else it is told the bit error rate of its path
@@ -84,7 +90,8 @@ class Setup(Choices):
         title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
         link = parts.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
         record = {"interval": "1 s"}
-        return parts.scenario(title, SPAN_S[cc, orbit], seed, {"sat": link}, [flow], record=record)
+        span = self.span_s or SPAN_S[cc, orbit]
+        return parts.scenario(title, span, seed, {"sat": link}, [flow], record=record)
 
 
 def bdp_packets(orbit: str, setup: Setup) -> float:
@@ -179,6 +186,14 @@ VARIANTS = (
     BASE.variant("min-rto", "least timeout 1 s", flow={"min_rto": "1 s"}),
     BASE.variant("lossy-acks", "ACKs lost too", lossy_acks=True),
     BASE.variant("from-start", "whole run, slow start included", from_start=True),
+    BASE.variant("span-100", "the first 100 s of a flow, slow start included", from_start=True, span_s=100.0),
+    BASE.variant(
+        "hswa-average",
+        "AvgRTT of HSWA over the whole connection",
+        evidence=Evidence.PAPER,
+        source="section II: 'until currently transmitted segments'",
+        options={"hswa": {"average": "connection"}},
+    ),
     BASE.variant(
         "average-connection",
         "AvgRTT of SCPS-TP over the whole connection",
@@ -193,6 +208,11 @@ VARIANTS = (
 )
 
 READINGS = (
+    Reading(
+        "defensible",
+        "errors per bit as printed, eq. 4 for each ACK, 1500 bytes, the first 100 s, a queue of 1 BDP of GEO",
+        ("per-ack", "packet-1500", "buffer-geo", "span-100"),
+    ),
     Reading(
         "implied",
         "by its numbers over GEO at 1e-8: errors per byte, packets of 1500 bytes",
@@ -219,6 +239,26 @@ READINGS = (
 #: The runs of figure 1, which no choice of the set-up touches.
 INCREMENT = Variant("increment", "", BASE)
 
+#: The scan of the packet loss rate that asks which one gives the numbers printed for an error rate.
+SCAN_LOSS = (0.002, 0.004, 0.007, 0.015, 0.03, 0.07, 0.113, 0.15, 0.2)
+SCAN_BYTES = (1000, 1500)
+SCAN_BER = 1e-5
+SCAN_SEEDS = 3
+#: A shorter run than `SPAN_S` will do, since losses are many.
+SCAN_SPAN_S = 120.0
+
+
+def scan_name(packet_bytes: int, loss: float) -> str:
+    """The name of one of `SCAN`."""
+    return f"scan-{packet_bytes}-{loss:g}"
+
+
+SCAN = tuple(
+    Variant(scan_name(size, loss), "", BASE.changed(packet_bytes=size, loss=loss, span_s=SCAN_SPAN_S))
+    for size in SCAN_BYTES
+    for loss in SCAN_LOSS
+)
+
 
 @dataclass(frozen=True)
 class Size(design.Size):
@@ -231,7 +271,8 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """Algorithm, orbit and error rate of every run of one seed."""
     name = of.variant.name
     pairs = (("hswa", "GEO"),) if name == INCREMENT.name else PAIRS
-    for ber in of.size.bers if of.variant.whole or name == BESIDE else BERS:
+    bers = of.size.bers if of.variant.whole or name == BESIDE else BERS
+    for ber in bers if of.setup.loss is None else (SCAN_BER,):
         for cc, orbit in pairs:
             yield {"cc": cc, "orbit": orbit, "ber": ber}
 
@@ -246,9 +287,11 @@ def scenario(of: Replication[Setup, Size], cc: str, orbit: str, ber: float) -> d
 def order(
     base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
 ) -> Iterator[tuple[Variant[Setup], int]]:
-    """The runs of figure 1, the base, then the variants; `BESIDE` has all seeds too."""
+    """The runs of figure 1, the base, the scan, then the variants; `BESIDE` has all seeds too."""
     yield INCREMENT, size.seeds
     yield base, size.seeds
+    for variant in SCAN if variants else ():
+        yield variant, SCAN_SEEDS
     for variant in variants:
         yield variant, size.seeds if variant.name == BESIDE else size.sensitivity_seeds
 

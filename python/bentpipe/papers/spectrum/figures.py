@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
 from bentpipe.analysis.traces import columns, cuts
 from bentpipe.papers.spectrum import claims, setup
-from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, rates
+from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, STRETCH_S, rates
 from bentpipe.papers.spectrum.setup import BETA, CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 WINDOW = 20.0
 #: A start of figure 4a, shares of the two users, and one of figure 4b, windows of 100 packets in all.
 START, WINDOWS, TOTAL, EPOCHS = (0.15, 0.45), (15.0, 50.0), 100.0, 25
-#: Length of the stretch that figures 14 to 17 show.
-STRETCH_S = 20.0
-
 LOOKS = {name: draw.look(of.cc, label=of.label) for name, of in setup.ALGORITHMS.items()}
 COLOURS = {name: look["color"] for name, look in LOOKS.items()}
 #: Options of intervals: thin.

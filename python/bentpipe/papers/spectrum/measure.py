@@ -23,8 +23,8 @@ SETTLED = 2 / 3
 WITHIN = 1.0
 #: Epsilon of section 6.3.1: the shares are fair when the windows differ by less.
 EPSILON = 10.0
-#: The interval of figures 14 to 17.
-SHORT_S = 0.2
+#: The interval of figures 14 to 17, and the length of what they show: 250 to 270 s.
+SHORT_S, STRETCH_S = 0.2, 20.0
 #: Figures 8 to 13 show the throughput of the last 60 s, or half of a shorter run.
 LAST_S = 60.0
 #: A window has settled when its mean over the next 20 round trips of 100 ms has: one that a timeout throws to
@@ -93,7 +93,7 @@ def _beside(result: Mapping[str, Any], trace: pl.DataFrame, last_s: float) -> Me
 
 
 def _smooth(result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
-    """`_beside` over the second half of the run, and the variation there.
+    """`_beside` over the second half of the run, and the variation in its last `STRETCH_S`.
 
     ``x_cov``, ``tcp_cov``: coefficient of variation of a flow's throughput over intervals of 0.2 s, mean over
     the flows; ``x_epoch``, ``tcp_epoch``: that of its window within an epoch, as table 3 defines it;
@@ -104,7 +104,7 @@ def _smooth(result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
         short, epochs = [], []
         for flow in (f["name"] for f in result["flows"] if f["name"].rsplit("-", 1)[0] == name):
             t, delivered, cwnd = traces.columns(trace, flow, "delivered_bytes", "cwnd")
-            late = t >= float(result["simulated_s"]) / 2
+            late = t >= float(result["simulated_s"]) - STRETCH_S
             if delivered[-1] > delivered[late][0]:  # else it waits for its timer all the time
                 short.append(traces.smoothness(t[late], delivered[late], SHORT_S * (1 + 1e-9)))
             if traces.cuts(cwnd[late], least=0.01).peak.size > 1:  # else it has no whole epoch
@@ -194,7 +194,8 @@ def _square(result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
 def _chain(result: Mapping[str, Any], trace: pl.DataFrame, change: float) -> Measures:
     """The flows "s1" and "s2" of the chain, whose background ends at ``change`` seconds.
 
-    ``w1``, ``w2``: mean windows in the last 10 s before; ``total``: their sum in the last quarter of the run;
+    ``w1``, ``w2``: mean windows in the last 10 s before; ``w1_at``, ``w2_at``: windows then; ``total``: their
+    sum in the last quarter of the run;
     ``t1``: round trips until the sum first is ``total``; ``gap``: difference of the windows then;
     ``t1_loss``, ``gap_loss``: the same at the first loss of either; ``t2``: round trips from the change until
     the windows first differ by less than 10 packets; ``t2_stay``: until they do so for 20 round trips (about
@@ -225,6 +226,8 @@ def _chain(result: Mapping[str, Any], trace: pl.DataFrame, change: float) -> Mea
     return {
         "w1": float(w[0][before].mean()),
         "w2": float(w[1][before].mean()),
+        "w1_at": float(w[0][before][-1]),
+        "w2_at": float(w[1][before][-1]),
         "total": total,
         "t1": rounds(line),
         "gap": gap(line),

@@ -63,6 +63,8 @@ CHAIN = ("tcp", "aimd", "iiad", "simd")
 #: The controls that were ns-2's own senders in 2001, and all; SIMD and AIAD were the authors' code.
 NS2_CODE = ("tcp", "aimd", "aimd-8", "iiad")
 WHOLE_ALL = tuple(ALGORITHMS)
+#: Those of the paper's own spectrum, and what each is a choice of.
+OWN = ("simd", "simd-8", "simd-4", "aiad")
 
 
 class Chain(NamedTuple):
@@ -78,6 +80,8 @@ class Chain(NamedTuple):
 LOADS = ("share", "smooth")
 STEPS = {"load-doubles": "start", "load-halves": "stop"}
 CHAINS = {"chain-1": Chain(6.0, 6.0, 15, 0), "chain-2": Chain(6.0, 10.0, 11, 3)}
+#: The part of `Size.after_s` that each control needs: the slowest, IIAD, needs all of it.
+AFTER = {"tcp": 0.25, "aimd": 0.5, "simd": 0.3, "iiad": 1.0}
 
 #: From this loss rate on, a flow of figure 7 mostly waits for its timer and sends little: its runs are longer
 #: by a factor, else the ratio of two of them is noise.
@@ -258,11 +262,13 @@ PAPER, IMPLIED, DEFAULT, OURS = Evidence.PAPER, Evidence.IMPLIED, Evidence.DEFAU
 _FRIENDLY, _SHARES, _SQUARES = (_runs(of) for of in ("friendly", "share", "square"))
 _STEPS, _CHAINS = _runs(*STEPS), _runs(*CHAINS)
 _CUTS = _runs("friendly", *LOADS, *STEPS, "square", *CHAINS)
-_GROWTH = _runs("friendly", "share", "square", *CHAINS)
+_OWN_CUTS = where(experiment=("friendly", *LOADS, *STEPS, "square", *CHAINS), cc=OWN)
+_GROWTH = where(experiment=("friendly", "share", "square", *CHAINS), cc=OWN)
+_AIAD = where(experiment=(*LOADS, "square"), cc="aiad")
 _SLOW = _runs("share", "smooth")
 _LOSSY, _LIMITS = _runs("friendly", "smooth", "square"), _runs("square", *CHAINS)
 
-_IIAD = _runs("smooth", *STEPS, "square", *CHAINS)
+_IIAD = where(experiment=("smooth", *STEPS, "square", *CHAINS), cc="iiad")
 
 #: Choices and sources that have more words than a line.
 OWN_CUTS = "a loss in slow start and the first loss cut as any other"
@@ -295,7 +301,10 @@ VARIANTS = (
         "iiad-real", "IIAD cut to fractions, too", _IIAD, IMPLIED, ALIKE, whole=("tcp", "aimd", "aimd-8")
     ),
     _variant(
-        "whole-cuts", "SIMD and AIAD cut to whole numbers, too", _CUTS, DEFAULT, SLOWDOWN, whole=WHOLE_ALL
+        "whole-cuts", "SIMD and AIAD cut to whole numbers, too", _OWN_CUTS, DEFAULT, SLOWDOWN, whole=WHOLE_ALL
+    ),
+    _variant(
+        "aiad-whole", "AIAD cut to whole numbers, too", _AIAD, IMPLIED, ALIKE, whole=(*NS2_CODE, "aiad")
     ),
     _variant("limited-transmit", "limited transmit", _LOSSY, OURS, PROBED, limited_transmit=True),
     _variant(
@@ -361,6 +370,12 @@ VARIANTS = (
 READINGS = (
     Reading(AS_PRINTED, "one rule of decrease and equation 1", ("own-cuts", "closed")),
     Reading(DEFENSIBLE, "IIAD cut to fractions, as AIAD, with which it varies alike", ("iiad-real",)),
+    Reading(
+        "congested",
+        "figures 14 to 17 with AIAD cut to whole numbers, as IIAD, and 40 ms of propagation at 15 Mbit/s",
+        ("aiad-whole", "slow-40ms"),
+        where(experiment="smooth"),
+    ),
 )
 
 #: The seed whose runs the figures of single runs draw.
@@ -374,7 +389,7 @@ class Size(design.Size):
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
     step_seeds: int = 40
     #: Section 6.3 takes one sample of the windows per run, and takes more seeds, too.
-    chain_seeds: int = 20
+    chain_seeds: int = 24
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
     load_seeds: int = 6
     #: Figure 7: loss rates, and length in round trips.
@@ -382,20 +397,23 @@ class Size(design.Size):
     rounds: int = 3000
     #: Figures 8 to 13: link rates in Mbit/s with the numbers of flows of each kind and of seeds; length.
     shares: tuple[tuple[float, tuple[int, ...], int], ...] = (
-        (15.0, (1, 2, 4, 8, 16, 32, 64), 6),
-        (60.0, (8, 32), 3),
+        (15.0, (1, 2, 4, 8, 16, 32, 64), 5),
+        (60.0, (8, 32), 4),
     )
+    #: Seeds of figures 8 to 13 under each changed choice, which runs every number of flows at 15 Mbit/s.
+    share_seeds: int = 2
     share_s: float = 400.0
     #: Figures 14 to 17: link rates and length.
     smooth_mbps: tuple[float, ...] = (60.0, 15.0)
-    smooth_s: float = 200.0
+    #: The paper draws 250 to 270 s of 500 s; what comes after cannot change them.
+    smooth_s: float = 270.0
     #: Figure 18: when the load changes, and how long the run goes on.
     step_at_s: float = 200.0
     step_after_s: float = 100.0
     #: Figure 19: periods of the square wave.
     cycles: int = 21
-    #: Section 6.3: when the background ends, and how long the run goes on.
-    switch_s: float = 200.0
+    #: Section 6.3: when the background ends, and how long the run of the slowest control goes on.
+    switch_s: float = 400.0
     after_s: float = 450.0
 
     @property
@@ -426,10 +444,8 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """The keys of every run of one seed; ``p`` is a loss rate, or the time at which the load changes."""
     choice, size = of.setup, of.size
     shares = size.shares
-    if not of.variant.is_base:  # tried where the paper's statement is made: the smaller link
-        shares = shares[:1]
-    if not of.variant.whole:
-        shares = tuple((mbps, counts[1::2], seeds) for mbps, counts, seeds in shares)
+    if not of.variant.whole:  # a choice: the smaller link, where losses are high and low
+        shares = tuple((mbps, counts, size.share_seeds) for mbps, counts, _ in shares[:1])
 
     def runs(experiment: str, controls: Iterable[str], queue: str = "red", **more: Key) -> Iterator[Keys]:
         for cc in controls:
@@ -460,7 +476,7 @@ def scenario(
     if experiment == "square":
         return choice.square(cc, seed, size.cycles)
     if experiment in CHAINS:
-        return choice.chain(cc, CHAINS[experiment], seed, size.switch_s, size.after_s)
+        return choice.chain(cc, CHAINS[experiment], seed, size.switch_s, AFTER[cc] * size.after_s)
     if experiment in STEPS:
         joins = {STEPS[experiment]: f"{size.step_at_s:g} s"}
         groups: list[Group] = [("x", cc, 1, {}), ("tcp", "tcp", n - 1, {}), ("other", "tcp", n, joins)]
@@ -499,7 +515,7 @@ DESIGN = Design(
     ),
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] != "friendly",
     order=order,
-    # A variant repeats the whole of an experiment, at fewer loads or over another link.
-    identity=("experiment",),
+    # A variant repeats the whole of a control's experiment, at fewer loads or over another link.
+    identity=("experiment", "cc"),
     readings=READINGS,
 )

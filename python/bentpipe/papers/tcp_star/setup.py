@@ -28,6 +28,8 @@ SHARERS = ALGORITHMS[:3]
 #: Bit error rates of figure 6, and the two of the fairness runs.
 BERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5)
 RARE, OFTEN = 1e-8, 1e-6
+#: That of section 4.3's footnote, between the two.
+BETWEEN = 1e-7
 #: Numbers of connections of figures 9 to 11.
 COUNTS = (10, 20, 30, 40, 50)
 
@@ -42,8 +44,13 @@ OUTAGE = (10.0, 12.0)
 #: Length of the start-up and the outage runs, and the interval of their traces.
 STARTUP_S, OUTAGE_RUN_S, INTERVAL_S = 20.0, 40.0, 0.05
 
-#: The kinds of runs: figure 6, figure 7, figure 8, figures 9 and 10, figure 11.
-PARTS = ("loss", "startup", "outage", "mixed", "same")
+#: In section 4.2.2's second case ACKs sent between these times come later than usual, by this many timeouts.
+LATE_BY = 1.5
+
+#: The kinds of runs: figures 6, 7 and 8, section 4.2.2's late ACKs, figures 9 and 10, figure 11.
+PARTS = ("loss", "startup", "outage", "late", "mixed", "same")
+#: TCP-STAR without its probe, beside which the runs with late ACKs are judged.
+NO_AEN = "star-no-aen"
 
 
 @dataclass(frozen=True)
@@ -77,12 +84,13 @@ class Setup(Choices):
 
     def flow(self, cc: str, name: str, count: int, *, shared: bool) -> dict[str, Any]:
         """``count`` flows of ``cc``."""
+        aen, cc = self.aen and cc != NO_AEN, "star" if cc == NO_AEN else cc
         recovery = self.reno_recovery if cc == "reno" else self.recovery
         more: dict[str, Any] = {"newreno_exit": self.newreno_exit} if recovery == "newreno" else {}
         if self.delayed_ack:
             more["delayed_ack_timeout"] = "100 ms"
         if cc == "star":
-            more["aen"] = self.aen
+            more["aen"] = aen
         return parts.flow(
             name,
             self.controller(cc),
@@ -103,10 +111,19 @@ class Setup(Choices):
             **more,
         )
 
+    def late(self) -> list[list[str]]:
+        """The delay of ACKs whose lateness makes the sender time out once, as steps."""
+        usual = f"{ONE_WAY_S * 1e3:g} ms"
+        late_s = ONE_WAY_S + LATE_BY * max(self.min_rto_s, 2 * ONE_WAY_S)
+        begin, end = (f"{at:g} s" for at in OUTAGE)
+        return [["0 s", usual], [begin, f"{late_s * 1e3:g} ms"], [end, usual]]
+
     def scenario(self, part: str, cc: str, ber: float, n: int, seed: int, length_s: float) -> dict[str, Any]:
         """One run of a part: ``n`` flows of ``cc``, or half of them and as many of NewReno."""
         shared = part in ("mixed", "same")
-        seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S}.get(part, length_s * self.longer)
+        seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S, "late": OUTAGE_RUN_S}.get(
+            part, length_s * self.longer
+        )
         queue = self.shared_queue if shared else self.queue
         link = parts.link(RATE_BPS, f"{ONE_WAY_S * 1e3:g} ms", f"{queue} packets")
         errors = [{"kind": "bit-error", "rate": ber}] if ber else []
@@ -115,6 +132,8 @@ class Setup(Choices):
             link["loss"] = errors
         if back := (errors if self.ack_errors else []) + (outage if part == "outage" else []):
             link["reverse"] = {"loss": back}
+        if part == "late":
+            link["reverse"] = link.get("reverse", {}) | {"delay": self.late()}
         flows = [self.flow(cc, "x", n // 2 if part == "mixed" else n, shared=shared)]
         if part == "mixed":
             flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
@@ -125,10 +144,10 @@ class Setup(Choices):
 
 
 BASE = Setup()
-ALONE = where(part=("loss", "startup", "outage"))
+ALONE = where(part=("loss", "startup", "outage", "late"))
 SHARED = where(part=("mixed", "same"))
 #: All but the start-up, in which nothing is lost before the queue is full.
-LOSSY = where(part=("loss", "outage", "mixed", "same"))
+LOSSY = where(part=("loss", "outage", "late", "mixed", "same"))
 #: Those of which a mode sets the length.
 LONG = where(part=("loss", "mixed", "same"))
 
@@ -139,6 +158,7 @@ J_RAISES = BASE.tuned("tcp-j", **{"raise": True})
 BR_REPEATS = BASE.tuned("westwood-br", repeat="always")
 BR_KEEPS = BASE.tuned("westwood-br", keep_w_on_rto=True)
 RESETS = BASE.tuned("star", bw_at_timeout="reset")
+SLOW_STARTS = BASE.tuned("star", after_timeout="slow-start")
 
 VARIANTS = (
     BASE.variant(
@@ -178,9 +198,24 @@ VARIANTS = (
     BASE.variant("both-64", BOTH_64, SHARED, shared_queue=SMALL),
     BASE.variant("sockets-864", "sockets of 864 segments (2 BDP)", ALONE, sockets=2 * BDP),
     BASE.variant("min-rto-200ms", "least RTO 0.2 s", min_rto_s=0.2),
-    BASE.variant("min-rto-2s", "least RTO 2 s", quick=True, min_rto_s=2.0),
+    BASE.variant(
+        "min-rto-2s",
+        "least RTO 2 s",
+        quick=True,
+        evidence=Evidence.IMPLIED,
+        source="figure 8: a restart at 13 s by an answered probe, which leaves at 11 s + RTO - 0.5 s",
+        min_rto_s=2.0,
+    ),
     BASE.variant("tick-500ms", "timer granularity 0.5 s", granularity_s=0.5),
     RESETS.variant("bw-reset", "a timeout resets TCP-STAR's estimate", LOSSY, quick=True),
+    SLOW_STARTS.variant(
+        "slow-start",
+        "after a timeout TCP-STAR slow-starts to ssthresh without the estimate",
+        LOSSY,
+        quick=True,
+        evidence=Evidence.PAPER,
+        source="section 4.2.1: nearly equal because a timeout sets one segment; section 3.3 (I)",
+    ),
     BASE.variant("no-aen", "TCP-STAR without AEN", LOSSY, quick=True, aen=False),
     BASE.variant("ack-errors", "bit errors hit ACKs too", LOSSY, ack_errors=True),
     J_RAISES.variant("j-raise", "TCP-J goes up to its estimate at a loss", LOSSY),
@@ -192,6 +227,11 @@ VARIANTS = (
 READINGS = (
     Reading("as-printed", "as printed: a TCP-Reno receiver, so NewReno recovery for all", ("newreno",)),
     Reading(
+        "defensible",
+        "TCP-Reno receivers, the RTO that figure 8 implies, and one segment and slow start after a timeout",
+        ("newreno", "min-rto-2s", "slow-start"),
+    ),
+    Reading(
         "slow-timer",
         "for S1 to S4: NewReno recovery for all, least RTO 2 s, timer granularity 0.5 s",
         ("newreno", "min-rto-2s", "tick-500ms"),
@@ -201,16 +241,20 @@ READINGS = (
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 
 
-def rto_name(rto: float, *, aen: bool) -> str:
+def rto_name(rto: float, *, aen: bool, slow: bool = False) -> str:
     """The name of one of `RTO_VARIANTS`."""
-    return f"rto-{rto:g}s" + ("" if aen else "-no-aen")
+    return f"rto-{rto:g}s" + ("" if aen else "-no-aen") + ("-slow-start" if slow else "")
 
 
-#: The runs of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone.
+#: The runs of the tables that ask what decides claim S4: least RTO, AEN, and TCP-STAR's rule after a timeout.
 RTO_VARIANTS = tuple(
-    Variant(rto_name(rto, aen=aen), "", BASE.changed(min_rto_s=rto, aen=aen), where(part="outage", cc="star"))
-    for rto in RTOS
-    for aen in (True, False)
+    Variant(
+        rto_name(rto, aen=aen, slow=slow),
+        "",
+        (SLOW_STARTS if slow else BASE).changed(min_rto_s=rto, aen=aen),
+        where(part="outage", cc="star"),
+    )
+    for rto, aen, slow in product(RTOS, (True, False), (False, True))
 )
 
 
@@ -225,7 +269,9 @@ def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
     """Part, protocol, bit error rate and number of flows of every run of one seed."""
     alone = [("loss", cc, ber, 1) for cc in ALGORITHMS for ber in BERS]
     traced = [(part, cc, 0.0, 1) for part in ("startup", "outage") for cc in ALGORITHMS]
+    traced += [("late", cc, 0.0, 1) for cc in ("star", NO_AEN)]
     mixed = [("mixed", cc, ber, n) for cc, ber, n in product(SHARERS, (RARE, OFTEN), COUNTS)]
+    mixed += [("mixed", cc, BETWEEN, COUNTS[0]) for cc in SHARERS]
     same = [("same", cc, OFTEN, n) for cc in SHARERS for n in COUNTS]
     for part, cc, ber, n in (*alone, *traced, *mixed, *same):
         yield {"part": part, "cc": cc, "ber": ber, "n": n}

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import polars as pl
 
-from bentpipe.papers.vegas_l import claims, figures, setup
+from bentpipe.papers.vegas_l import claims, figure_1, figures, setup
 from bentpipe.papers.vegas_l.claims import LABELS
 from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES
 from bentpipe.studies.assembly import Assembly
@@ -134,10 +134,50 @@ def _same_at_high(found: Findings, column: str) -> tuple[float, float, bool]:
     return a, b, abs(a / b - 1) < SAME
 
 
+NOT_BY_FIGURE_1 = "by figure 1 Vegas-A cannot fall below Vegas while losses keep the queue empty (proof)"
 LINE_15 = (
     "Vegas-L grows by line 15 there, too, and by one packet: its cases scale 'the condition of Th(i) > "
     "Th(i-1)', which line 15 does not have."
 )
+
+
+def same_runs(runs: pl.DataFrame) -> tuple[int, int]:
+    """At the high error rate, the seeds under which Vegas-A and Vegas-L are one run to the last digit.
+
+    Returns:
+        how many such seeds there are, and how many seeds.
+    """
+    measures = ("x_mbps", "newreno_mbps", "cwnd_early", "cwnd_steady", "x_rtt_s")
+    of = [claims.samples(runs, column, HIGH) for column in measures]
+    pairs = [zip(*(each[name] for each in of), strict=True) for name in (claims.VEGAS_A, claims.VEGAS_L)]
+    alike = [one == other for one, other in zip(*pairs, strict=True)]
+    return sum(alike), len(alike)
+
+
+def _proof(found: Findings) -> list[str]:
+    """Why figure 1 cannot put Vegas-A below Vegas where the queue is empty, and what the runs show of it."""
+    every = list(figure_1.rounds())
+    behind = [of for of in every if figure_1.lead(of) < 0]
+    least = min(figure_1.lead(of) for of in every if of.alpha == figure_1.ALPHA)
+    assert all(of.alpha > figure_1.ALPHA and of.diff < figure_1.ALPHA and not of.rising for of in behind)
+    alike, seeds = same_runs(found.base)
+    detail = paragraphs(f"""
+        That Vegas-A is below Vegas cannot follow from the printed rules. Over all {len(every)} kinds of
+        rounds (alpha to 12; Diff on, between and beyond the thresholds; throughput rising or not): at alpha =
+        1 Vegas-A's step is never below Vegas's (least difference {least}: +1 and +1 for Diff < 1; +1 or 0
+        against 0 for 1 to 3; 0, line 21, against -1 beyond). alpha leaves 1 by line 3 only, which adds a
+        packet; each later -1 (lines 12 and 19) takes one step of alpha back. Vegas-A falls behind only in
+        rounds with alpha > 1, Diff < 1 and a throughput that does not rise. Line 3 needs Diff > 1, so an
+        empty queue never gets there.
+
+        Where alpha never leaves 1, Vegas-L is Vegas-A by line 15. The runs show that it hardly does: at
+        {HIGH:g} they are the same run to the last digit under {alike} of {seeds} seeds.
+    """)
+    physical = found.runs.filter(pl.col("variant") == "two-satellites")
+    if physical.height:
+        alike, seeds = same_runs(physical)
+        detail += [f"By two satellites, over a longer path, under {alike} of {seeds}."]
+    return detail
 
 
 def _v4(found: Findings) -> Reason:
@@ -148,12 +188,13 @@ def _v4(found: Findings) -> Reason:
         "the queue empty, so Diff stays below alpha = 1, where Vegas-A (figure 1, line 15) grows as Vegas "
         "does; after a loss both keep three quarters. The paper does not print Vegas-A's loss response; one "
         "that cuts deeper, or resets alpha and the window, would explain its result.",
+        *_proof(found),
         LINE_15 + " So Vegas-L does as Vegas-A.",
         *_tried(found, "V4", "line-15-scaled", 1),
         f"Vegas's window is {low:.0f} packets at the low and {high:.0f} at the high error rate: at the low "
         "rate NewReno, not loss, holds it down.",
     ]
-    return ("Vegas-A acts as Vegas when losses keep the queue empty" if same else ""), detail
+    return (NOT_BY_FIGURE_1 if same else ""), detail
 
 
 def _v5(found: Findings) -> Reason:
@@ -169,7 +210,7 @@ def _v5(found: Findings) -> Reason:
         f"Vegas-A gets {a:.2f} and Vegas {b:.2f} Mbit/s: see V4 for why they are alike here and not in the "
         "paper.",
     ]
-    return ("Vegas-A does as well as Vegas (see V4)" if same else ""), detail
+    return (f"{NOT_BY_FIGURE_1} (V4)" if same else ""), detail
 
 
 def _v6(found: Findings) -> Reason:
@@ -183,9 +224,13 @@ def _v6(found: Findings) -> Reason:
     if not faster:
         return "", [detail, means]
     detail += (
-        " All are above NewReno, so the slowest is the fairest; the paper's Vegas-A must have fallen below."
+        " All are above NewReno, so the slowest is the fairest; the paper's Vegas-A must have fallen below, "
+        "which cannot follow from figure 1 (V4)."
     )
-    return "all are faster than NewReno, so the slowest is the fairest", [detail, means]
+    return "all are faster than NewReno, so the slowest is the fairest, which Vegas-A is not (V4)", [
+        detail,
+        means,
+    ]
 
 
 def sections(found: Findings) -> list[Section]:
@@ -324,7 +369,21 @@ def setup_section(base: pl.DataFrame) -> Section:
         "What the paper's own numbers imply: about two satellites (or a long standing queue) for flow 1, one "
         "for flow 2",
     )
-    return replace(chosen, tables=[*chosen.tables, table])
+    return replace(
+        chosen, paragraphs=[*chosen.paragraphs, no_path_fits(of_l, of_reno)], tables=[*chosen.tables, table]
+    )
+
+
+def no_path_fits(of_l: float, of_reno: float) -> str:
+    """Why no reading with a path that light can take gives all the numbers."""
+    return (
+        "A path that light can take is the base's rival (reading physical): no one satellite is in view of "
+        "both ends of either flow, so both need two. No such path fits all the numbers, because flow 1 needs "
+        f"a round trip of {of_l:.2f} s (V1), NewReno's 0.5 Mbit/s (V5) one of {of_reno:.2f} s at most, and "
+        "from Shanghai to Washington, as from Beijing to New York, two satellites take a second; only "
+        "with flow 2 to the printed 28.9N 77E, in view of one satellite with Shanghai, can both be (reading "
+        "implied)."
+    )
 
 
 build = Assembly(

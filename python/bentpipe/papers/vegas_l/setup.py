@@ -329,6 +329,7 @@ VARIANTS = (
     BASE.variant("loss-every-link", "packets lost on the uplinks too", lossy="every"),
 )
 
+PHYSICAL = "a path that light can take: both flows by two linked satellites in view of their stations"
 READINGS = (
     Reading(
         "as-printed",
@@ -341,6 +342,7 @@ READINGS = (
         "by its own numbers: flow 1 by two linked satellites, flow 2 by one to 28.9N 77E",
         ("washington-as-printed", "two-satellites-flow-1"),
     ),
+    Reading("physical", PHYSICAL, ("two-satellites",), quick=True),
     Reading("defensible", "Diff as in ns-2's Vegas", ("ns2-diff",), quick=True),
     Reading(
         "fitted",
