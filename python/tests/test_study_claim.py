@@ -108,10 +108,14 @@ def test_no_interval_from_too_few_or_infinite_values(samples):
         claim.interval(samples)
 
 
-def test_a_claim_as_a_row_shows_its_first_check_and_keeps_all():
-    row = made(
-        claim.number("rate", NEAR_TWO, 2.6, unit="Mbit/s"), claim.above("o", NEAR_THREE, NEAR_TWO)
-    ).as_dict()
+def test_a_claim_as_a_row_shows_the_first_check_that_fails_and_keeps_all():
+    met, order = claim.number("met", NEAR_TWO, 2.0), claim.above("o", NEAR_THREE, NEAR_TWO)
+    failing = claim.number("rate", NEAR_TWO, 2.6, unit="Mbit/s")
+    assert made(met, order).headline == 0
+    assert made(met.unprinted(), order, failing).headline == 2
+    assert made(order, failing.unprinted()).headline == 0
+    assert made(met, failing).as_dict()["paper"] == "rate: 2.6 Mbit/s"
+    row = made(failing, order).as_dict()
     assert {"id", "paper", "measured", "ci95", "verdict", "note", "title"} <= row.keys()
     assert (row["paper"], row["verdict"]) == ("rate: 2.6 Mbit/s", "same order")
     assert row["ci95"][0] < row["measured"] < row["ci95"][1]

@@ -20,20 +20,20 @@ impl Measured {
 
 /// The mean of all RTT samples so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Average {
+pub(crate) struct Average {
     sum: f64,
     count: f64,
 }
 
 impl Average {
     /// Adds samples.
-    pub fn add(&mut self, rtt: &RttSample) {
+    pub(crate) fn add(&mut self, rtt: &RttSample) {
         self.sum += rtt.sum.secs();
         self.count += f64::from(rtt.count);
     }
 
     /// The mean of all, seconds; 0 before the first.
-    pub fn mean_secs(&self) -> f64 {
+    pub(crate) fn mean_secs(&self) -> f64 {
         self.sum / self.count.max(1.0)
     }
 }

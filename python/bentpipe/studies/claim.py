@@ -67,6 +67,16 @@ class Basis(StrEnum):
     CONTRADICTED = "printed, contradicted by the paper itself"
 
 
+class Cause(StrEnum):
+    """Why a claim is not reproduced by the base, in one of five words; its reason says the rest."""
+
+    CONTRADICTION = "the paper contradicts itself"
+    RULE = "a rule is not printed"
+    PARAMETER = "a parameter is not printed"
+    SPREAD = "the paper prints single runs"
+    OURS = "ours: no cause found"
+
+
 def interval(samples: Iterable[float]) -> Mean:
     """The mean of one value per seed with its 95 % confidence interval.
 
@@ -266,7 +276,7 @@ def does_not_hold(names: Iterable[str]) -> str:
 
 @dataclass
 class Claim:
-    """One checked claim. The first check is the headline that tables show."""
+    """One checked claim."""
 
     id: str
     title: str
@@ -276,6 +286,8 @@ class Claim:
     detail: list[str] = field(default_factory=list)
     #: Does the paper quote it from others? It has no verdict then.
     reference: bool = False
+    #: Why it is not reproduced; None if it is, or has no verdict.
+    cause: Cause | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -286,6 +298,12 @@ class Claim:
     def counted(self) -> list[Check]:
         """The checks that its verdict follows from."""
         return [] if self.reference else [c for c in self.checks if c.counted]
+
+    @property
+    def headline(self) -> int:
+        """The place of the check that tables show: the first counted one that fails, else the first."""
+        failing = (i for i, c in enumerate(self.checks) if c in self.counted and not c.holds)
+        return next(failing, 0)
 
     @property
     def held(self) -> int:
@@ -325,7 +343,7 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """The row of ``claims.json``: the headline check, the verdict, and every check."""
-        head = self.checks[0]
+        head = self.checks[self.headline]
         return {
             "id": self.id,
             "title": self.title,
@@ -333,6 +351,8 @@ class Claim:
             "measured": head.measured.mean,
             "ci95": [head.measured.low, head.measured.high],
             "verdict": str(self.verdict),
+            "cause": None if self.cause is None else str(self.cause),
+            "headline": self.headline,
             "few_seeds": self.few_seeds,
             "note": self.note,
             "statement": self.statement,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from bentpipe.studies.claim import Claim, Verdict, does_not_hold
+from bentpipe.studies.claim import Cause, Claim, Verdict, does_not_hold
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.judge import Sensitivity
 from bentpipe.studies.page import plain
@@ -49,6 +49,8 @@ class Explanation:
     """The reasons of a paper's claims, and what is said around them."""
 
     reasons: Mapping[str, Callable[[Findings], Reason]]
+    #: By id the cause of a claim that the base does not reproduce; without one it is ours.
+    causes: Mapping[str, Cause] = field(default_factory=dict)
     #: Is a reason's clause in the note only if some check of the claim fails?
     clause_if_failing: bool = False
     #: Do the paragraphs begin with a list of the checks that fail?
@@ -63,6 +65,8 @@ class Explanation:
         clause, paragraphs = self.reasons[claim.id](found)
         failing = [c.what for c in claim.counted if not c.holds]
         is_open = claim.id in found.open
+        if claim.verdict in (Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED):
+            claim.cause = self.causes.get(claim.id, Cause.OURS)
         notes = ["quoted by the paper, not judged"] if claim.reference else [claim.tally()]
         if claim.few_seeds:
             notes.append(f"too few seeds: with more it may be {claim.with_seeds}")

@@ -158,7 +158,7 @@ def _claims(page: Page, claims: Sequence[Claim], said: str) -> None:
     page.section("Claims", [said] if said else [])
     rows: list[list[Prose]] = []
     for claim in claims:
-        head = claim.checks[0]
+        head = claim.checks[claim.headline]
         rows.append(
             [
                 [Hyperlink(claim.id, f"#claim-{claim.id}"), f" {claim.title}"],

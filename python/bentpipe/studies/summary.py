@@ -33,8 +33,8 @@ class Row:
 
 
 def row(claim: Mapping[str, Any]) -> Row:
-    """The line of a claim as ``claims.json`` has it: its first check, its verdict and its note."""
-    head = claim["checks"][0]
+    """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
+    head = claim["checks"][claim["headline"]]
     unit = f" {head['unit']}" if head["unit"] else ""
     middle = head["measured"]
     measured = Mean(middle, head["ci95"][1] - middle, head["n"])

@@ -9,6 +9,7 @@ from bentpipe.papers.a_liad import claims, figures, setup
 from bentpipe.papers.a_liad.claims import LABELS, RANKED
 from bentpipe.papers.a_liad.setup import BASE, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
 from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.claim import Cause
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
@@ -318,5 +319,18 @@ def _choices(found: Findings) -> Section:
 
 
 REASONS = (_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10)
-EXPLANATION = Explanation({f"A{i}": reason for i, reason in enumerate(REASONS, start=1)}, lists_failing=True)
+#: Why the base does not reproduce a claim, should it not.
+CAUSES = {
+    "A1": Cause.CONTRADICTION,  # equation 9 is a hyperbola where the text says "almost linearly"
+    "A2": Cause.PARAMETER,  # the queue; A4 and A9 need another one
+    "A3": Cause.PARAMETER,  # the window
+    "A4": Cause.PARAMETER,  # the queue; A2, A3 and A5 need another one
+    "A6": Cause.SPREAD,
+    "A8": Cause.RULE,  # which CUBIC
+    "A9": Cause.PARAMETER,  # the queue; A2, A3 and A5 need another one
+}
+
+EXPLANATION = Explanation(
+    {f"A{i}": reason for i, reason in enumerate(REASONS, start=1)}, CAUSES, lists_failing=True
+)
 build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, figures.figures, sections)

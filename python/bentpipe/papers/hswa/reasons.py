@@ -9,6 +9,7 @@ from bentpipe.papers.hswa.claims import LABELS, PRINTED, QUOTED, power
 from bentpipe.papers.hswa.figures import implied
 from bentpipe.papers.hswa.setup import BASE, BERS, HEADER_BYTES, PACKET_BYTES, SPAN_S, bdp_packets
 from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.claim import Cause
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
@@ -269,11 +270,20 @@ def _choices(found: Findings) -> Section:
     return choices_section(found, said, numbers=NUMBERS)
 
 
+#: Why the base does not reproduce a claim, should it not.
+CAUSES = {
+    "H1": Cause.PARAMETER,  # the length of the run, the queue
+    "H2": Cause.CONTRADICTION,  # SCPS-TP's number needs ten times the packet loss of HSWA's (the scan of q)
+    "H5": Cause.CONTRADICTION,  # as H2
+    "H6": Cause.RULE,  # equation 4 per round or per ACK
+}
+
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
     Explanation(
         {"H1": _h1, "H2": _h2, "H3": _h3, "H4": _h4, "H5": _h5, "H6": _h6, "H7": _h7},
+        CAUSES,
         lists_failing=True,
         counts_choices=True,
     ),

@@ -13,7 +13,7 @@ from bentpipe.analysis import convergence
 from bentpipe.papers.spectrum import claims, figures, setup
 from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import Claim, interval
+from bentpipe.studies.claim import Cause, Claim, interval
 from bentpipe.studies.design import where
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
@@ -380,11 +380,25 @@ def setup_section() -> Section:
 
 WHY: Sequence[Callable[[Findings], Reason]] = (_k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, _k11, _k12)
 
+#: Why the base does not reproduce a claim, should it not.
+CAUSES = {
+    "K3": Cause.RULE,  # whether cuts are to whole numbers
+    "K4": Cause.RULE,  # as K3
+    "K5": Cause.RULE,  # as K3
+    "K6": Cause.RULE,  # as K3
+    "K7": Cause.RULE,  # as K3
+    "K9": Cause.SPREAD,
+    "K10": Cause.SPREAD,
+}
+
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
     Explanation(
-        {f"K{i}": reason for i, reason in enumerate(WHY, start=1)}, clause_if_failing=True, fares=fares
+        {f"K{i}": reason for i, reason in enumerate(WHY, start=1)},
+        CAUSES,
+        clause_if_failing=True,
+        fares=fares,
     ),
     figures.figures,
     sections,

@@ -11,7 +11,7 @@ from bentpipe.papers.tcp_star import claims, figures, setup
 from bentpipe.papers.tcp_star.claims import BR, STAR, J
 from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, RARE, SMALL
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import INDEX_TOLERANCE
+from bentpipe.studies.claim import INDEX_TOLERANCE, Cause
 from bentpipe.studies.explain import Explanation, Reason, fares_both_ways
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
@@ -328,5 +328,12 @@ def setup_section(base: pl.DataFrame) -> Section:
 
 
 REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
-EXPLANATION = Explanation(REASONS, lists_failing=True, fares=fares_both_ways)
+#: Why the base does not reproduce a claim, should it not.
+CAUSES = {
+    "S2": Cause.RULE,  # what LWC adds between a timeout and ssthresh
+    "S5": Cause.RULE,  # WestwoodBR's thresholds
+    "S7": Cause.RULE,  # as S5
+}
+
+EXPLANATION = Explanation(REASONS, CAUSES, lists_failing=True, fares=fares_both_ways)
 build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, figures.figures, sections)

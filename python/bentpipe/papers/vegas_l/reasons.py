@@ -11,7 +11,7 @@ from bentpipe.papers.vegas_l import claims, figure_1, figures, setup
 from bentpipe.papers.vegas_l.claims import LABELS
 from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import spread
+from bentpipe.studies.claim import Cause, spread
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
@@ -386,11 +386,22 @@ def no_path_fits(of_l: float, of_reno: float) -> str:
     )
 
 
+#: Why the base does not reproduce a claim, should it not.
+CAUSES = {
+    "V1": Cause.CONTRADICTION,  # 350 packets at 2.9 Mbit/s need a round trip that no printed path has
+    "V2": Cause.PARAMETER,  # the queue
+    "V3": Cause.PARAMETER,  # where flow 2 ends
+    "V4": Cause.CONTRADICTION,  # figure 1 cannot put Vegas-A below Vegas
+    "V5": Cause.CONTRADICTION,  # as V4
+    "V6": Cause.CONTRADICTION,  # as V4
+}
+
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
     Explanation(
         {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
+        CAUSES,
         clause_if_failing=True,
         counts_choices=True,
     ),
