@@ -189,7 +189,14 @@ def test_the_documentation_sets_printed_defensible_and_fitted_beside_each_other(
         "| fitted: what a search found | 3 Mbit/s (found by a search); counted thrice (our choice) | 2 "
         "| 3 of 4 | R ✓ 2/2, W ✗ 1/2 |" in text
     )
-    assert "- **W Window**: never (1 tried). Why: 0 of 2 checks hold; a reason" in text
+    words = " ".join(text.split())
+    assert "- **W Window**: never (1 tried). Why: 0 of 2 checks hold; ours: no cause found; a reason" in words
+    (first,) = [line for line in text.splitlines() if line.startswith("| [R](#choices)")]
+    assert first.endswith("| not reproduced | reproduced, 2/2: fitted, 2 free | ours: no cause found |")
+    assert (
+        "Each claim under its best declared reading: 1 reproduced, 0 same order, 1 not reproduced." in words
+    )
+    assert "**How to read a row.** R is not met by the base" in words
     assert "| 2 Mbit/s (our choice) | 1001 to 1004 | 1 | 1 of 4 |" in text
     assert "tried 2 combinations of choices" in " ".join(text.split())
 

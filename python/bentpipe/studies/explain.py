@@ -65,9 +65,10 @@ class Explanation:
         clause, paragraphs = self.reasons[claim.id](found)
         failing = [c.what for c in claim.counted if not c.holds]
         is_open = claim.id in found.open
+        notes = ["quoted by the paper, not judged"] if claim.reference else [claim.tally()]
         if claim.verdict in (Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED):
             claim.cause = self.causes.get(claim.id, Cause.OURS)
-        notes = ["quoted by the paper, not judged"] if claim.reference else [claim.tally()]
+            notes.append(claim.cause)
         if claim.few_seeds:
             notes.append(f"too few seeds: with more it may be {claim.with_seeds}")
         if clause and (failing or not is_open or not self.clause_if_failing):
