@@ -199,7 +199,7 @@ def loss_scan(found: Findings) -> Figure:
         ax.set(xscale="log", yscale="log", ylim=(0.03, 30), ylabel="throughput over printed")
         draw.panel_title(ax, f"packets of {size} bytes")
     axes[-1].set_xlabel("packet loss rate")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, columnspacing=1.0)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, columnspacing=1.2)
     said = {"seeds": setup.SCAN_SEEDS, "span": setup.SCAN_SPAN_S, "ranges": ranges(found)}
     return CAPTIONS.figure("loss-scan", fig, pl.DataFrame(rows), **said)
 
