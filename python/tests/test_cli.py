@@ -289,6 +289,7 @@ def two_studies(monkeypatch):
         "ci95": [2.0, 2.2],
         "verdict": "reproduced",
         "note": "n",
+        "headline": 0,
         "checks": [
             {
                 "what": "rate",
