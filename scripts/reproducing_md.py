@@ -11,7 +11,7 @@ import sys
 import textwrap
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -92,8 +92,11 @@ def read(study: dict[str, Any]) -> list[dict[str, Any]]:
     if declared := study["readings"].get("readings"):
         return list(declared)
     holding, checks = held(study["claims"])
-    claims = {claim["id"]: {"verdict": claim["verdict"]} for claim in study["claims"]}
-    return [{"name": BASE, "free": 0, "held": holding, "checks": checks, "claims": claims}]
+    claims = {
+        claim["id"]: {"verdict": claim["verdict"], "tally": "{}/{}".format(*held([claim]))}
+        for claim in study["claims"]
+    }
+    return [{"name": BASE, "free": 0, "choices": [], "held": holding, "checks": checks, "claims": claims}]
 
 
 def standing(of: dict[str, Any]) -> str:
@@ -145,55 +148,61 @@ def readings(study: dict[str, Any]) -> list[str]:
     return lines
 
 
-def best(study: dict[str, Any], claim: str) -> dict[str, Any] | None:
-    """The declared reading under which a claim fares best: by verdict, then checks, then few free choices."""
+class Best(NamedTuple):
+    """A judged claim, the study it belongs to, and the declared reading under which it fares best."""
 
-    def rank(of: dict[str, Any]) -> tuple[int, float, int]:
-        found = of["claims"][claim]
-        verdict = list(COUNTED).index(Verdict(found["verdict"]))
-        return verdict, -Fraction(found["tally"].split()[-1]), of["free"]
+    study: dict[str, Any]
+    claim: dict[str, Any]
+    reading: dict[str, Any]
 
-    declared = [of for of in read(study) if claim in of["claims"] and "tally" in of["claims"][claim]]
-    return min(declared, key=rank, default=None)
+    @property
+    def verdict(self) -> str:
+        """The claim's verdict under the reading."""
+        return str(self.reading["claims"][self.claim["id"]]["verdict"])
+
+    @property
+    def tally(self) -> str:
+        """How many of its checks hold there: ``"5/6"``."""
+        return str(self.reading["claims"][self.claim["id"]]["tally"]).split()[-1]
 
 
-def every_claim(studies: list[dict[str, Any]]) -> list[str]:
+def best(studies: list[dict[str, Any]]) -> list[Best]:
+    """Each judged claim with its best reading: by verdict, then checks, then the fewest free choices."""
+
+    def rank(of: Best) -> tuple[int, Fraction, int]:
+        return COUNTED.index(Verdict(of.verdict)), -Fraction(of.tally), of.reading["free"]
+
+    return [
+        min((Best(study, claim, reading) for reading in read(study)), key=rank)
+        for study in studies
+        for claim in study["claims"]
+        if claim["verdict"] != Verdict.REFERENCE
+    ]
+
+
+def every_claim(found: list[Best]) -> list[str]:
     """A line for each claim: the printed value, the base, the best declared reading, one cause."""
     rows = []
-    for study in studies:
-        for claim in study["claims"]:
-            if claim["verdict"] == Verdict.REFERENCE:
-                continue
-            one, other = row(claim), best(study, claim["id"])
-            better = other is not None and other["name"] != BASE
-            rows.append(
-                [
-                    f"[{one.id}](#{study['name']}) {safe(one.title)}",
-                    safe(f"{one.what}: {one.paper}"),
-                    safe(one.measured),
-                    one.verdict,
-                    under(other, one.id) if better and other else "as the base",
-                    claim["cause"] or "",
-                ]
-            )
+    for of in found:
+        one, name = row(of.claim), of.reading["name"]
+        under = f"{of.verdict}, {of.tally}: {safe(name)}, {of.reading['free']} free"
+        rows.append(
+            [
+                f"[{one.id}](#{of.study['name']}) {safe(one.title)}",
+                safe(f"{one.what}: {one.paper}"),
+                safe(one.measured),
+                one.verdict,
+                "as the base" if name == BASE else under,
+                of.claim["cause"] or "",
+            ]
+        )
     titles = ["claim", "the paper", "the base", "verdict", "best declared reading", "why not, in the base"]
     return table(titles, rows)
 
 
-def under(of: dict[str, Any], claim: str) -> str:
-    """How a claim fares under a reading: ``"same order, 5/6: defensible, 2 free"``."""
-    found = of["claims"][claim]
-    return f"{found['verdict']}, {found['tally'].split()[-1]}: {safe(of['name'])}, {of['free']} free"
-
-
-def union(studies: list[dict[str, Any]]) -> str:
+def union(found: list[Best]) -> str:
     """How many claims some declared reading reproduces, the base or another."""
-    verdicts = [
-        found["claims"][claim["id"]]["verdict"]
-        for study in studies
-        for claim in study["claims"]
-        if claim["verdict"] != Verdict.REFERENCE and (found := best(study, claim["id"])) is not None
-    ]
+    verdicts = [of.verdict for of in found]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED)
     return (
         f"Each claim under its best declared reading: {counts}. No one reading of a paper gives all of "
@@ -201,28 +210,22 @@ def union(studies: list[dict[str, Any]]) -> str:
     )
 
 
-def example(studies: list[dict[str, Any]]) -> list[str]:
+def example(found: list[Best]) -> list[str]:
     """How to read a row, by the first claim that another reading reproduces and the base does not."""
-    for study in studies:
-        for claim in study["claims"]:
-            other = best(study, claim["id"]) if claim["cause"] else None
-            if other is None or not other.get("choices"):
-                continue
-            if other["claims"][claim["id"]]["verdict"] != Verdict.REPRODUCED:
-                continue
-            one = row(claim)
-            text = (
-                f"**How to read a row.** {one.id} is not met by the base: {safe(one.what)} is "
-                f"{safe(one.paper)} in the paper and {safe(one.measured)} here, with its 95 % interval over "
-                "the seeds. The row shows the first check that fails. A *reading* is the whole paper read in "
-                f"one way. The reading {safe(other['name'])} changes: "
-                f"{safe('; '.join(map(choice, other['choices'])))}. A choice is *free* if neither the paper, "
-                f"nor its numbers, nor its simulator gives it; {other['free']} of these are. Under it every "
-                f"check of {one.id} holds, so it is reproduced. *Same order* would mean that every order and "
-                "trend holds and some number does not."
-            )
-            return [paragraph(text), ""]
-    return []
+    some = (of for of in found if of.claim["cause"] and of.verdict == Verdict.REPRODUCED)
+    if (of := next(some, None)) is None:
+        return []
+    one = row(of.claim)
+    text = (
+        f"**How to read a row.** {one.id} is not met by the base: {safe(one.what)} is {safe(one.paper)} in "
+        f"the paper and {safe(one.measured)} here, with its 95 % interval over the seeds. The row shows the "
+        "first check that fails. A *reading* is the whole paper read in one way. The reading "
+        f"{safe(of.reading['name'])} changes: {safe('; '.join(map(choice, of.reading['choices'])))}. A "
+        "choice is *free* if neither the paper, nor its numbers, nor its simulator gives it. The reading has "
+        f"{of.reading['free']} of these. Under it every check of {one.id} holds, so it is reproduced. *Same "
+        "order* would mean that every order and trend holds and some number does not."
+    )
+    return [paragraph(text), ""]
 
 
 def searched(fit: dict[str, Any] | None) -> list[str]:
@@ -330,16 +333,17 @@ def whole(out: Path, fits: Path) -> str:
     every = [row(claim) for study in studies for claim in study["claims"]]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in count(every).items())
     found_by = {study["name"]: kept(fits / f"{study['name']}.json") for study in studies}
+    judged = best(studies)
     titles = ["paper", "as printed", "defensible", "fitted", "free choices of the base"]
     lines = [
         paragraph(INTRO.format(claims=sum(count(every).values()), papers=len(studies), counts=counts)),
         "",
         paragraph(MADE.format(version=found["version"], mode=found["mode"])),
         "",
-        *every_claim(studies),
-        paragraph(union(studies)),
+        *every_claim(judged),
+        paragraph(union(judged)),
         "",
-        *example(studies),
+        *example(judged),
         paragraph(RULE),
         "",
         "## The papers as a whole",

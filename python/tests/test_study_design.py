@@ -150,8 +150,8 @@ def test_an_explanation_has_the_reason_and_what_the_choices_do():
     queue, _, form = found.claims
     Explanation(reasons, lists_failing=True, counts_choices=True).add(queue, found)
     assert queue.note == (
-        "0 of 1 checks hold; ours: no cause found; a reason; 2 other choices tried, nearest with: a buffer of 100 "
-        "(1 of 1 checks hold)"
+        "0 of 1 checks hold; ours: no cause found; a reason; 2 other choices tried, nearest with: a "
+        "buffer of 100 (1 of 1 checks hold)"
     )
     assert queue.detail[:2] == ["Does not hold: rate.", "A paragraph."]
     assert queue.detail[-1] == (

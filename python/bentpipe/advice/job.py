@@ -72,7 +72,7 @@ def advise(
         timeline: a file with the link over time (docs/timeline.md).
         flows: so many flows of the algorithm at once.
         relay: instead of the flow's own: "none", "hybla" or "gateway, buffer=8 MB" (`relays.relay_of`).
-        competing: flows beside them all the time, such as "3 cubic"; while it was measured, too.
+        competing: flows beside them all the time, such as "3 cubic"; during the measurements, too.
         goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` says what each is.
         shared: do flows of others use the link? If not, harm to them flags nothing.
         cc: judge these only (and CUBIC and Reno, for comparison): names, also with parameters,
@@ -145,7 +145,8 @@ def _weighed(
     from bentpipe.measured import estimate
     from bentpipe.measured.said import title, typical
 
-    told, usual_s, spans = estimate(files), seconds(BUDGET, "budget"), question.spans
+    told, spans = estimate(files), question.spans
+    usual_s = seconds(BUDGET, "budget")
     try:
         within_s, effort = None if exact else limit_s / 4, min(limit_s / usual_s, 1.0)
         found = told.possible(spans, question.seed, effort, tell, within_s, question.competing)
@@ -154,7 +155,7 @@ def _weighed(
     middle, notes = typical(found).values(), told.notes(found, spans)
     if question.competing:
         others = ", ".join(f"{count} of {cc}" for cc, count in question.competing)
-        notes.append(f"Flows of others ({others}) are taken to have run while it was measured, too.")
+        notes.append(f"The flows of others ({others}) are assumed to have run during the measurement, too.")
     over = dataclasses.replace(
         question, link=Link(rate=middle["rate"], delay=f"{seconds(middle['rtt'], 'rtt') / 2:.9g} s"),
         name=title(found, spans), notes=notes, draws=found.draws,

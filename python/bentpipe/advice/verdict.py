@@ -249,9 +249,11 @@ class Advice:
         return write_page(self, place / "advice.html")
 
     def _close(self, one: str, best: str) -> bool:
+        if one == best:
+            return True
         ours, theirs, goal = self.trials[one], self.trials[best], self.question.goal
         safe = not self.question.draws or ranking.worst_quarter(theirs, ours, goal) <= KEEP
-        return ranking.as_good(ours, theirs, goal, KEEP) and (one == best or safe)
+        return safe and ranking.as_good(ours, theirs, goal, KEEP)
 
     def _row(self, rank: int | None, one: str) -> dict[str, Any]:
         trials = self.trials[one]

@@ -108,11 +108,7 @@ class Draw:
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as JSON has them, without what the simulator plays."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if field.name != "losses"
-        }
+        return {name: value for name, value in vars(self).items() if name != "losses"}
 
     @property
     def buffer_bytes(self) -> float | None:
@@ -171,7 +167,7 @@ class Evidence:
         tests: transfers of known algorithms.
         given: what the user says, which goes before.
         beside: flows of others, (algorithm, how many), that ran while all of it was measured. Their queue
-            is in the round trips, and drops probes: no more is lost on the way than what was lost in all.
+            is in the round trips, and it drops probes: the losses seen are an upper bound of the channel's.
     """
 
     estimates: Mapping[str, Estimate]
@@ -225,8 +221,11 @@ class Evidence:
         assert one is not None
         low, high = one.low, one.high
         if name == "rtt":
-            if self.beside or high - low > _UNSURE * high:
-                return Below(name, one.value / 4 if self.beside else max(low, one.value / 4), high)
+            least = one.value / 4
+            if self.beside:
+                return Below(name, least, high)
+            if high - low > _UNSURE * high:
+                return Below(name, max(low, least), high)
             return _between(name, low, high, one.value)
         if self.tests and one.weight > 2:
             low, high = low / _CAPTURED, high * _CAPTURED

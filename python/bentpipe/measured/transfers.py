@@ -143,9 +143,9 @@ def differences(test: Test, result: Result, lasted_s: float) -> dict[str, float]
     """By quantity, how far the simulated value is from the measured one, in tolerances."""
     end = float(result.json["simulated_s"])
     begin = end - lasted_s
-    names = [flow["name"] for flow in result.json["flows"][: test.streams]]
-    trace = result.trace.filter(pl.col("flow").cast(pl.String).is_in(names))
-    t, delivered = _together(trace, len(names))
+    flows = result.json["flows"][: test.streams]
+    trace = result.trace.filter(pl.col("flow").cast(pl.String).is_in([flow["name"] for flow in flows]))
+    t, delivered = _together(trace, len(flows))
     rates = 8 * np.diff(np.interp(np.linspace(begin, end, _RECORDS + 1), t, delivered)) * _RECORDS / lasted_s
     later = rates[_RECORDS // 2 :]
     share = lasted_s / test.lasted_s
@@ -158,13 +158,13 @@ def differences(test: Test, result: Result, lasted_s: float) -> dict[str, float]
         ),
     }  # fmt: skip
     if test.resent is not None:
-        resent = sum(flow["retransmitted_packets"] for flow in result.json["flows"][: test.streams])
+        resent = sum(flow["retransmitted_packets"] for flow in flows)
         more = (1 / share - 1) * 2 * _dropped_late(result, (begin + end) / 2)
         found["resent"] = _logs(
             resent * (1 + more) + RESENT_FLOOR, test.resent + RESENT_FLOOR, TOLERANCES["resent"]
         )
     if test.rtts_s is not None:
-        seen = _round_trips(trace, len(names), begin)
+        seen = _round_trips(trace, len(flows), begin)
         for name, ours, theirs in zip(("rtt_min", "rtt_mean", "rtt_max"), seen, test.rtts_s, strict=True):
             found[name] = _logs(ours, theirs, TOLERANCES[name])
     return found

@@ -41,7 +41,7 @@ def _a1(found: Findings) -> Reason:
     window = float(analysis.window_at_loss(2.0))
     rate = claims.figure_1()
     straight = linearity(RTTS_S, rate)
-    short = f"the paper contradicts itself: its equation 9 is 1/RTT, of which a line explains {straight:.0%}"
+    short = f"equation 9 is 1/RTT; a straight line explains {straight:.0%} of its variance"
     from_s, bent = 0.05, [rtt / 1e3 for rtt in range(50, 601)]
     while linearity(part := [r for r in bent if r >= from_s], [1 / r for r in part]) < claims.LINEAR:
         from_s += 1e-3
@@ -130,7 +130,7 @@ def _a5(found: Findings) -> Reason:
     ]
     detail += _tried(found, "A-LIAD's largest rate over its smallest", "A5", 0, "sweep-loss at-w-max", "")
     detail += _tried(found, "CUBIC at 50 ms over CUBIC at 600 ms", "A5", 1, "sweep-loss", "")
-    return "CUBIC, of which the text says nothing, is flat, too: it fills a buffer of 1 BDP", detail
+    return "CUBIC is flat, too: it fills a buffer of 1 BDP; the text says nothing of it", detail
 
 
 def _a6(found: Findings) -> Reason:
