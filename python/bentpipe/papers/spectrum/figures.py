@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
 from bentpipe.analysis.traces import columns, cuts
-from bentpipe.papers.spectrum import claims, setup
+from bentpipe.papers.spectrum import claims, closed_forms, setup
 from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, STRETCH_S, rates
 from bentpipe.papers.spectrum.setup import BETA, CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies import draw
@@ -125,7 +125,7 @@ def crossing() -> Figure:
     x1, x2 = np.meshgrid(axis, axis, indexing="ij")
     inside = x1 + x2 < 1 - 1e-9
     fairer = np.full(x1.shape, np.nan)
-    fairer[inside] = claims.crosses_fairer(x1[inside], x2[inside])
+    fairer[inside] = closed_forms.crosses_fairer(x1[inside], x2[inside])
     fig, (ax,) = draw.figure(2.9)
     colours = ListedColormap(["#dddddd", COLOURS["simd"]])
     ax.pcolormesh(axis, axis, fairer.T, cmap=colours, vmin=0, vmax=1, alpha=0.35, rasterized=True)
@@ -222,14 +222,14 @@ def tradeoff(number: int, m: float) -> Figure:
     betas = np.geomspace(1 / 64, 0.5, 60)
     for ax, panel in zip(axes, ("grow", "shrink"), strict=True):
         for cc in ("aimd", "iiad", "simd"):
-            x, y = _traded(claims.TIMED[cc][0], betas, m, panel)
+            x, y = _traded(closed_forms.TIMED[cc][0], betas, m, panel)
             ax.loglog(x, y, color=COLOURS[cc], label=cc.upper())
             rows += [
                 {"panel": panel, "control": cc.upper(), "beta": float(b), "cov": float(a), "value": float(v)}
                 for b, a, v in zip(betas, x, y, strict=True)
             ]
         for cc in ("tcp", "aimd-8", "aimd", "iiad", "simd"):
-            control, beta = claims.TIMED.get(cc, ("aimd", 1 / 8))
+            control, beta = closed_forms.TIMED.get(cc, ("aimd", 1 / 8))
             x, y = _traded(control, np.array([beta]), m, panel)
             fill = "white" if cc == "aimd-8" else COLOURS[cc]
             look = LOOKS[cc] | {"markersize": 5, "label": f"{LABELS[cc]} "}
@@ -530,7 +530,7 @@ def _table_5(base: pl.DataFrame) -> Table:
     for cc in FIVE:
         names = ("on", "off", "grow_double", "shrink", "timeouts")
         on, off, grow, shrink, timeouts = (column(base, c, experiment="square", cc=cc) for c in names)
-        control, beta = claims.INDEXED[cc]
+        control, beta = closed_forms.INDEXED[cc]
         form = tradeoffs.rounds_to_grow(control, beta, fmean(on))
         halve = tradeoffs.losses_to_shrink(control, beta, fmean(off))
         ranges = [
@@ -541,8 +541,13 @@ def _table_5(base: pl.DataFrame) -> Table:
                 LABELS[cc],
                 plain(fmean(on)),
                 plain(fmean(off)),
-                *(_said(grow), ranges[0], plain(float(np.asarray(form))), plain(claims.GROW_FORM[cc])),
-                *(_said(shrink), ranges[1], plain(float(np.asarray(halve))), plain(claims.SHRINK_FORM[cc])),
+                *(_said(grow), ranges[0], plain(float(np.asarray(form))), plain(closed_forms.GROW_FORM[cc])),
+                *(
+                    _said(shrink),
+                    ranges[1],
+                    plain(float(np.asarray(halve))),
+                    plain(closed_forms.SHRINK_FORM[cc]),
+                ),
                 _said(timeouts),
             ]
         )
@@ -555,8 +560,8 @@ def _table_5(base: pl.DataFrame) -> Table:
 def _table_6(base: pl.DataFrame) -> Table:
     rows = []
     for number, what, names, starts, simulated, form in (
-        (1, "T2", ("t2", "t2_stay"), claims.START_FAIR, claims.TO_FAIR, claims.FAIR_FORM),
-        (2, "T1", ("t1", "t1_loss"), claims.START_FULL, claims.TO_FULL, claims.FULL_FORM),
+        (1, "T2", ("t2", "t2_stay"), closed_forms.START_FAIR, claims.TO_FAIR, closed_forms.FAIR_FORM),
+        (2, "T1", ("t1", "t1_loss"), closed_forms.START_FULL, claims.TO_FULL, closed_forms.FULL_FORM),
     ):
         for cc in CHAIN:
             at = where(experiment=f"chain-{number}", cc=cc).rows(base)
@@ -567,7 +572,7 @@ def _table_6(base: pl.DataFrame) -> Table:
                     what,
                     LABELS[cc],
                     f"{w1}, {w2} of {total}",
-                    f"{starts[cc][0]:g}, {starts[cc][1]:g} of {claims.TOTAL:g}",
+                    f"{starts[cc][0]:g}, {starts[cc][1]:g} of {closed_forms.TOTAL:g}",
                     _said(column(at, names[0])),
                     plain(simulated[cc]),
                     plain(fmean(claims.analysed(base, number, cc))),

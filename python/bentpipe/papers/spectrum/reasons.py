@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe.analysis import convergence
-from bentpipe.papers.spectrum import claims, figures, setup
+from bentpipe.papers.spectrum import claims, closed_forms, figures, setup
 from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Cause, Claim, interval
@@ -227,7 +227,7 @@ def _k9(found: Findings) -> Reason:
 
 def _k10(found: Findings) -> Reason:
     w1, w2, t1 = (_mean(found, c, "chain-2", ["tcp"])["TCP"] for c in ("w1", "w2", "t1"))
-    one, two = claims.START_FULL["tcp"]
+    one, two = closed_forms.START_FULL["tcp"]
     text = f"TCP starts from {w1:.0f} and {w2:.0f} packets, not {one:g} and {two:g}"
     gaps = claims.samples(found.base, "gap", "chain-2", CHAIN)
     return text, paragraphs(f"""
@@ -253,7 +253,10 @@ def _k11(_: Findings) -> Reason:
         "It prints a difference of 6.0 packets for TCP in experiment 2; its own formula, W2 - W1 of the "
         "windows printed beside it (8.8 and 13.8), gives 5.0.",
     ]
-    for other, share in (("SIMD", claims.times("simd", "iiad")), ("AIMD", claims.times("aimd", "iiad"))):
+    for other, share in (
+        ("SIMD", closed_forms.times("simd", "iiad")),
+        ("AIMD", closed_forms.times("aimd", "iiad")),
+    ):
         detail.append(
             f'"In all cases" IIAD is slower than {other}, says the text; by the closed forms it is from '
             f"{np.mean(share > 1):.1%} of the starts, and faster from a few with small or equal windows."

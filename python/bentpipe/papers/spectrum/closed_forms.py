@@ -1,0 +1,251 @@
+"""The closed forms of the spectrum paper and their claims (K1, K11, K12), which need no run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import brentq
+
+from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
+from bentpipe.papers.spectrum.measure import EPSILON
+from bentpipe.papers.spectrum.setup import BETA, SUBTRACT
+from bentpipe.studies.claim import Check, above, alike, number, ratio_at_least
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from bentpipe.analysis._values import Value
+
+#: A printed value of a closed form is met within this share: the paper rounds its constants (0.41, 0.73).
+WITHIN = 0.03
+#: Windows of table 5: the analysis of TCP, 14.7 round trips, is 4/3 of 11.
+LOW_WINDOW, HIGH_WINDOW = 11.0, 22.0
+#: Table 5, analysis: round trips to double the window, losses to halve it.
+GROW_FORM = {"tcp": 14.7, "aimd": 117.6, "iiad": 181.5, "simd": 41.5, "aiad": 121.0}
+SHRINK_FORM = {"tcp": 1.0, "aimd": 10.7, "iiad": 16.5, "simd": 10.7, "aiad": 16.5}
+#: Table 6: total window, and the windows of each control at the change, experiments 1 and 2.
+TOTAL = 110.0
+START_FAIR = {"tcp": (6.1, 99.6), "aimd": (7.9, 99.2), "iiad": (7.7, 99.8), "simd": (6.6, 96.3)}
+START_FULL = {"tcp": (8.8, 13.8), "aimd": (12.7, 31.0), "iiad": (11.8, 31.2), "simd": (10.2, 33.2)}
+#: Table 6, analysis: T2, T1, and the difference of the windows then.
+FAIR_FORM = {"tcp": 88.7, "aimd": 1217.0, "iiad": 6684.0, "simd": 852.0}
+FULL_FORM = {"tcp": 43.7, "aimd": 342.0, "iiad": 1242.0, "simd": 85.1}
+GAP_FORM = {"tcp": 6.0, "aimd": 18.3, "iiad": 7.6, "simd": 12.3}
+#: Section 5: SIMD at the smoothness of another control.
+MORE_AGGRESSIVE, LESS_RESPONSIVE = 10.0, 1.7
+#: The least coefficient of variation of figure 5's axis here; the text does not say which part it shows.
+SMOOTHEST = 1e-3
+#: What two sentences on AIMD and SIMD contradict.
+TABLE_3 = "its table 3 has 0.41 beta for AIMD and 0.73 beta for SIMD"
+#: The controls of tables 2 and 6, and those of tables 3 and 5: their closed forms, with beta.
+TIMED: Mapping[str, tuple[convergence_time.Control, float]] = {
+    "tcp": ("aimd", 0.5),
+    "aimd": ("aimd", BETA),
+    "iiad": ("iiad", SUBTRACT),
+    "simd": ("simd", BETA),
+}
+INDEXED: Mapping[str, tuple[tradeoffs.Control, float]] = {**TIMED, "aiad": ("aiad", SUBTRACT)}
+
+
+def crosses_fairer(x1: Value, x2: Value) -> NDArray[np.bool_]:
+    """Whether SIMD comes from two shares to a full link at a fairer point than AIMD does (figure 4a)."""
+    simd, aimd = (
+        np.asarray(convergence.fairness_index(*convergence.increase(x1, x2, 1.0, k, 1.0))) for k in (-0.5, 0)
+    )
+    return np.asarray(simd < aimd)
+
+
+def times(first: convergence_time.Control, second: convergence_time.Control) -> NDArray[np.float64]:
+    """Time to efficiency and fairness of the second control over the first's, from each start (figure 4c)."""
+    ratio = convergence_time.region(first, second, second_beta=TIMED[second][1]).ratio
+    return ratio[np.isfinite(ratio)]
+
+
+def exact(value: object) -> list[float]:
+    """A value that every seed would give."""
+    return [float(np.asarray(value, dtype=np.float64))] * 2
+
+
+def _printed(what: str, value: object, paper: float, unit: str = "") -> Check:
+    return number(what, exact(value), paper, unit=unit, within=round(WITHIN * paper, 6))
+
+
+def _all_of(what: str, share: float, bound: float = 1.0) -> Check:
+    return ratio_at_least(what, exact(share), exact(1), bound)
+
+
+def k1(_: pl.DataFrame) -> list[Check]:
+    """K1: the constants of equations 4 to 8, and table 1."""
+    third = -1 / 3
+    simd = 3 * math.sqrt(BETA) / ((1 - 2 * BETA / 3) * math.sqrt(200))
+    worst = 1.0
+    for k, fall, beta in ((-0.5, 1.0, BETA), (third, 0.5, 0.6), (0.0, 0.0, SUBTRACT), (0.0, 1.0, 0.5)):
+        rounds = float(np.asarray(spectrum.epoch_rounds(k, fall, beta, 60, periodic=True)))
+        packets = float(np.asarray(spectrum.epoch_packets(k, fall, beta, 60, periodic=True)))
+        off = packets / rounds / math.sqrt(1.5 * packets)
+        worst = max(worst, off, 1 / off)
+    aimd = "alpha of AIMD(1/16), 3 beta / (2 - beta)"
+    periodic = "appendix A: throughput over sqrt(3 / 2p) under periodic losses, four controls"
+    return [
+        _printed(aimd, spectrum.alpha(0, 1, BETA, 50), 3 * BETA / (2 - BETA)),
+        _printed("table 1, k = -1/3: constant of alpha", spectrum.alpha_factor(third), 1.89),
+        _printed("table 1, k = -1/3: constant of c", spectrum.c_factor(third), 1.4),
+        _printed("table 1, SIMD: constant of alpha", spectrum.alpha_factor(-0.5), 3 / math.sqrt(2)),
+        _printed("table 1, SIMD: constant of c", spectrum.c_factor(-0.5), 9 / 8),
+        _printed("table 1, AIAD: constant of alpha", spectrum.alpha_factor(0), 1.5),
+        *_table_1(),
+        _printed("equation 8, SIMD(1/16) at w_max = 100: alpha", spectrum.alpha(-0.5, 1, BETA, 100), simd),
+        _printed(periodic, worst, 1.0),
+    ]
+
+
+def _table_1(w: float = 100.0, beta: float = BETA) -> list[Check]:
+    """The two rows of table 1 that have no name: what the window grows by in a round trip, and as a whole."""
+    rows = (
+        ("k = 0, l = 1/2", (0.0, 0.5), 1.5 * beta / math.sqrt(w), 1.5 * beta / math.sqrt(w)),
+        ("k = -1/3, l = 1/2", (-1 / 3, 0.5), 1.89 * beta ** (2 / 3) / w ** (2 / 3), 1.4 * beta / w),
+    )
+    return [
+        _printed(f"table 1, {row}, W = {w:g}: {what}", of(*exponents, beta, w, simplified=True), value)
+        for row, exponents, *values in rows
+        for what, of, value in zip(("alpha", "c"), (spectrum.alpha, spectrum.c), values, strict=True)
+    ]
+
+
+def k11(_: pl.DataFrame) -> list[Check]:
+    """K11: tables 2, 3, 5 and 6, and figure 4c."""
+    checks: list[Check] = []
+    for name, (index, beta) in INDEXED.items():
+        grow = tradeoffs.rounds_to_grow(index, beta, LOW_WINDOW)
+        checks.append(
+            _printed(f"table 5, round trips to double: {name.upper()}", grow, GROW_FORM[name], "RTT")
+        )
+    for name, (index, beta) in INDEXED.items():
+        shrink = tradeoffs.losses_to_shrink(index, beta, HIGH_WINDOW)
+        checks.append(_printed(f"table 5, losses to halve: {name.upper()}", shrink, SHRINK_FORM[name]))
+    for name, (control, beta) in TIMED.items():
+        w1, w2 = START_FAIR[name]
+        fair = convergence_time.fairness_rounds(control, beta, w2 - w1, EPSILON, TOTAL)
+        checks.append(_printed(f"table 6, T2: {name.upper()}", fair, FAIR_FORM[name], "RTT"))
+    for name, (control, beta) in TIMED.items():
+        start = (*START_FULL[name], TOTAL)
+        full = convergence_time.efficiency_rounds(control, beta, *start)
+        gap = convergence_time.gap_at_efficiency(control, *start)
+        checks.append(_printed(f"table 6, T1: {name.upper()}", full, FULL_FORM[name], "RTT"))
+        apart = _printed(f"table 6, difference: {name.upper()}", gap, GAP_FORM[name], "packets")
+        # TCP's 6.0 contradicts the windows printed beside it, 8.8 and 13.8.
+        own = "the windows printed beside it, 8.8 and 13.8, differ by 5.0"
+        checks.append(apart.contradicted(own) if name == "tcp" else apart)
+    half = "figure 4c: share of the starts where SIMD is faster than AIMD, above one half"
+    least = min(times("simd", "iiad").min(), times("aimd", "iiad").min())
+    return [
+        *checks,
+        *_table_3(),
+        above(half, exact(np.mean(times("simd", "aimd") > 1)), exact(0.5)),
+        # "Much slower than AIMD and SIMD in all cases."
+        _all_of("figure 4c: IIAD's time over SIMD's and AIMD's, the least", least).contradicted(
+            "by its closed forms IIAD is faster from a few starts with small or equal windows"
+        ),
+    ]
+
+
+def _table_3() -> list[Check]:
+    """The column of smoothness, and the two sentences of section 5 on it."""
+    w = 20.0
+    printed = {
+        "aimd": 0.41 * BETA / (1 - BETA / 2),
+        "iiad": 0.41 * SUBTRACT / (w - SUBTRACT / 2),
+        "simd": 0.73 * BETA / (1 - 2 * BETA / 3) ** 2,
+        "aiad": 0.41 * SUBTRACT / (w - SUBTRACT / 2),
+    }
+    column = [
+        _printed(f"table 3, smoothness at W = 20: {name.upper()}", _cov(name, INDEXED[name][1], w), value)
+        for name, value in printed.items()
+    ]
+    three = {
+        "AIMD(1/20,1/30)": _cov("aimd", 1 / 30, w),
+        "IIAD(1,2/3)": _cov("iiad", SUBTRACT, w),
+        "SIMD(1/30)": _cov("simd", 1 / 30, w),
+    }
+    smooth = alike("section 5: variation at W = 20", {name: exact(cov) for name, cov in three.items()})
+    faster, slower = _beside_simd(SMOOTHEST, w)
+    best = f"section 5: AIMD's round trips to double over SIMD's, both as smooth as {SMOOTHEST:g}"
+    worst = "section 5: SIMD's losses to halve over AIMD's, both as smooth"
+    return [
+        *column,
+        smooth.contradicted(TABLE_3),
+        ratio_at_least(best, exact(faster), exact(1), MORE_AGGRESSIVE),
+        number(worst, exact(slower), LESS_RESPONSIVE),
+    ]
+
+
+def _cov(name: str, beta: float, w: float) -> float:
+    return float(np.asarray(tradeoffs.smoothness(INDEXED[name][0], beta, w)))
+
+
+def _beside_simd(cov: float, w: float) -> tuple[float, float]:
+    """How much faster SIMD doubles than AIMD, and how many more losses it needs to halve, both at ``cov``."""
+    beta = {name: brentq(lambda b, name=name: _cov(name, b, w) - cov, 1e-6, 0.5) for name in ("aimd", "simd")}
+    grow, shrink = (
+        {name: float(np.asarray(of(INDEXED[name][0], b, w))) for name, b in beta.items()}
+        for of in (tradeoffs.rounds_to_grow, tradeoffs.losses_to_shrink)
+    )
+    return grow["aimd"] / grow["simd"], shrink["simd"] / shrink["aimd"]
+
+
+def _ends_fairer(x1: float, overshoot: float, undershoot: float) -> bool:
+    """Whether an epoch that begins after a loss improves fairness."""
+    start = (x1, 1 - undershoot - x1)
+    with suppress(ValueError):  # the other user would be left with nothing
+        *_, end = convergence.bounded_trajectory(
+            *start, 0, 0, overshoot=overshoot, undershoot=undershoot, epochs=1
+        )
+        before, after = (np.asarray(convergence.fairness_index(*shares)) for shares in (start, end))
+        return bool(after < before * (1 + 1e-9))
+    return False
+
+
+def k12(runs: pl.DataFrame) -> list[Check]:
+    """K12: two users converge (section 4, appendix B)."""
+    checks: list[Check] = []
+    for name, k, fall, beta, epochs in (
+        ("AIMD(1/16)", 0.0, 1.0, BETA, 400),
+        ("SIMD(1/16)", -0.5, 1.0, BETA, 400),
+        ("k = 1, l = 1/2", 1.0, 0.5, 0.5, 2000),
+        ("AIAD(2/3)", 0.0, 0.0, SUBTRACT, 4000),
+    ):
+        gap = convergence.trajectory(10, 70, 100, k, fall, beta, epochs=epochs).gap
+        what = f"{name}: share of the first difference that is closed after {epochs} epochs"
+        checks.append(_all_of(what, 1 - gap[-1] / gap[0], 0.95))
+    slow, fast = (convergence.trajectory(10, 70, 100, k, 1, BETA, epochs=20).gap[-1] for k in (0, -0.5))
+    after = "difference after 20 epochs: AIMD above SIMD"
+    draw = Random(1)
+    fairer = met = 0
+    for _ in range(2000):
+        over, under = draw.uniform(0, 0.5), draw.uniform(0, 0.5)
+        if convergence.bounded_enough(over, under):
+            met += 1
+            x1 = (1 - under) * draw.uniform(0.02, 0.499)
+            fairer += _ends_fairer(x1, over, under)
+    totals, x1s = [], []
+    for _ in range(2000):
+        totals.append(draw.uniform(0.02, 0.98))
+        x1s.append(totals[-1] * draw.uniform(0.01, 0.49))
+    total, first = np.array(totals), np.array(x1s)
+    right = np.mean(crosses_fairer(first, total - first) == (total > 1 / 3))
+    meet = f"equation 14: share of {met} epochs that meet it, begin at 1 - Delta_D and end fairer, k = l = 0"
+    third = (
+        "section 4.2: share of 2000 starts where SIMD's crossing is fairer than AIMD's just if x1 + x2 > 1/3"
+    )
+    return [
+        *checks,
+        above(after, exact(slow), exact(fast), unit="packets"),
+        _all_of(meet, fairer / met),
+        _all_of(third, float(right), 0.99),
+    ]
