@@ -18,26 +18,6 @@ impl Measured {
     }
 }
 
-/// The mean of all RTT samples so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Average {
-    sum: f64,
-    count: f64,
-}
-
-impl Average {
-    /// Adds samples.
-    pub(crate) fn add(&mut self, rtt: &RttSample) {
-        self.sum += rtt.sum.secs();
-        self.count += f64::from(rtt.count);
-    }
-
-    /// The mean of all, seconds; 0 before the first.
-    pub(crate) fn mean_secs(&self) -> f64 {
-        self.sum / self.count.max(1.0)
-    }
-}
-
 /// Gathers acknowledgements into rounds. Feed it every ACK (`Policy::observe`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {

@@ -20,11 +20,11 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::scps::AVERAGE;
+use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
 use crate::report::{Ack, Flow};
-use crate::round::{Average, Round};
+use crate::round::Round;
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -61,8 +61,7 @@ struct Hswa {
     /// The increment is added for each acknowledged segment.
     per_ack: bool,
     round: Round,
-    /// `average = "connection"`: AvgRTT over all samples.
-    all: Option<Average>,
+    average: AvgRtt,
     /// TD of the last rounds, seconds.
     td: [f64; HISTORY],
     rounds: usize,
@@ -84,7 +83,7 @@ impl Hswa {
             s,
             per_ack: args.is("eq4", "ack"),
             round: Round::default(),
-            all: args.is(AVERAGE.name, "connection").then(Average::default),
+            average: AvgRtt::new(args),
             td: [f64::INFINITY; HISTORY],
             rounds: 0,
             min_rtt: None,
@@ -121,12 +120,9 @@ impl Policy for Hswa {
             self.increment = increment;
             self.at_round_start = 0.0;
         }
-        if let (Some(all), Some(rtt)) = (&mut self.all, &ack.rtt) {
-            all.add(rtt);
-        }
+        self.average.observe(ack);
         if let Some(round) = self.round.add(ack) {
-            let mean = self.all.map_or_else(|| round.rtt.mean_secs(), |all| all.mean_secs());
-            self.next = Some(self.close(mean, round.rtt.min.secs()));
+            self.next = Some(self.close(self.average.after(&round.rtt), round.rtt.min.secs()));
         }
     }
 

@@ -18,12 +18,12 @@
 
 use alloc::boxed::Box;
 
+use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, step_down};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
-use crate::round::Average;
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -49,16 +49,11 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| Box::new(Windowed::new(Scps::new(args), start)),
 };
 
-/// Over what AvgRTT is averaged; HSWA-TCP has the same.
-pub(crate) const AVERAGE: Param = Param::choice("average", &["round", "connection"])
-    .about("AvgRTT is the mean of the last round, or of the whole connection (section II: 'until currently transmitted segments')");
-
 #[derive(Debug)]
 struct Scps {
     alpha: f64,
     beta: f64,
-    /// `average = "connection"`: AvgRTT over all samples.
-    all: Option<Average>,
+    average: AvgRtt,
     gauge: Gauge,
     /// The round under way grows the window (eq. 1, first branch).
     up: bool,
@@ -70,7 +65,7 @@ impl Scps {
         Self {
             alpha,
             beta: args.number("beta").max(alpha),
-            all: args.is(AVERAGE.name, "connection").then(Average::default),
+            average: AvgRtt::new(args),
             gauge: Gauge::new(args),
             up: false,
         }
@@ -80,14 +75,12 @@ impl Scps {
 impl Policy for Scps {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
-        if let (Some(all), Some(rtt)) = (&mut self.all, &ack.rtt) {
-            all.add(rtt);
-        }
+        self.average.observe(ack);
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         if let Some(round) = self.gauge.close() {
-            let average = self.all.map_or_else(|| round.rtt.mean_secs(), |all| all.mean_secs());
+            let average = self.average.after(&round.rtt);
             let sigma = self.gauge.diff(w.cwnd, average); // sigma BaseRTT
             self.up = sigma < self.alpha; // eq. 1, first branch
             if sigma > self.beta {
