@@ -21,6 +21,8 @@ import bentpipe as bp
 from bentpipe.advice.question import Candidate
 
 TRANSFER_S = 60
+AFTER_S = 60
+"""Flows of others run for so long before the transfer begins: the pings come first."""
 PINGS = 300
 EVERY_S = 0.2
 PACKET = 84
@@ -51,8 +53,19 @@ def algorithm(one: Drawn) -> str:
 def iperf3(one: Drawn) -> dict[str, Any]:
     """The JSON of iperf3 3.12 of a transfer to the far end: what the kernel told it after each second."""
     scenario = _transfer(one, algorithm(one))
-    result = bp.run(dataclasses.replace(scenario, record=bp.Record("1 s", segments=True)))
-    seconds = _seconds(result)
+    asked, *others = scenario.flows
+    after_s = AFTER_S if one.competing else 0
+    flows = [dataclasses.replace(asked, start=f"{after_s} s", start_jitter=None), *others]
+    record = bp.Record("1 s", segments=True)
+    result = bp.run(
+        dataclasses.replace(scenario, flows=flows, duration=f"{after_s + TRANSFER_S} s", record=record)
+    )
+    return report(result, algorithm(one), after_s)
+
+
+def report(result: bp.Result, cc: str, after_s: int = 0) -> dict[str, Any]:
+    """The same of a run whose first flow is the transfer, recorded each second with its segments."""
+    seconds = _seconds(result, after_s)
     streams = [_interval(second) for second in seconds]
     trips = [row["rtt"] for row in streams if row["rtt"]]
     sent = {**_sum(streams), "start": 0, "end": TRANSFER_S, "seconds": TRANSFER_S}
@@ -67,7 +80,7 @@ def iperf3(one: Drawn) -> dict[str, Any]:
             "streams": [{"sender": {"socket": 5, **sent, **told}, "receiver": {"socket": 5, **received}}],
             "sum_sent": sent,
             "sum_received": received,
-            "sender_tcp_congestion": algorithm(one),
+            "sender_tcp_congestion": cc,
             "receiver_tcp_congestion": "cubic",
         },
     }
@@ -122,9 +135,13 @@ def round_trips(one: Drawn) -> dict[int, float]:
 
 
 def _transfer(one: Drawn, cc: str) -> bp.Scenario:
-    """One flow, beside those of others, with a seed and a window of its own."""
+    """One flow of Linux, beside those of others, with a seed and a window of its own."""
     single = dataclasses.replace(one, flows=1)
-    return single.question(SEEDS).alone(Candidate(cc, cc, cc), SEED + one.number, float(TRANSFER_S))
+    scenario = single.question(SEEDS).alone(Candidate(cc, cc, cc), SEED + one.number, float(TRANSFER_S))
+    flows = [
+        flow if flow.cc is None else dataclasses.replace(flow, profile="linux") for flow in scenario.flows
+    ]
+    return dataclasses.replace(scenario, flows=flows)
 
 
 def _seen(scenario: bp.Scenario, at: str) -> dict[tuple[int, int], float]:
@@ -140,11 +157,12 @@ def _seen(scenario: bp.Scenario, at: str) -> dict[tuple[int, int], float]:
     return {(int(port) - _PORT, int(number, 16)): float(t) for t, port, number in rows}
 
 
-def _seconds(result: bp.Result) -> list[dict[str, Any]]:
-    """Of each second of the transfer: its end, and the state then."""
+def _seconds(result: bp.Result, after_s: int) -> list[dict[str, Any]]:
+    """Of each second of the transfer, which begins at `after_s`: its end, and the state then."""
     name = result.json["flows"][0]["name"]
-    trace = result.trace.filter((pl.col("flow") == name) & (pl.col("t_s") > 0)).sort("t_s")
-    resent = result.segments.filter((pl.col("flow") == name) & (pl.col("event") == "resent"))["t_s"]
+    trace = result.trace.filter((pl.col("flow") == name) & (pl.col("t_s") > after_s)).sort("t_s")
+    trace = trace.with_columns(pl.col("t_s") - after_s)
+    resent = result.segments.filter((pl.col("flow") == name) & (pl.col("event") == "resent"))["t_s"] - after_s
     before = 0.0
     found = []
     for row in trace.iter_rows(named=True):

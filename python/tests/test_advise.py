@@ -150,6 +150,17 @@ def test_what_stands_back_is_not_called_reckless() -> None:
         assert flags.flags(other, {"cubic": usual, "other": other}, shared=False) == []
 
 
+def test_over_measured_links_reckless_on_a_quarter_of_them_is_too_often() -> None:
+    usual = trials("cubic", own_loss=[0.0] * 8, cubic_bps=[5e6] * 8, beside_cubic_bps=[5e6] * 8,
+                   harm_cubic=[0.0] * 8, queue_p50_s=[0.0] * 8, goodput_bps=[1e7] * 8)  # fmt: skip
+    for often, said in ((2, []), (3, ["loss"])):
+        other = trials("other", own_loss=[0.03] * often + [0.0] * (8 - often), queue_p50_s=[0.0] * 8)
+        found = flags.flags(other, {"cubic": usual, "other": other}, shared=True, several=True)
+        assert [flag.kind for flag in found] == said
+    assert "it drops 3.0 % of its packets" in found[0].text
+    assert flags.flags(other, {"cubic": usual, "other": other}, shared=True) == []
+
+
 def test_differences_of_two_percent_are_ties() -> None:
     some = {
         "a": trials("a", goodput_bps=[10.0, 10.1, 9.9]),

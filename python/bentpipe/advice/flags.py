@@ -7,7 +7,7 @@ docs/advise.md gives the reasons.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bentpipe.advice.question import Question
@@ -26,6 +26,9 @@ QUEUE_TIMES = 2.0
 """A median queueing delay of so many times that of CUBIC is a standing queue ..."""
 QUEUE_LEAST_S = 0.05
 """... if it is at least this long. Conversation suffers from less (ITU-T G.114 allows 150 ms in all)."""
+MANY = 0.25
+"""An algorithm that is reckless on more than this share of the links that measurements leave possible is not
+recommended: the one that is there may well be among them."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,18 @@ class Flag:
     text: str
 
 
-def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endless: bool = True) -> list[Flag]:
+Values = Mapping[str, float]
+"""Quantities of `Trials`: their means over all runs, or those of one run."""
+
+
+def flags(
+    one: Trials,
+    all_trials: Mapping[str, Trials],
+    *,
+    shared: bool,
+    endless: bool = True,
+    several: bool = False,
+) -> list[Flag]:
     """Why this algorithm is reckless on the link, or nothing.
 
     Args:
@@ -45,30 +59,65 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endles
         shared: do flows of others use the link? If not, harm to CUBIC is no reason.
         endless: do the flows have data all the time? If not, there is start-up alone, and what it drops and
             queues does not stay.
+        several: is each run over another link that measurements leave possible? Then it is reckless if it is
+            so on more than `MANY` of them; else by the means of all runs.
     """
     cubic = all_trials["cubic"]
+    most = max((t.mean("goodput_bps") for t in all_trials.values()), default=math.nan)
+    room = cubic.mean("cubic_bps") >= HARM_LEAST_SHARE * most
+    pairs = _by_run(one, cubic) if several else [(_means(one), _means(cubic))]
     found = []
-    lost, usual = one.mean("own_loss"), cubic.mean("own_loss")
-    if endless and lost >= LOSS_LEAST and lost > LOSS_TIMES * usual:
-        found.append(
-            Flag("loss", f"it drops {_percent(lost)} of its packets at the queue, CUBIC {_percent(usual)}")
-        )
-    damage = one.mean("harm_cubic")
-    takes = one.mean("beside_cubic_bps") > one.mean("cubic_bps")
-    room = cubic.mean("cubic_bps") >= HARM_LEAST_SHARE * max(
-        (t.mean("goodput_bps") for t in all_trials.values()), default=math.nan
-    )
-    if shared and room and takes and damage > HARM_MOST:
-        found.append(Flag("harm", f"a CUBIC flow beside it loses {_percent(damage)} of its goodput"))
-    waits, cubic_waits = one.mean("queue_p50_s"), cubic.mean("queue_p50_s")
-    if endless and waits >= QUEUE_LEAST_S and waits > QUEUE_TIMES * cubic_waits:
-        found.append(
-            Flag(
-                "queue",
-                f"half of its packets wait {1e3 * waits:.0f} ms or more, CUBIC's {1e3 * cubic_waits:.0f}",
-            )
-        )
+    if endless and (some := _often(pairs, _drops, "own_loss")):
+        lost, usual = (_percent(value) for value in some)
+        found.append(Flag("loss", f"it drops {lost} of its packets at the queue, CUBIC {usual}"))
+    if shared and room and (some := _often(pairs, _harms, "harm_cubic")):
+        found.append(Flag("harm", f"a CUBIC flow beside it loses {_percent(some[0])} of its goodput"))
+    if endless and (some := _often(pairs, _waits, "queue_p50_s")):
+        ours, theirs = (f"{1e3 * value:.0f}" for value in some)
+        found.append(Flag("queue", f"half of its packets wait {ours} ms or more, CUBIC's {theirs}"))
     return found
+
+
+def _drops(own: Values, cubic: Values) -> bool:
+    return own["own_loss"] >= LOSS_LEAST and own["own_loss"] > LOSS_TIMES * cubic["own_loss"]
+
+
+def _harms(own: Values, cubic: Values) -> bool:
+    return own["harm_cubic"] > HARM_MOST and own["beside_cubic_bps"] > own["cubic_bps"]
+
+
+def _waits(own: Values, cubic: Values) -> bool:
+    return own["queue_p50_s"] >= QUEUE_LEAST_S and own["queue_p50_s"] > QUEUE_TIMES * cubic["queue_p50_s"]
+
+
+_NEEDED = ("own_loss", "harm_cubic", "beside_cubic_bps", "cubic_bps", "queue_p50_s")
+
+
+def _means(one: Trials) -> Values:
+    return {name: one.mean(name) for name in _NEEDED}
+
+
+def _by_run(one: Trials, cubic: Trials) -> list[tuple[Values, Values]]:
+    """The values of each run and those of CUBIC over the same link; NaN where there is none."""
+
+    def of(some: Trials, n: int) -> Values:
+        rows = {name: some.values.get(name, []) for name in _NEEDED}
+        return {name: values[n] if n < len(values) else math.nan for name, values in rows.items()}
+
+    runs = min(len(some.values.get("own_loss", [])) for some in (one, cubic))
+    return [(of(one, n), of(cubic, n)) for n in range(runs)]
+
+
+def _often(
+    pairs: Sequence[tuple[Values, Values]], reckless: Callable[[Values, Values], bool], name: str
+) -> tuple[float, float] | None:
+    """The quantity's means, its own and CUBIC's, where it is reckless; None if that is not often enough."""
+    known = [pair for pair in pairs if not math.isnan(pair[0][name])]
+    some = [pair for pair in known if reckless(*pair)]
+    if len(some) <= MANY * len(known):
+        return None
+    own, cubic = (math.fsum(pair[i][name] for pair in some) / len(some) for i in (0, 1))
+    return own, cubic
 
 
 def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, list[Flag]]:
@@ -76,7 +125,11 @@ def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, lis
     if "cubic" not in trials:
         return {}
     shared, endless = question.shared, question.endless
-    found = {name: flags(one, trials, shared=shared, endless=endless) for name, one in trials.items()}
+    several = bool(question.draws)
+    found = {
+        name: flags(one, trials, shared=shared, endless=endless, several=several)
+        for name, one in trials.items()
+    }
     return {name: some for name, some in found.items() if some}
 
 

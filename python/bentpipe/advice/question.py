@@ -233,7 +233,10 @@ class Question:
             model = dataclasses.replace(model, relay=way)
         if self.draws:
             (only,) = base.links.values()
-            only.loss = list(self.draws[n % len(self.draws)].losses) or None
+            draw = self.draws[n % len(self.draws)]
+            only.loss = list(draw.losses) or None
+            if draw.buffer is not None:
+                only.queue = {"kind": draw.queue, "limit": draw.buffer}
         return base, dataclasses.replace(model, stop=None)
 
     def _values(self, n: int) -> dict[str, str]:

@@ -47,8 +47,11 @@ PACKETS = 24_000_000
 _EFFORTS = (1.0, 0.7, 0.5, 0.35, 0.25)
 _USUAL = 1.5
 """A link takes so much longer than the one in the middle of all ranges."""
-_LEAST_RUNS, _MOST_RUNS = 60, 500
-_ROUNDS = (0.3, 0.25, 0.25, 0.2)
+_TRIED = 4
+"""So many runs on each processor tell how long one takes."""
+_LEAST_RUNS, _WHOLE_RUNS, _MOST_RUNS = 60, 500, 1500
+"""A transfer is simulated whole if so many links can be; no more than the last are simulated in any case."""
+_ROUNDS = (0.25, 0.15, 0.15, 0.15, 0.15, 0.15)
 _ENOUGH = 40.0
 """So many effective links need no further round."""
 _LOSS_POINTS = (6000, 2000, 2000)
@@ -70,10 +73,13 @@ _WIDER_RATE, _SOUGHT_RATE, _BOUND_RATE, _CAPTURED = 1.5, 3.0, 20.0, 1.1
 """By how much ranges of the rate are wider where a transfer narrows them again: above what one of these got
 that filled the link, or did not, and above what another algorithm got, which may have filled it for a while;
 and at both ends of what a capture says, which sees more."""
-_WIDER_BUFFER, _BOUND_BUFFER = 1.5, 4.0
-"""The same of the buffer; above a lower bound at least so many BDPs."""
+_WIDER_BUFFER, _BOUND_BUFFER, _LOWER_BUFFER = 1.5, 4.0, 2.0
+"""The same of the buffer, above a lower bound further than below it: a queue was seen that long."""
 _ANY_BUFFER = (0.1, 4.0)
 """In BDPs, where no file tells."""
+_QUEUES = (("drop-tail", 2 / 3), ("codel", 1 / 12), ("fq-codel", 1 / 12), ("pie", 1 / 12), ("red", 1 / 12))
+"""Kinds of queues and how likely each is before anything was measured: most modems drop what does not fit.
+A ping alone tells nothing of them; without a transfer, the queue is the first."""
 _PACKET = 1500.0
 _UNITS = {"rate": "bit/s", "rtt": "s", "buffer": "bytes"}
 WHAT = "weighing links by what was measured"
@@ -91,6 +97,7 @@ class Draw:
         hypothesis: how it loses packets: "independent", "bursts", "fades", "per", "ber" or "none".
         loss: the share of packets lost.
         together: of bursts the mean packets in one, of fades the mean seconds; else None.
+        queue: its kind.
     """
 
     rate_bps: float
@@ -100,6 +107,7 @@ class Draw:
     hypothesis: str
     loss: float
     together: float | None = None
+    queue: str = _QUEUES[0][0]
 
     def values(self) -> dict[str, str]:
         """Rate, round trip and buffer as texts of a scenario."""
@@ -223,7 +231,7 @@ class Evidence:
         if name == "rtt":
             least = one.value / 4
             if self.beside:
-                return Below(name, least, high)
+                return Below(name, least, one.value)
             if high - low > _UNSURE * high:
                 return Below(name, max(low, least), high)
             return _between(name, low, high, one.value)
@@ -247,7 +255,7 @@ class Evidence:
         if self.tests and one.bound and {"rate_bps", "rtt_s"} <= set(self.estimates):
             bdp = self.estimates["rate_bps"].high * self.estimates["rtt_s"].value / 8
             high = max(high, bdp)
-        return _between("buffer", low / wider, high * wider, one.value, log=True)
+        return _between("buffer", low / min(wider, _LOWER_BUFFER), high * wider, one.value, log=True)
 
 
 def possible(
@@ -284,7 +292,8 @@ def possible(
 class _Search:
     """The spaces of losses and of whole links, and what is drawn from them.
 
-    A point of the latter has columns for `axes`, one for the receive window, and those of the losses.
+    A point of the latter has columns for `axes`, for the receive window, for the kind of the queue, and those
+    of the losses.
     """
 
     def __init__(self, known: Evidence, random: np.random.Generator) -> None:
@@ -292,7 +301,7 @@ class _Search:
         self.random = random
         self.rivals = known.rivals()
         self.axes = known.axes()
-        self.ahead = len(self.axes) + 1
+        self.ahead = len(self.axes) + 2
 
     def losses(self) -> Population:
         """What packets in order say of losses."""
@@ -321,7 +330,7 @@ class _Search:
         tell(WHAT, 0, runs)
         sizes = [max(round(share * runs), 1) for share in _ROUNDS]
         active = [self.ahead + len(one.axes) for one in self.rivals]
-        found = populate(first, prior, fit, active, sizes, self.random, until=_ENOUGH)
+        found = populate(first, prior, fit, active, sizes, self.random, _ENOUGH, self.ahead)
         tell(WHAT, runs, runs)
         widened = found.widening() if found.log_fit.max() > -_OUT else None
         weights = found.weights(widened or 1.0)
@@ -334,27 +343,24 @@ class _Search:
 
     def affordable(self, effort: float, within_s: float) -> float:
         """The share of an effort that takes no longer, by a few runs over the middle of all ranges."""
-        from bentpipe.runs import run_many
         from bentpipe.sweeps.execution import cores
 
         runs, lasts = self._size(effort)
-        middle = Points(np.zeros(1, dtype=np.int64), np.full((1, self.ahead + 8), 0.5))
-        link = _Search(self.known, np.random.default_rng(0))._played(middle)
-        each = [
-            scenario(test, link, lasted_s) for test, lasted_s in zip(self.known.tests, lasts, strict=True)
-        ]
+        few = _TRIED * cores()
+        middle = Points(np.zeros(few, dtype=np.int64), np.full((few, self.ahead + 8), 0.5))
         begun = time.monotonic()
-        run_many(each * cores())
-        took_s = _USUAL * runs * (time.monotonic() - begun) / cores()
+        _Search(self.known, np.random.default_rng(0))._fit(middle, lasts, lambda done: None)
+        took_s = _USUAL * runs * (time.monotonic() - begun) / few
         return next((one for one in _EFFORTS if one * took_s <= within_s), _EFFORTS[-1])
 
     def _size(self, effort: float) -> tuple[int, list[float]]:
         """How many links are simulated, and for how long each transfer on them."""
         tests, most = self.known.tests, effort * PACKETS
         (rtt,) = (axis for axis, _ in self.axes if axis.name == "rtt")
-        room = most / _LEAST_RUNS / len(tests)
-        lasts = [test.played_s(room, float(rtt.at(np.array(0.5)))) for test in tests]
-        each = sum(test.packets(lasted) for test, lasted in zip(tests, lasts, strict=True))
+        few, many = (most / runs / len(tests) for runs in (_WHOLE_RUNS, _LEAST_RUNS))
+        beside = sum(count for _, count in self.known.beside)
+        lasts = [test.played_s(few, many, float(rtt.at(np.array(0.5))), beside) for test in tests]
+        each = sum(test.cost(lasted, beside) for test, lasted in zip(tests, lasts, strict=True))
         return round(min(max(most / each, _LEAST_RUNS), _MOST_RUNS)), lasts
 
     def _likelihood(self, points: Points) -> Floats:
@@ -414,7 +420,7 @@ class _Search:
 
     def _played(self, point: Points) -> Played:
         link = self._draw(point)
-        window, seed = float(point.at[0, self.ahead - 1]), int(self.random.integers(1, 2**31))
+        window, seed = float(point.at[0, self.ahead - 2]), int(self.random.integers(1, 2**31))
         return Played(
             link.values()["rate"],
             link.rtt_s,
@@ -423,6 +429,7 @@ class _Search:
             window,
             seed,
             self.known.beside,
+            link.queue,
         )
 
     def _draw(self, point: Points) -> Draw:
@@ -438,7 +445,8 @@ class _Search:
         share = float(one.chain(arrays, 1.0).share[0]) if of else 0.0
         buffer = _room(*link["buffer"]) if "buffer" in link else None
         together = of.get("length", of.get("length_s"))
-        return Draw(link["rate"][0], link["rtt"][0], buffer, losses, one.name, share, together)
+        queue = _queue(float(point.at[0, self.ahead - 1])) if self.known.tests else _QUEUES[0][0]
+        return Draw(link["rate"][0], link["rtt"][0], buffer, losses, one.name, share, together, queue)
 
     def _drawn(self, points: Points, shares: Floats, weighed: Weighed | None) -> Possible:
         """The links of these points, so ordered that the first few are spread over all losses."""
@@ -482,6 +490,12 @@ def _between(name: str, low: float, high: float, value: float, *, log: bool = Fa
     if high - low <= SAME * high:
         return Axis(name, value, value)
     return Axis(name, low, high, log=log or (low > 0 and high >= _FAR * low))
+
+
+def _queue(share: float) -> str:
+    """The kind of queue at this share, 0 to 1, of all of `_QUEUES` by their weights."""
+    last = np.cumsum([weight for _, weight in _QUEUES])
+    return _QUEUES[min(int(np.searchsorted(last, share, side="right")), len(_QUEUES) - 1)][0]
 
 
 def _room(value: float, unit: str) -> str:

@@ -16,7 +16,7 @@ from bentpipe.foreign import refuse, text, value
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.losses import share
 from bentpipe.measured.quantities import Estimate
-from bentpipe.measured.transfers import SMALL_WINDOW, Test
+from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, Test
 from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
 
@@ -28,6 +28,7 @@ _FILLED = 0.05
 """A test whose round trips swell by this share has filled a queue somewhere, so its rate is the link's."""
 _FILLING = 2
 """Intervals at the start that say more of the sender's buffer, or of slow start, than of the link."""
+_LONG_S = 5.0
 _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
 
@@ -151,8 +152,24 @@ def _test(path: Path, report: dict[str, Any]) -> Test | str:
         path, known["id"], known["label"], max(len(senders), 1), bool(asked.get("reverse")),
         float(asked.get("omit") or 0), float(received["seconds"]), float(received["bits_per_second"]),
         float(np.median(later) if by_receiver else later.mean()), by_receiver,
-        int(sum(resent)) if resent else None, _round_trips(senders), _windows(start, senders),
+        int(sum(resent)) if resent else None, _told(report), _windows(start, senders),
     )  # fmt: skip
+
+
+def _told(report: dict[str, Any]) -> Intervals | None:
+    """What the senders' kernels told at the end of each interval; None if this end was not the sender.
+
+    Intervals longer than `_LONG_S` say too little of round trips.
+    """
+    intervals = [one for one in report.get("intervals") or [] if not (one.get("sum") or {}).get("omitted")]
+    streams = [one.get("streams") or [{}] for one in intervals]
+    told = [row.get("rtt") and "retransmits" in row for rows in streams[1:] for row in rows]
+    width_s = float(intervals[0]["sum"].get("seconds") or 0) if intervals else 0.0
+    if not told or not all(told) or not 0 < width_s <= _LONG_S:
+        return None
+    rtts = [float(np.mean([row.get("rtt") or 0 for row in rows])) / 1e6 for rows in streams]
+    resent = [sum(row.get("retransmits") or 0 for row in rows) for rows in streams]
+    return Intervals(width_s, tuple(rtts), tuple(resent))
 
 
 def _algorithm(told: str) -> dict[str, Any] | None:

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 _SAFE = 0.2
 """This share of each later round comes from the first proposal, so that nothing is lost sight of."""
+_CROSSED = 0.4
+"""And this share has what all hypotheses have in common from the best, and all else from the first proposal:
+a hypothesis with many parameters is not lost because few of its first points met the common ones."""
 _CENTRES = 100
 _WIDTH = 0.5
 """Proposals lie this share of the population's standard deviation around its members, ..."""
@@ -149,6 +152,7 @@ def populate(
     sizes: Sequence[int],
     random: np.random.Generator,
     until: float = np.inf,
+    common: int = 0,
 ) -> Population:
     """Draws rounds of these sizes, or fewer once so many effective points are there.
 
@@ -160,6 +164,8 @@ def populate(
         sizes: points of each round.
         random: where all chance comes from.
         until: see above.
+        common: so many columns, the first ones, mean the same under all hypotheses, and `first` draws them
+            uniformly and independently of all else.
     """
     drawn: list[tuple[Source, int]] = []
     source, found = first, None
@@ -177,7 +183,7 @@ def populate(
             found.log_fit = np.concatenate([found.log_fit, fitted])
         if effective(found.weights()) >= until:
             break
-        source = _around(found, first, active, random)
+        source = _around(found, first, active, random, common)
     assert found is not None
     return found
 
@@ -192,31 +198,46 @@ def systematic(weights: Floats, count: int, random: np.random.Generator) -> NDAr
     return np.minimum(np.searchsorted(np.cumsum(weights), steps), len(weights) - 1)
 
 
-def _around(found: Population, first: Source, active: Sequence[int], random: np.random.Generator) -> Source:
+def _around(
+    found: Population, first: Source, active: Sequence[int], random: np.random.Generator, common: int
+) -> Source:
     """A proposal around the members of a population that count most."""
     weights = found.weights(found.widening())
     centres = found.points.pick(systematic(weights, _CENTRES, random))
     widths = np.stack([_widths(centres.at[centres.kind == kind]) for kind in range(len(active))])
     widths = np.broadcast_to(widths, (len(active), centres.at.shape[1]))
     used = np.arange(centres.at.shape[1]) < np.array(active)[:, None]
+    shared = _widths(centres.at[:, :common])
+    crossed_share = _CROSSED if common else 0.0
 
     def draw(count: int) -> Points:
-        safe = first.draw(round(_SAFE * count))
-        near = centres.pick(random.integers(0, _CENTRES, count - len(safe)))
-        moved = near.at + widths[near.kind] * random.standard_normal(near.at.shape)
-        moved = np.abs(moved) % 2.0
-        moved = np.where(used[near.kind], np.minimum(moved, 2.0 - moved), random.random(moved.shape))
-        return Points(np.concatenate([safe.kind, near.kind]), np.concatenate([safe.at, moved]))
+        whole = first.draw(round((_SAFE + crossed_share) * count))
+        crossed = np.arange(len(whole)) < round(crossed_share * count)
+        around = centres.at[random.integers(0, _CENTRES, len(whole)), :common]
+        whole.at[crossed, :common] = _moved(around, shared, random)[crossed]
+        near = centres.pick(random.integers(0, _CENTRES, count - len(whole)))
+        moved = np.where(
+            used[near.kind], _moved(near.at, widths[near.kind], random), random.random(near.at.shape)
+        )
+        return Points(np.concatenate([whole.kind, near.kind]), np.concatenate([whole.at, moved]))
 
     def log_density(points: Points) -> Floats:
-        around = np.zeros(len(points))
+        around, beside = np.zeros(len(points)), np.zeros(len(points))
         for kind, at in zip(centres.kind, centres.at, strict=True):
             same = points.kind == kind
             columns = slice(0, active[kind])
             around[same] += _normal(points.at[same, columns], at[columns], widths[kind, columns])
-        return np.asarray(np.log(_SAFE * np.exp(first.log_density(points)) + (1 - _SAFE) * around / _CENTRES))
+            beside += _normal(points.at[:, :common], at[:common], shared) if common else 0.0
+        from_first = np.exp(first.log_density(points)) * (_SAFE + crossed_share * beside / _CENTRES)
+        return np.asarray(np.log(from_first + (1 - _SAFE - crossed_share) * around / _CENTRES))
 
     return Source(draw, log_density)
+
+
+def _moved(at: Floats, widths: Floats, random: np.random.Generator) -> Floats:
+    """Points around these, reflected at 0 and 1."""
+    moved = np.abs(at + widths * random.standard_normal(at.shape)) % 2.0
+    return np.asarray(np.minimum(moved, 2.0 - moved))
 
 
 def _widths(at: Floats) -> Floats:

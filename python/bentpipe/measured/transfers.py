@@ -11,33 +11,60 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bentpipe.models import DropTail, Record
+from bentpipe.models import Record
 from bentpipe.plain import Model
 from bentpipe.result import Result
 from bentpipe.scenario import Flow, Link, Scenario
 
-LONGEST_S = 20.0
-"""So much of a transfer is simulated; a longer one is taken to go on as the second half of that."""
+ENOUGH_S = 20.0
+"""At least so much of a transfer is simulated; one that is not simulated whole goes on as its second half."""
 LEAST_TRIPS = 20
 """Round trips below which slow start is most of what is simulated."""
 TOLERANCES = {
-    "goodput": 0.1, "plateau": 0.1, "resent": math.log(2), "rtt_min": 0.03, "rtt_mean": 0.1, "rtt_max": 0.2,
+    "goodput": 0.1, "plateau": 0.1, "resent_early": math.log(2), "resent_late": math.log(2),
+    "lossy": math.log(1.5), "rtt_low": 0.05, "rtt_mean": 0.1, "rtt_high": 0.15,
 }  # fmt: skip
 """By how much the logarithm of a simulated value may differ, one standard deviation.
 
 The kernel's own algorithms differ from the simulated ones by up to 6.7 % in goodput, 13 % in the mean round
-trip and 94 % in retransmissions (docs/linux-truth.md), over the same links with the same losses. The least
-smoothed round trip hardly depends on chance, the longest is one extreme value.
+trip and 94 % in retransmissions (docs/linux-truth.md), over the same links with the same losses. Round trips
+are compared by their 10th percentile, mean and 90th percentile over the same intervals: extremes depend on
+how long a transfer is. Overshoot of the start is apart from losses later, and how many intervals have losses
+apart from how many segments were lost: that tells bursts from independent losses.
 """
 SENDERS_PLATEAU = 0.2
 """The same of a plateau by the sender's intervals, which also say how the buffer of a socket was filled."""
-RESENT_FLOOR = 10.0
-"""Numbers of segments sent again below this are all the same."""
+SHARED_GOODPUT = 0.3
+"""The same of goodput and plateau beside flows of others: chance decides what one gets of a shared link."""
+RESENT_FLOOR, LOSSY_FLOOR = 5.0, 3.0
+"""Numbers of segments sent again, and of intervals with any, below these are all the same."""
 _RECORDS = 30
+"""Samples of a transfer whose own intervals are not known, or too long for its round trips."""
+_TRIPS, _ENDS = ("rtt_low", "rtt_mean", "rtt_high"), (10, 90)
+"""What is compared of round trips: two percentiles, and their mean between them."""
+_NONE = 50.0
+"""Tolerances by which a transfer that carried nothing differs; none differs by more."""
 _PACKET_BITS = 8 * 1500
 _JITTER = "1 s"
+AHEAD_S = 20.0
+"""Flows of others that run beside a transfer ran for so long before it."""
 SMALL_WINDOW = 3 << 20
 """The receive window of kernels before 6.18 with their default tcp_rmem of 6 MiB."""
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """What the sending kernels told at the end of each interval, of all connections.
+
+    Attributes:
+        width_s: how long an interval is.
+        rtts_s: the smoothed round trip, mean over the connections.
+        resent: segments sent again in the interval.
+    """
+
+    width_s: float
+    rtts_s: tuple[float, ...]
+    resent: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +83,7 @@ class Test:
         plateau_bps: of the intervals of its second half the median, or the mean if they are the sender's.
         by_receiver: are they the receiver's?
         resent: segments sent again, None if nobody tells.
-        rtts_s: least, mean and greatest smoothed round trip, None if nobody tells.
+        intervals: round trips and retransmissions over time, None if nobody tells.
         windows: the receive windows that it may have had in bytes, None for one that grows as it likes.
     """
 
@@ -71,7 +98,7 @@ class Test:
     plateau_bps: float
     by_receiver: bool
     resent: int | None
-    rtts_s: tuple[float, float, float] | None
+    intervals: Intervals | None
     windows: tuple[int | None, ...]
 
     def __str__(self) -> str:
@@ -81,13 +108,28 @@ class Test:
         resent = "" if self.resent is None else f" with {self.resent:,} segments sent again"
         return f"by {self.label}{several}, which received {rate(self.goodput_bps)}{resent}"
 
-    def played_s(self, packets: float, rtt_s: float) -> float:
-        """How much of it is simulated if so many packets may be."""
-        return min(self.lasted_s, LONGEST_S, max(packets / self.packets(1.0), LEAST_TRIPS * rtt_s))
+    def played_s(self, packets: float, most: float, rtt_s: float, beside: int = 0) -> float:
+        """How much of it is simulated: as many packets as `packets`, to reach `ENOUGH_S` up to `most`.
+
+        It is a whole number of intervals, if those are known.
+        """
+        each = self.packets(1.0) * (1 + beside / self.streams)
+        long_s = max(packets / each, min(ENOUGH_S, most / each), LEAST_TRIPS * rtt_s)
+        if self.intervals is not None:
+            long_s = math.ceil(long_s / self.intervals.width_s) * self.intervals.width_s
+        return min(self.lasted_s, long_s)
+
+    def samples(self, lasted_s: float) -> int:
+        """How many samples are taken of so much of it."""
+        return _RECORDS if self.intervals is None else max(round(lasted_s / self.intervals.width_s), 1)
 
     def packets(self, lasted_s: float) -> float:
         """About how many packets so much of it is."""
         return max(self.goodput_bps * lasted_s / _PACKET_BITS, 1.0)
+
+    def cost(self, lasted_s: float, beside: int) -> float:
+        """About how many packets are simulated for so much of it, beside so many flows of others."""
+        return self.packets(lasted_s + (AHEAD_S if beside else 0.0)) * (1 + beside / self.streams)
 
 
 @dataclass(frozen=True)
@@ -95,7 +137,7 @@ class Played:
     """One link on which a transfer is played, as texts of a scenario, and the run's seed.
 
     `window`, 0 to 1, says which of the possible receive windows it is; `beside`, (algorithm, how many), are
-    flows of others that share the link.
+    flows of others that share the link; `queue` is the kind of its queue.
     """
 
     rate: str
@@ -105,32 +147,37 @@ class Played:
     window: float
     seed: int
     beside: Sequence[tuple[str, int]] = ()
+    queue: str = "drop-tail"
 
 
 def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
     """The transfer over that link; it begins to count one round trip after the handshake began.
 
-    Flows of others begin with it, within `_JITTER`.
+    Flows of others began `AHEAD_S` before it, within `_JITTER`.
     """
     window = test.windows[min(int(link.window * len(test.windows)), len(test.windows) - 1)]
     flow = Flow(
         test.cc, path=["link"], count=test.streams, profile="linux",
         receive_window=None if window is None else f"{window} bytes",
+        start=f"{AHEAD_S:g} s" if link.beside else None,
     )  # fmt: skip
     over = Link(
         rate=link.rate,
         delay=f"{round(link.rtt_s / 2 * 1e9)} ns",
-        queue=DropTail(link.buffer),
+        queue={"kind": link.queue, "limit": link.buffer},
         loss=list(link.losses) or None,
     )
     others = [
         Flow(cc, path=["link"], count=count, profile="linux", start_jitter=_JITTER)
         for cc, count in link.beside
     ]
-    duration_s = test.omit_s + link.rtt_s + lasted_s
+    duration_s = (AHEAD_S if link.beside else 0.0) + test.omit_s + link.rtt_s + lasted_s
     return Scenario(
         links={"link": over}, flows=[flow, *others], seed=link.seed, duration=f"{round(duration_s * 1e9)} ns",
-        record=Record(f"{round(max(lasted_s / _RECORDS, 1e-3) * 1e9)} ns", links=True),
+        record=Record(
+            f"{round(max(lasted_s / test.samples(lasted_s), 1e-3) * 1e9)} ns",
+            links=test.resent is not None and test.intervals is None, segments=test.intervals is not None,
+        ),
     )  # fmt: skip
 
 
@@ -143,31 +190,74 @@ def differences(test: Test, result: Result, lasted_s: float) -> dict[str, float]
     """By quantity, how far the simulated value is from the measured one, in tolerances."""
     end = float(result.json["simulated_s"])
     begin = end - lasted_s
-    flows = result.json["flows"][: test.streams]
-    trace = result.trace.filter(pl.col("flow").cast(pl.String).is_in([flow["name"] for flow in flows]))
-    t, delivered = _together(trace, len(flows))
-    rates = 8 * np.diff(np.interp(np.linspace(begin, end, _RECORDS + 1), t, delivered)) * _RECORDS / lasted_s
-    later = rates[_RECORDS // 2 :]
+    names = [flow["name"] for flow in result.json["flows"][: test.streams]]
+    trace = result.trace.filter(pl.col("flow").cast(pl.String).is_in(names))
+    t, delivered = _together(trace, test.streams)
+    ends = np.linspace(begin, end, test.samples(lasted_s) + 1)
+    rates = 8 * np.diff(np.interp(ends, t, delivered)) / np.diff(ends)
+    later = rates[len(rates) // 2 :]
     share = lasted_s / test.lasted_s
     goodput = share * float(rates.mean()) + (1 - share) * float(later.mean())
+    least = SHARED_GOODPUT if len(result.json["flows"]) > test.streams else 0.0
+    plateau = TOLERANCES["plateau"] if test.by_receiver else SENDERS_PLATEAU
     found = {
-        "goodput": _logs(goodput, test.goodput_bps, TOLERANCES["goodput"]),
+        "goodput": _logs(goodput, test.goodput_bps, max(TOLERANCES["goodput"], least)),
         "plateau": _logs(
-            float(np.median(later) if test.by_receiver else later.mean()), test.plateau_bps,
-            TOLERANCES["plateau"] if test.by_receiver else SENDERS_PLATEAU,
+            float(np.median(later) if test.by_receiver else later.mean()),
+            test.plateau_bps,
+            max(plateau, least),
         ),
-    }  # fmt: skip
-    if test.resent is not None:
-        resent = sum(flow["retransmitted_packets"] for flow in flows)
-        more = (1 / share - 1) * 2 * _dropped_late(result, (begin + end) / 2)
-        found["resent"] = _logs(
-            resent * (1 + more) + RESENT_FLOOR, test.resent + RESENT_FLOOR, TOLERANCES["resent"]
+    }
+    if test.intervals is not None:
+        resent = result.segments.filter(
+            (pl.col("event") == "resent") & pl.col("flow").cast(pl.String).is_in(names)
         )
-    if test.rtts_s is not None:
-        seen = _round_trips(trace, len(flows), begin)
-        for name, ours, theirs in zip(("rtt_min", "rtt_mean", "rtt_max"), seen, test.rtts_s, strict=True):
-            found[name] = _logs(ours, theirs, TOLERANCES[name])
+        per_interval = np.histogram(resent["t_s"].to_numpy(), ends)[0]
+        found |= _losses(test.intervals, per_interval) | _trips(test, test.intervals, trace, ends[1:])
+    elif test.resent is not None:
+        total = sum(flow["retransmitted_packets"] for flow in result.json["flows"][: test.streams])
+        more = (1 / share - 1) * 2 * _dropped_late(result, (begin + end) / 2)
+        found["resent_late"] = _counts(total * (1 + more), test.resent, RESENT_FLOOR, "resent_late")
     return found
+
+
+def _losses(measured: Intervals, resent: NDArray[np.int64]) -> dict[str, float]:
+    """Retransmissions of the first and the second half of what was simulated.
+
+    All measured intervals after the first half count as the second, however many there are.
+    """
+    theirs, half = np.asarray(measured.resent), len(resent) // 2
+    late = theirs[half:] * ((len(resent) - half) / (len(theirs) - half))
+    lossy = (theirs[half:] > 0).mean() * (len(resent) - half)
+    return {
+        "resent_early": _counts(resent[:half].sum(), theirs[:half].sum(), RESENT_FLOOR, "resent_early"),
+        "resent_late": _counts(resent[half:].sum(), late.sum(), RESENT_FLOOR, "resent_late"),
+        "lossy": _counts((resent[half:] > 0).sum(), lossy, LOSSY_FLOOR, "lossy"),
+    }
+
+
+def _counts(ours: float, theirs: float, floor: float, name: str) -> float:
+    return _logs(ours + floor, theirs + floor, TOLERANCES[name])
+
+
+def _trips(
+    test: Test, measured: Intervals, trace: pl.DataFrame, ends: NDArray[np.float64]
+) -> dict[str, float]:
+    """Smoothed round trips at the ends of the same intervals."""
+    smoothed = trace["srtt_s"].to_numpy().reshape(-1, test.streams).mean(axis=1)
+    t = trace["t_s"].to_numpy().reshape(-1, test.streams)[:, 0]
+    ours = smoothed[np.searchsorted(t, ends - 1e-9).clip(max=len(t) - 1)]
+    ours = ours[~np.isnan(ours)]
+    theirs = np.asarray([trip for trip in measured.rtts_s[: len(ends)] if trip > 0])
+    if not len(ours) or not len(theirs):
+        return dict.fromkeys(_TRIPS, 0.0 if len(ours) else _NONE)
+    pairs = zip(_TRIPS, _spread(ours), _spread(theirs), strict=True)
+    return {name: _logs(one, other, TOLERANCES[name]) for name, one, other in pairs}
+
+
+def _spread(trips: NDArray[np.float64]) -> tuple[float, float, float]:
+    low, high = np.percentile(trips, _ENDS)
+    return float(low), float(trips.mean()), float(high)
 
 
 def _together(trace: pl.DataFrame, flows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -186,19 +276,8 @@ def _dropped_late(result: Result, middle_s: float) -> float:
     return 1 - float(np.interp(middle_s, t, dropped)) / dropped[-1] if dropped[-1] else 0.0
 
 
-def _round_trips(trace: pl.DataFrame, flows: int, begin: float) -> tuple[float, float, float]:
-    """The least, mean and greatest smoothed round trip at the ends of intervals, mean over the flows."""
-    smoothed = trace["srtt_s"].to_numpy().reshape(-1, flows)
-    smoothed = smoothed[trace["t_s"].to_numpy().reshape(-1, flows)[:, 0] > begin]
-    if not len(smoothed) or np.isnan(smoothed).all(axis=0).any():
-        return math.nan, math.nan, math.nan
-    ends = np.nanmin(smoothed, axis=0), np.nanmean(smoothed, axis=0), np.nanmax(smoothed, axis=0)
-    least, mean, most = (float(of.mean()) for of in ends)
-    return least, mean, most
-
-
 def _logs(ours: float, theirs: float, tolerance: float) -> float:
     """The difference of two logarithms in tolerances, a large one if there is none of ours."""
     if not ours > 0:
-        return 50.0
-    return float(np.clip(math.log(ours / max(theirs, 1.0e-9)) / tolerance, -50.0, 50.0))
+        return _NONE
+    return float(np.clip(math.log(ours / max(theirs, 1.0e-9)) / tolerance, -_NONE, _NONE))
