@@ -42,7 +42,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python test-python-root test-python-others lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean oracle quic system always
+.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist wheel clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -62,6 +62,11 @@ test-rust: setup
 
 # Tests marked root look at or change the networks and the kernel of the machine, so no two run at once. They mostly wait; the others run meanwhile, files
 # side by side. One run with `--dist loadgroup` would do, but with pytest 9.2 that groups nothing (pytest-xdist issue 1386).
+# All of it that `make test-rust` runs, built. It needs nothing of .venv but what can be built here, so it may go on beside `make setup`, whose
+# linking keeps one processor busy for minutes.
+test-rust-built: .venv/.features
+	$(FEATURES) cargo test --no-run --workspace --exclude bentpipe-py --features bentpipe-quic/tools $$workspace
+
 test-python: setup
 	@$(MAKE) --jobs 2 --output-sync=line test-python-root test-python-others
 
@@ -76,6 +81,7 @@ lint: setup ## clippy, rustdoc, ruff, mypy, and the stubs against the extension;
 
 lint-rust:
 	$(FEATURES) cargo clippy --workspace --all-targets --features bentpipe-quic/tools $$everything -- -D warnings
+	cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target
 	$(RUSTDOC)
 
 lint-python:
@@ -164,6 +170,9 @@ fuzzed/%:
 	cargo +nightly fuzz run --fuzz-dir fuzz $* fuzz/corpus/$* $(SEEDS) -- -timeout=20 -len_control=0 -detect_leaks=0 \
 		-max_len=4096 -verbosity=0 -print_final_stats=1 \
 		-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS))))
+
+nightly: fuzz-tools ## what is too long for every change: half an hour of fuzzing
+	$(MAKE) fuzz FUZZ_SECONDS=1800
 
 # cargo-fuzz only starts others, so it need not be fast.
 fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
