@@ -25,13 +25,23 @@ from typing import Any, Literal
 import numpy as np
 
 from bentpipe.stats import Mean, mean
+from bentpipe.studies.tolerance import Tolerance
 
-#: Jain's index is met, or two of them are alike, if they differ by at most this.
-INDEX_TOLERANCE = 0.05
-#: A number holds if the mean lies within this share of the printed value.
-RELATIVE_TOLERANCE = 0.20
-#: Several quantities are alike if the largest is at most this many times the smallest.
-ALIKE_RATIO = 1.25
+INDEX_TOLERANCE = Tolerance(
+    0.05,
+    "Jain's index meets a printed one, or two are alike, if they differ by at most this",
+    "a tenth of the range from 0.5 to 1 that two flows can have",
+)
+RELATIVE_TOLERANCE = Tolerance(
+    0.20,
+    "a number holds if the mean lies within this share of the printed value",
+    "papers print two digits of single runs or few seeds; a fifth is less than the effects that they claim",
+)
+ALIKE_RATIO = Tolerance(
+    1.25,
+    "quantities are alike if the largest mean is at most this many times the smallest",
+    "the ratio of two numbers of which the smaller is just within the 20 % of the larger",
+)
 
 RULE = (
     "A number holds if the mean over the seeds lies within 20 % of the printed value (a fairness index: "

@@ -64,11 +64,6 @@ CAPTIONS = Captions("""
 """)
 
 
-def figures(found: Findings) -> list[Figure]:
-    """The three figures, and what the numbers printed for the worst channel need."""
-    return [increments(found), geo(found), orbits(found), loss_scan(found)]
-
-
 def increments(found: Findings) -> Figure:
     """Figure 1: the growth of the window per round trip against TD / BaseTD, one point per round trip."""
     runs = found.runs.filter(pl.col("variant") == setup.INCREMENT.name)

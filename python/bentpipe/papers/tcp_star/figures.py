@@ -37,6 +37,14 @@ LOOKS = {
 }
 
 CAPTIONS = Captions("""
+    - figure-2 | Figure 2. Windows of TCP-STAR and of TCP-Reno. | The congestion windows of the start-up runs
+      of figure 7 in place of the sketch, whatever the receiver's window; mean over {seeds} seeds. LWC adds
+      the estimated bandwidth to Reno's window (equation 4). | A line chart of two congestion windows over
+      time, that of TCP-STAR above that of NewReno.
+    - figure-4 | Figure 4. Windows when ACKs are lost: TCP-STAR with AEN, and NewReno. | The congestion
+      windows of the runs of figure 8 in place of the sketch; mean over {seeds} seeds. Grey: ACKs sent then
+      are lost, case (b) of the sketch. In case (a), lost data, a timeout sets one segment. | A line chart of two
+      congestion windows around an interval of lost ACKs.
     - figure-6 | Figure 6. Throughput of one flow under bit errors. | Goodput over {duration:g} s; mean and 95
       % interval over {seeds} seeds (Student's t). (b) shows the same on a logarithmic axis: at 1e-5 the
       curves come close on a linear axis only because all are small. The lines guide the eye; the paper prints
@@ -61,12 +69,6 @@ CAPTIONS = Captions("""
       {apart} {means}. | Line chart of Jain's fairness index over the number of flows for three protocols, BER
       1e-6.
 """)
-
-
-def figures(found: Findings) -> list[Figure]:
-    """The six figures."""
-    shared = (("figure-9", "mixed", RARE), ("figure-10", "mixed", OFTEN), ("figure-11", "same", OFTEN))
-    return [throughput(found), startup(found), outage(found), *(fairness(found, *of) for of in shared)]
 
 
 def throughput(found: Findings) -> Figure:
@@ -101,6 +103,36 @@ def startup(found: Findings) -> Figure:
     ax.set(ylim=(0, 480), xlim=(0, STARTUP_END), xlabel="time (s)", ylabel="sending window (segments)")
     _legend(fig, ax)
     return CAPTIONS.figure("figure-7", fig, data, bdp=BDP, interval=setup.INTERVAL_S * 1e3, seeds=found.seeds)
+
+
+def lifted(found: Findings) -> Figure:
+    """Figure 2: what LWC adds to Reno's window, at the start-up."""
+    fig, ax, data = _congestion_windows(found, "startup", 0.0, STARTUP_END)
+    ax.set_ylim(0, 2 * BDP)
+    return CAPTIONS.figure("figure-2", fig, data, seeds=found.seeds)
+
+
+def answered(found: Findings) -> Figure:
+    """Figure 4: what AEN does to the window after an outage of the ACKs."""
+    fig, ax, data = _congestion_windows(found, "outage", OUTAGE_START, OUTAGE_END)
+    ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
+    ax.set_ylim(bottom=0)
+    return CAPTIONS.figure("figure-4", fig, data, seeds=found.seeds)
+
+
+def _congestion_windows(
+    found: Findings, part: str, start: float, end: float
+) -> tuple[MplFigure, Axes, pl.DataFrame]:
+    """The windows of TCP-STAR and NewReno, means over the seeds."""
+    shown = found.traces.filter(
+        (pl.col("part") == part) & pl.col("t_s").is_between(start, end) & pl.col("cc").is_in(["star", "reno"])
+    )
+    data = over_seeds(shown.with_columns(value=pl.col("cwnd").cast(pl.Float64)), "cc", "t_s")
+    fig, (ax,) = draw.figure(2.3)
+    draw.bands(ax, data, {cc: LOOKS[cc] for cc in ("star", "reno")}, every=30)
+    ax.set(xlim=(start, end), xlabel="time (s)", ylabel="congestion window (segments)")
+    _legend(fig, ax)
+    return fig, ax, data
 
 
 def outage(found: Findings) -> Figure:
