@@ -88,7 +88,9 @@ def save_as(fig: Figure, path: Path) -> Path:
 
 def _short(svg: str) -> str:
     """An SVG file whose paths are drawn to a hundredth of a point."""
-    return re.sub(r' d="[^"]+"', lambda d: re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", d[0]), svg)
+    return re.sub(
+        r' (?:d|x|y)="[^"]+"', lambda d: re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", d[0]), svg
+    )
 
 
 def look(cc: str, size: float = 3.5, label: str | None = None) -> dict[str, Any]:

@@ -103,6 +103,6 @@ def find(places: Sequence[Place], kinds: Sequence[Kind], number: str) -> Place:
     wanted = number.strip().lower().removeprefix("figure").removeprefix("table").strip(" -.()")
     for of in (wanted, wanted.rstrip("abcd")):
         for place in some:
-            if place.number == of:
+            if of == place.number or number == place.name:
                 return place
     raise ValueError(f"no {kinds[0]} {number!r}; there are: {', '.join(p.number for p in some) or 'none'}")

@@ -6,15 +6,14 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.studies.claim import RULE
-from bentpipe.studies.design import BASE
+from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.execute import measured
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.job import StudyFailed
@@ -32,8 +31,10 @@ if TYPE_CHECKING:
 FINISHED = Path("out/studies")
 #: The endings of the files that can be written.
 ENDINGS = (".png", ".svg", ".pdf", ".csv")
+#: Seeds of what is not from a finished run, at most.
+SEEDS = 4
 
-__all__ = ["ENDINGS", "FINISHED", "RULE", "Shown", "listed", "show"]
+__all__ = ["ENDINGS", "FINISHED", "Shown", "listed", "show"]
 
 
 @dataclass(frozen=True)
@@ -166,21 +167,31 @@ def _made(
 
     from bentpipe.studies import draw
 
-    plan = study.plan(mode)
+    plan = study.plan(mode) if mode == "full" else few(assembly(study).design)
     cases = [case for case in plan.cases if place.uses(case.keys)]
     outcome = run_some(study, cases, workers, progress)
     found = findings(study, plan, outcome.runs, outcome.traces)
-    about = [sentence for sentence in assembly(study).claims if sentence.id in place.claims]
+    # The place names the runs that its claims need; closed forms need none.
+    about = [replace(s, about=None) for s in assembly(study).claims if s.id in place.claims]
     rows = judged(outcome.runs, BASE, assembly(study).design, plan) if cases else outcome.runs
     claims = [claim.as_dict() for claim in evaluate(about, rows)]
     seeds = {case.keys["seed"] for case in cases}
-    source = f"{len(cases)} {mode} runs" + (f", seeds {min(seeds)} to {max(seeds)}." if seeds else ".")
-    source += f" bentpipe {_core.version()}."
+    ran = f"{len(cases)} runs, seeds {min(seeds)} to {max(seeds)}" if seeds else "Closed forms, no runs"
+    more = "; --full runs all seeds" if mode != "full" and cases else ""
+    source = f"{ran}{more}. bentpipe {_core.version()}."
     if place.draw is None:
         return _tabled(study, place, found, source, claims)
     with mpl.rc_context(draw.STYLE):
         figure: Figure = place.draw(found)
     return Shown(study.name, place, figure.title, figure.caption, figure.data, source, claims, figure.draw)
+
+
+def few(design: Design[Any, Any]) -> Plan:
+    """The quick plan of a paper with `SEEDS` seeds at most."""
+    size = design.sizes["quick"]
+    counts = {of.name: getattr(size, of.name) for of in fields(size) if of.name.endswith("seeds")}
+    size = replace(size, **{name: min(count, SEEDS) for name, count in counts.items()})
+    return design.plan_of("quick", size, [variant for variant in design.variants if variant.quick])
 
 
 def _tabled(

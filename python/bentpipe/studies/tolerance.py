@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Self
 
 from bentpipe.papers import PAPERS
@@ -36,27 +34,23 @@ class Tolerance(float):
         return float(self), self.decides, self.why
 
 
-def tolerances(modules: Iterable[ModuleType]) -> dict[str, dict[str, Tolerance]]:
-    """The tolerances of some modules, by module and name; one that is imported counts where it is first."""
+def every() -> dict[str, list[Tolerance]]:
+    """All that any study uses, in the order of the source: those of all papers as ``"rule"``, then by study.
+
+    One that several modules know counts where it is first.
+    """
     seen: set[int] = set()
-    found: dict[str, dict[str, Tolerance]] = {}
-    for module in modules:
-        of = {n: v for n, v in vars(module).items() if isinstance(v, Tolerance) and id(v) not in seen}
-        seen |= set(map(id, of.values()))
-        found[module.__name__] = of
-    return found
-
-
-def every() -> dict[str, dict[str, Tolerance]]:
-    """All that any study uses, by what uses it: ``"rule"`` for all papers, else a paper's study."""
-    found = {"rule": tolerances([import_module("bentpipe.studies.claim")])["bentpipe.studies.claim"]}
-    shared = set(map(id, found["rule"].values()))
+    found = {"rule": _of("bentpipe.studies.claim", seen)}
     for paper in PAPERS:
-        package = f"bentpipe.papers.{paper}"
-        names = ["measure", "closed_forms", "claims"]
-        some = [import_module(f"{package}.{n}") for n in names if find_spec(f"{package}.{n}") is not None]
-        mine = tolerances(some).values()
-        found[paper.replace("_", "-")] = {
-            name: value for of in mine for name, value in of.items() if id(value) not in shared
-        }
+        modules = [f"bentpipe.papers.{paper}.{name}" for name in ("measure", "closed_forms", "claims")]
+        there = [name for name in modules if find_spec(name) is not None]
+        found[paper.replace("_", "-")] = [of for name in there for of in _of(name, seen)]
     return found
+
+
+def _of(module: str, seen: set[int]) -> list[Tolerance]:
+    """Those of a module that are not among the seen, which they join."""
+    mine = vars(import_module(module)).values()
+    new = [of for of in mine if isinstance(of, Tolerance) and id(of) not in seen]
+    seen |= set(map(id, new))
+    return new

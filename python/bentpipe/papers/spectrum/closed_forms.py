@@ -53,8 +53,11 @@ FULL_FORM = {"tcp": 43.7, "aimd": 342.0, "iiad": 1242.0, "simd": 85.1}
 GAP_FORM = {"tcp": 6.0, "aimd": 18.3, "iiad": 7.6, "simd": 12.3}
 #: Section 5: SIMD at the smoothness of another control.
 MORE_AGGRESSIVE, LESS_RESPONSIVE = 10.0, 1.7
-#: The least coefficient of variation of figure 5's axis here; the text does not say which part it shows.
-SMOOTHEST = 1e-3
+SMOOTHEST = Tolerance(
+    1e-3,
+    "K11: the smoothness (coefficient of variation) at which SIMD and AIMD are compared",
+    "the least of figure 5's axis here; the text does not say which part it shows",
+)
 #: What two sentences on AIMD and SIMD contradict.
 TABLE_3 = "its table 3 has 0.41 beta for AIMD and 0.73 beta for SIMD"
 #: The controls of tables 2 and 6, and those of tables 3 and 5: their closed forms, with beta.

@@ -43,8 +43,8 @@ CAPTIONS = Captions("""
       time, that of TCP-STAR above that of NewReno.
     - figure-4 | Figure 4. Windows when ACKs are lost: TCP-STAR with AEN, and NewReno. | The congestion
       windows of the runs of figure 8 in place of the sketch; mean over {seeds} seeds. Grey: ACKs sent then
-      are lost, case (b) of the sketch. In case (a), lost data, a timeout sets one segment. | A line chart of two
-      congestion windows around an interval of lost ACKs.
+      are lost, case (b) of the sketch. In case (a), lost data, a timeout sets one segment. | A line chart of
+      two congestion windows around an interval of lost ACKs.
     - figure-6 | Figure 6. Throughput of one flow under bit errors. | Goodput over {duration:g} s; mean and 95
       % interval over {seeds} seeds (Student's t). (b) shows the same on a logarithmic axis: at 1e-5 the
       curves come close on a linear axis only because all are small. The lines guide the eye; the paper prints

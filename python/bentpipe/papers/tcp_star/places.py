@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bentpipe.papers.tcp_star import figures
-from bentpipe.papers.tcp_star.setup import OFTEN, RARE
+from bentpipe.papers.tcp_star.setup import COUNTS, OFTEN, RARE
 from bentpipe.studies.design import where
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.places import Kind, Place
@@ -86,5 +86,11 @@ PLACES = (
         claims=("S7",),
         needs=where(part=("same", "mixed"), ber=OFTEN),
     ),
-    Place(Kind.TABLE, "1", "parameters of the simulations", table=parameters, needs=STARTS),
+    Place(
+        Kind.TABLE,
+        "1",
+        "parameters of the simulations",
+        table=parameters,
+        needs=where(part="mixed", ber=RARE, n=COUNTS[0]),
+    ),
 )
