@@ -145,7 +145,7 @@ def test_bad_input_gets_one_clear_message(words, said, tmp_path):
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
     )
-    assert done.returncode == 2 and done.stderr.startswith(f"error: {said}"), done.stderr
+    assert done.returncode == 2 and done.stderr.startswith(f"bentpipe: {said}"), done.stderr
     assert done.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
