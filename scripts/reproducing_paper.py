@@ -101,9 +101,8 @@ def _listed(paper: Paper, place: Place) -> list[str]:
     links = ", ".join(f"[{claim['id']}](#{claim['id'].lower()})" for claim in claims)
     numbers = [
         f"{shown(check['paper'])}: {plain(check['measured'])} {check['unit']}".rstrip()
-        for claim in claims
-        for check in claim["checks"]
-        if check["kind"] == "number" and check["counted"] and not isinstance(check["paper"], str)
+        for check in place.checks(claims)
+        if check["kind"] == "number" and not isinstance(check["paper"], str)
     ]
     some = "; ".join(numbers[:NUMBERS]) + (
         f"; {len(numbers) - NUMBERS} more" if len(numbers) > NUMBERS else ""
@@ -113,7 +112,7 @@ def _listed(paper: Paper, place: Place) -> list[str]:
 
 
 def _title(place: Place) -> str:
-    return "ours" if place.kind == Kind.OWN else place.title
+    return f"ours: {place.number}" if place.kind == Kind.OWN else place.title
 
 
 def _given(paper: Paper, place: Place) -> list[str]:
@@ -142,7 +141,8 @@ def _given(paper: Paper, place: Place) -> list[str]:
         "",
         f"![{alt}]({file})",
         "",
-        *told(words["caption"]),
+        paragraph(safe(words["caption"])),
+        "",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -43,6 +44,8 @@ class Place:
     why: str = ""
     #: The ids of the claims that judge it.
     claims: tuple[str, ...] = ()
+    #: A pattern of the names of its checks: of a claim that has any such, only those are about it.
+    only: str = ""
     #: The runs that it and its claims need, and of which variants; ``None``: none.
     needs: Where | None = None
     variants: tuple[str, ...] = (BASE,)
@@ -80,11 +83,19 @@ class Place:
         """Whether it needs the run with these keys."""
         return self.needs is not None and keys["variant"] in self.variants and self.needs(keys)
 
+    def checks(self, claims: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The checks that are about it and count, of claims as ``claims.json`` has them."""
+        found: list[Mapping[str, Any]] = []
+        for claim in claims:
+            every = claim["checks"] if claim["id"] in self.claims else []
+            some = [check for check in every if self.only and re.search(self.only, check["what"])]
+            found += [check for check in some or every if check["counted"]]
+        return found
+
     def agreement(self, claims: Iterable[Mapping[str, Any]]) -> Agreement:
-        """Of the checks of its claims, as ``claims.json`` has them: how many hold, and how many count."""
-        mine = [claim for claim in claims if claim["id"] in self.claims]
-        counted = [check for claim in mine for check in claim["checks"] if check["counted"]]
-        return sum(check["holds"] for check in counted), len(counted)
+        """How many of its `checks` hold, and how many there are."""
+        mine = self.checks(claims)
+        return sum(check["holds"] for check in mine), len(mine)
 
 
 def drawn(places: Iterable[Place]) -> Callable[[Findings], list[Figure]]:

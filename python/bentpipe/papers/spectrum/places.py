@@ -12,6 +12,8 @@ from bentpipe.studies.places import Kind, Place
 
 FIGURE, TABLE = Kind.FIGURE, Kind.TABLE
 SHARES, SMOOTH, SQUARES = (where(experiment=of) for of in ("share", "smooth", "square"))
+#: How the checks on a queue begin its name.
+NAMED = {"red-ecn": "RED with ECN", "red": "RED[,:]", "drop-tail": "drop-tail"}
 
 PLACES = (
     Place(FIGURE, "1", "patterns of increase of the window (a sketch)", sketches.patterns),
@@ -25,17 +27,39 @@ PLACES = (
         claims=("K12",),
         why="a sketch of one step; figure 4b has the whole way by number, and K12 checks it",
     ),
-    Place(FIGURE, "4a", "where SIMD reaches a full link fairer than AIMD", figures.crossing, claims=("K12",)),
-    Place(FIGURE, "4b", "the way of two windows to fairness", figures.trajectories, claims=("K11", "K12")),
-    Place(FIGURE, "4c", "where SIMD converges faster than AIMD", figures.region, claims=("K11",)),
+    Place(
+        FIGURE,
+        "4a",
+        "where SIMD reaches a full link fairer than AIMD",
+        figures.crossing,
+        only="section 4.2",
+        claims=("K12",),
+    ),
+    Place(
+        FIGURE,
+        "4b",
+        "the way of two windows to fairness",
+        figures.trajectories,
+        only="epochs",
+        claims=("K12",),
+    ),
+    Place(
+        FIGURE,
+        "4c",
+        "where SIMD converges faster than AIMD",
+        figures.region,
+        only="figure 4c",
+        claims=("K11",),
+    ),
     Place(
         FIGURE,
         "5",
         "smoothness against aggressiveness and responsiveness, m = 2",
         lambda _: figures.tradeoff(5, 2.0),
+        only="section 5",
         claims=("K11",),
     ),
-    Place(FIGURE, "6", "the same, m = 5", lambda _: figures.tradeoff(6, 5.0), claims=("K11",)),
+    Place(FIGURE, "6", "the same, m = 5", lambda _: figures.tradeoff(6, 5.0)),
     Place(
         FIGURE,
         "7",
@@ -51,6 +75,7 @@ PLACES = (
             f"{LABELS[cc]} beside TCP, {QUEUES[queue]}",
             partial(figures.compatibility, number=number, cc=cc, queue=queue),
             claims=(claim,),
+            only=NAMED[queue],
             needs=where(experiment="share", cc=cc),
         )
         for number, ((cc, claim), queue) in enumerate(
@@ -64,6 +89,7 @@ PLACES = (
             f"throughput over time at {mbps:g} Mbit/s, {QUEUES[queue]}",
             partial(figures.throughput, number=number, mbps=mbps, queue=queue),
             claims=("K5",),
+            only=f"{mbps:g} Mbit/s, {NAMED[queue]}",
             needs=SMOOTH,
         )
         for number, (mbps, queue) in enumerate(product((60.0, 15.0), ("red-ecn", "red")), start=14)
@@ -115,6 +141,7 @@ PLACES = (
         FIGURE,
         "23",
         "the window between losses (a sketch of appendix A)",
+        only="appendix A",
         claims=("K1",),
         why="the law of a period between losses; K1 checks the throughput that follows from it",
     ),
@@ -122,14 +149,23 @@ PLACES = (
         FIGURE,
         "24",
         "bounded increases and decreases (a sketch of appendix B)",
+        only="equation 14",
         claims=("K12",),
         why="a sketch of the proof; K12 checks its condition, equation 14, on random starts",
     ),
-    Place(TABLE, "1", "special cases: constants of the increase", table=tables.special_cases, claims=("K1",)),
+    Place(
+        TABLE,
+        "1",
+        "special cases: constants of the increase",
+        table=tables.special_cases,
+        only="table 1",
+        claims=("K1",),
+    ),
     Place(
         TABLE,
         "2",
         "times to efficiency and fairness in closed form",
+        only="table 6",
         claims=("K11",),
         why="formulas; table 6 has their values",
     ),
@@ -138,6 +174,7 @@ PLACES = (
         "3",
         "smoothness, aggressiveness and responsiveness in closed form",
         table=tables.indices,
+        only="table 3",
         claims=("K11",),
     ),
     Place(TABLE, "4", "the configuration of the network", table=tables.configuration),
@@ -146,6 +183,7 @@ PLACES = (
         "5",
         "response to the square wave in numbers",
         table=tables.square_wave,
+        only="table 5",
         claims=("K8", "K11"),
         needs=SQUARES,
     ),
@@ -154,6 +192,7 @@ PLACES = (
         "6",
         "times of convergence in numbers",
         table=tables.convergence,
+        only="table 6",
         claims=("K9", "K10", "K11"),
         needs=where(experiment=("chain-1", "chain-2")),
     ),

@@ -29,7 +29,9 @@ def patterns(_: Findings) -> Figure:
     fig, (ax,) = draw.figure(2.3)
     rows = []
     for name, window in windows.items():
-        ax.plot(t, window, color=COLOURS[name], label=LABELS[name])
+        # IIAD's lies on AIAD's.
+        style = "--" if name == "iiad" else "-"
+        ax.plot(t, window, style, color=COLOURS[name], label=LABELS[name])
         rows += [
             {"control": LABELS[name], "t_rtt": float(a), "w": float(b)}
             for a, b in zip(t, window, strict=True)

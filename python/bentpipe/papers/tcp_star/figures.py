@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: Ends of the time axes of figures 7 and 8, and start of that of figure 8, s.
 STARTUP_END, OUTAGE_START, OUTAGE_END = 12.0, 8.0, 26.0
 
+#: The look of a time that the paper prints.
+PRINTED: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5}
+
 LOOKS = {
     cc: draw.look(cc, 5.0 if registry.style(cc)["marker"] == "*" else 3.5, label)
     for cc, label in LABELS.items()
@@ -52,10 +55,12 @@ CAPTIONS = Captions("""
       error bars.
     - figure-7 | Figure 7. Sending window at BER 0. | The lesser of the congestion window and the receiver's
       {bdp} segments (dashed), sampled every {interval:g} ms; mean over {seeds} seeds, which differ in the
-      start of the flow (within 0.1 s). TCP-J, WestwoodBR and NewReno lie on one line, as in the paper. | Line
+      start of the flow (within 0.1 s). TCP-J, WestwoodBR and NewReno lie on one line, as in the paper.
+      Dotted: the 8 s that the paper prints for the end of their slow start. | Line
       chart of the sending window over the first 12 s for four protocols; three of them coincide.
     - figure-8 | Figure 8. Throughput when the ACKs sent from 10 s to 12 s are lost. | New data at the
       receiver per {rate:g} s; mean over {seeds} seeds, which differ in the start of the flow (within 0.1 s).
+      Dotted: the 13 s at which the paper has TCP-STAR restart.
       WestwoodBR stays slow because its estimate, and with it ssthresh, falls during the silence, and it then
       grows by one segment per round trip. | Line chart of throughput over time for four protocols, with the
       interval of lost ACKs shaded.
@@ -100,6 +105,7 @@ def startup(found: Findings) -> Figure:
     fig, (ax,) = draw.figure(2.5)
     draw.bands(ax, data, LOOKS, every=24)
     ax.axhline(BDP, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
+    ax.axvline(claims.SLOW_START_S, **PRINTED)
     ax.set(ylim=(0, 480), xlim=(0, STARTUP_END), xlabel="time (s)", ylabel="sending window (segments)")
     _legend(fig, ax)
     return CAPTIONS.figure("figure-7", fig, data, bdp=BDP, interval=setup.INTERVAL_S * 1e3, seeds=found.seeds)
@@ -130,7 +136,7 @@ def _congestion_windows(
     data = over_seeds(shown.with_columns(value=pl.col("cwnd").cast(pl.Float64)), "cc", "t_s")
     fig, (ax,) = draw.figure(2.3)
     draw.bands(ax, data, {cc: LOOKS[cc] for cc in ("star", "reno")}, every=30)
-    ax.set(xlim=(start, end), xlabel="time (s)", ylabel="congestion window (segments)")
+    ax.set(xlim=(start, end), xlabel="time (s)", ylabel="cwnd (segments)")
     _legend(fig, ax)
     return fig, ax, data
 
@@ -150,6 +156,7 @@ def outage(found: Findings) -> Figure:
     data = over_seeds(bins, "cc", "t_s")
     fig, (ax,) = draw.figure(2.5)
     ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
+    ax.axvline(claims.RESTART_S, **PRINTED)
     ax.text(sum(setup.OUTAGE) / 2, 10.15, "no ACKs", ha="center", va="bottom", fontsize=7)
     draw.bands(ax, data, LOOKS, every=5)
     ax.set(ylim=(0, 11.2), xlim=(OUTAGE_START, OUTAGE_END))

@@ -39,19 +39,14 @@ def topology(_: Findings) -> Figure:
         ax.plot(*zip(*way, strict=True), style, color="#4477aa", linewidth=0.9, label=name)
         for (x, y), place in zip(at, (source, sink), strict=True):
             ax.plot(x, y, "o", color="#4477aa", markersize=3)
-            up = name == "flow 1"
-            look: dict[str, Any] = {"ha": "center", "va": "bottom" if up else "top", "fontsize": 7}
-            ax.annotate(
-                place.replace("-", " ").title(),
-                (x, y),
-                (0, 3 if up else -4),
-                textcoords="offset points",
-                **look,
-            )
+            # Above for flow 1; to the right, away from the lines, for flow 2.
+            offset, ha, va = ((0, 3), "center", "bottom") if name == "flow 1" else ((5, -1), "left", "top")
+            look: dict[str, Any] = {"textcoords": "offset points", "ha": ha, "va": va, "fontsize": 7}
+            ax.annotate(place.replace("-", " ").title(), (x, y), offset, **look)
             rows.append({"flow": name, "station": place, "latitude": y, "longitude": x})
     degrees = range(60, 331, 45)
     ax.set_xticks(degrees, [f"{d}E" if d <= 180 else f"{360 - d}W" for d in degrees])
-    ax.set(ylim=(-8, 55), xlim=(55, 315), xlabel="longitude", ylabel="latitude (degrees north)")
+    ax.set(ylim=(-8, 55), xlim=(55, 345), xlabel="longitude", ylabel="latitude (degrees north)")
     fig.legend(loc="outside upper center", ncols=3)
     return Figure(
         "figure-3",
