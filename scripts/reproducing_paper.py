@@ -13,7 +13,7 @@ from reproducing_text import each_claim, paragraph, safe, table, told
 from bentpipe import studies
 from bentpipe.stats import Mean
 from bentpipe.studies import show
-from bentpipe.studies.claim import Verdict
+from bentpipe.studies.claim import TRIED, Verdict
 from bentpipe.studies.design import BASE
 from bentpipe.studies.page import interval, plain, shown
 from bentpipe.studies.places import Kind, Place
@@ -235,6 +235,8 @@ def reasons(study: dict[str, Any]) -> list[str]:
             lines += told(f"{claim['note']}.")
         for text in claim["detail"]:
             lines += told(text)
+        if claim["tried"]:
+            lines += table([head.lower() for head in TRIED], [[*map(safe, row)] for row in claim["tried"]])
     return lines
 
 

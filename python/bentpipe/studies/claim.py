@@ -284,6 +284,10 @@ def does_not_hold(names: Iterable[str]) -> str:
     return f"Does not hold: {'; '.join(names)}."
 
 
+#: The head of the table of `Claim.tried`.
+TRIED = ("Check that fails", "Paper", "Here", "Under the other choices", "Holds with")
+
+
 @dataclass
 class Claim:
     """One checked claim."""
@@ -294,6 +298,8 @@ class Claim:
     checks: list[Check]
     note: str = ""
     detail: list[str] = field(default_factory=list)
+    #: A row for each check that fails, of what it measures under the other choices: the columns are `TRIED`.
+    tried: list[list[str]] = field(default_factory=list)
     #: Does the paper quote it from others? It has no verdict then.
     reference: bool = False
     #: Why it is not reproduced; None if it is, or has no verdict.
@@ -367,6 +373,7 @@ class Claim:
             "note": self.note,
             "statement": self.statement,
             "detail": self.detail,
+            "tried": self.tried,
             "checks": [c.as_dict() for c in self.checks],
         }
 

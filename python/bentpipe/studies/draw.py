@@ -202,7 +202,7 @@ def bands(axes: Axes, data: pl.DataFrame, looks: Mapping[str, dict[str, Any]], e
 
 #: Most characters of a line of a cell of a `table`, its size of text in points, and inches of a character
 #: and of a line.
-CELL, SMALL, ACROSS, DOWN = 44, 7.5, 0.06, 0.125
+CELL, SMALL, ACROSS, DOWN = 44, 7.5, 0.064, 0.125
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:

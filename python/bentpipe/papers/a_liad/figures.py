@@ -44,8 +44,8 @@ CAPTIONS = Captions("""
     - figure-2 | Figure 2. The phases of A-LIAD's window. | A run in place of the sketch: one flow, 10
       Mbit/s, 600 ms, packet error rate 0.1 %, seed {seed}, the first {until:g} s. Slow start and
       its logarithmic half end below the BDP (dashed); then the increase is slow. The random losses of this
-      run take little, because the decrease follows the delay in the queue, which is empty. | A line chart of one
-      congestion window over time, which rises fast and then slowly.
+      run take little, because the decrease follows the delay in the queue, which is empty. | A line chart of
+      one congestion window over time, which rises fast and then slowly.
     - figure-5 | Figure 5. Throughput at the start-up of a GEO satellite connection. | One flow, 10 Mbit/s,
       600 ms, SACK, no random loss: what has been delivered by then over what the link could carry, headers
       counted; markers are set apart a little. {seeds} Dash: the paper's 80 % for A-LIAD. | A line chart of
