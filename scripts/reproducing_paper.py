@@ -13,7 +13,7 @@ from reproducing_text import each_claim, paragraph, safe, table, told
 from bentpipe import studies
 from bentpipe.stats import Mean
 from bentpipe.studies import show
-from bentpipe.studies.claim import TRIED, Verdict
+from bentpipe.studies.claim import TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import BASE
 from bentpipe.studies.page import interval, plain, shown
 from bentpipe.studies.places import Kind, Place
@@ -25,6 +25,8 @@ from bentpipe.studies.write import WORDS
 LARGEST = 150_000
 #: Printed numbers of a figure that its line in the list has, at most.
 NUMBERS = 6
+#: How the sentence begins that lists the checks that fail.
+FAILING = does_not_hold([]).rstrip(" .")
 HEAD = """\
 <!-- Written from a {mode} run of all studies by scripts/reproducing_md.py. Use `make reproducing`. -->
 
@@ -233,7 +235,8 @@ def reasons(study: dict[str, Any]) -> list[str]:
         ]
         if claim["verdict"] == Verdict.REPRODUCED and not claim["detail"]:
             lines += told(f"{claim['note']}.")
-        for text in claim["detail"]:
+        # The table of the checks has those that fail.
+        for text in (of for of in claim["detail"] if not of.startswith(FAILING)):
             lines += told(text)
         if claim["tried"]:
             lines += table([head.lower() for head in TRIED], [[*map(safe, row)] for row in claim["tried"]])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.studies.claim import Verdict
 from bentpipe.studies.design import BASE, Where
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class Place:
         """The checks that are about it and count, of claims as ``claims.json`` has them."""
         found: list[Mapping[str, Any]] = []
         for claim in claims:
-            every = claim["checks"] if claim["id"] in self.claims else []
+            judges = claim["id"] in self.claims and claim["verdict"] != Verdict.REFERENCE
+            every = claim["checks"] if judges else []
             some = [check for check in every if self.only and re.search(self.only, check["what"])]
             found += [check for check in some or every if check["counted"]]
         return found
