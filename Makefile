@@ -111,7 +111,7 @@ docs: setup ## all pages and figures that are written by programs, and the Rust 
 	$(BIN)/python scripts/performance_md.py
 	$(RUSTDOC)
 
-reproducing: setup ## docs/reproducing.md, from a full run of all studies
+reproducing: setup ## docs/reproducing.md and docs/reproducing/, from a full run of all studies
 	$(BIN)/bentpipe study run all --full --out $(OUT)
 	$(BIN)/python scripts/reproducing_md.py $(OUT)
 

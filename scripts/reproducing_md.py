@@ -1,4 +1,4 @@
-"""Writes docs/reproducing.md from a run of all studies: `scripts/reproducing_md.py OUT [--to FILE]`.
+"""Writes docs/reproducing.md and docs/reproducing/ from a run: `scripts/reproducing_md.py OUT [--to FILE]`.
 
 OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of
 the page comes from there, and from what `bentpipe study fit NAME --keep docs/fits` wrote.
@@ -6,23 +6,23 @@ the page comes from there, and from what `bentpipe study fit NAME --keep docs/fi
 
 import argparse
 import json
-import re
 import sys
-import textwrap
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
+import reproducing_paper
+from reproducing_paper import Paper
+from reproducing_text import paragraph, read, safe, table
 
-from bentpipe.studies.claim import COUNTED, RULE, Verdict, does_not_hold
+from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
 from bentpipe.studies.readings import choice
-from bentpipe.studies.summary import count, held, row
+from bentpipe.studies.summary import count, row
+from bentpipe.studies.tolerance import every
 
 PAGE = Path(__file__).parent.parent / "docs" / "reproducing.md"
 FITS = PAGE.parent / "fits"
-WIDTH = 126
 
 HEADED = (
     "Each paper is read three ways. As printed: its words to the letter. Defensible: the base, unless "
@@ -44,35 +44,27 @@ INTRO = (
     "or more checks, and its verdict follows from them by rule. Verdicts and numbers on this page come from "
     "the runs, none is typed in."
 )
+TOLERANCES = """\
+<!-- Written from the code by scripts/reproducing_md.py. Use `make reproducing`. -->
+
+# The tolerances of the checks
+
+A check compares what was measured with what the paper prints. Where the paper prints no limit, one of these
+numbers is it. Each is ours and stands in the code beside its reason (`bentpipe.studies.tolerance`). This page
+is written from there. An order needs none: it holds if the 95 % interval of the difference lies above zero.
+Limits that a paper prints are not listed.
+"""
 MADE = (
     "Bentpipe {version}, `bentpipe study run all --{mode}`, seeds as given with each paper: equal seeds give "
     "equal runs, on any machine and with any number of workers. `make reproducing` runs the studies and "
-    "writes this page again; `make study` writes the same as HTML, with every check, every figure and the "
+    "writes these pages again; `make study` writes the same as HTML, with every check, every figure and the "
     "data."
 )
 
 
-def safe(text: str) -> str:
-    """Text in which Markdown sees nothing but text."""
-    return re.sub(r"([\\`*_<>|])", r"\\\1", " ".join(text.split()))
-
-
-def paragraph(text: str, indent: str = "") -> str:
-    """A paragraph of lines that are not too long, further lines indented."""
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """The lines of a table."""
-    lines = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
-    return [lines[0], "|" + "---|" * len(head), *lines[1:], ""]
-
-
-def counted(study: dict[str, Any], fit: dict[str, Any] | None) -> list[str]:
+def counted(study: dict[str, Any], fit: dict[str, Any] | None, below: str) -> list[str]:
     """The line of a study in the first table: as printed, defensible, fitted, and the base's free choices."""
-    title = f"[{safe(study['title'])}](#{study['name']})"
+    title = f"[{safe(study['title'])}]({below}/{study['name']}.md)"
     declared = {of["name"]: of for of in read(study)}
     base = declared[BASE]
     confirmed = [of for of in fit["confirmed"] if of["variants"]] if fit else []
@@ -87,65 +79,11 @@ def counted(study: dict[str, Any], fit: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def read(study: dict[str, Any]) -> list[dict[str, Any]]:
-    """The readings of a study, the base first, which is all that a study without readings has."""
-    if declared := study["readings"].get("readings"):
-        return list(declared)
-    holding, checks = held(study["claims"])
-    claims = {
-        claim["id"]: {"verdict": claim["verdict"], "tally": "{}/{}".format(*held([claim]))}
-        for claim in study["claims"]
-    }
-    return [{"name": BASE, "free": 0, "choices": [], "held": holding, "checks": checks, "claims": claims}]
-
-
 def standing(of: dict[str, Any]) -> str:
     """How a reading fares: ``"3 / 2 / 2; 31 of 44"``."""
     verdicts = [claim["verdict"] for claim in of["claims"].values()]
     counts = " / ".join(str(verdicts.count(verdict)) for verdict in COUNTED)
     return f"{counts}; {of['held']} of {of['checks']}"
-
-
-def each_claim(of: dict[str, Any]) -> str:
-    """The claims of a reading with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
-    return ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())
-
-
-def readings(study: dict[str, Any]) -> list[str]:
-    """The declared joint readings, and what none of them gives."""
-    found = study["readings"]
-    if not found:
-        return []
-    lines = ["### The paper read as a whole", ""]
-    rows = [
-        [
-            safe(of["title"]),
-            safe("; ".join(map(choice, of["choices"])) or "as in the set-up"),
-            str(of["free"]),
-            f"{of['held']} of {of['checks']}",
-            each_claim(of),
-        ]
-        for of in found["readings"]
-    ]
-    if len(rows) > 1:
-        lines += table(["reading", "choices (evidence)", "free choices", "checks that hold", "claims"], rows)
-    else:
-        lines += [paragraph("No reading but the base is declared."), ""]
-    if found["free"] is not None:
-        said = f"The base itself has {found['free']} free choices; those of the table come on top of them."
-        lines += [paragraph(said), ""]
-    if never := found["never"]:
-        lines += [
-            "What no reading and no single choice gives of those under which the check was run, and why:",
-            "",
-        ]
-        notes = {claim["id"]: (claim["title"], claim["note"]) for claim in study["claims"]}
-        for claim, checks in never.items():
-            title, note = notes[claim]
-            text = f"- **{claim} {safe(title)}**: {safe('; '.join(checks))}. Why: {safe(note)}."
-            lines.append(paragraph(text, "  "))
-        lines.append("")
-    return lines
 
 
 class Best(NamedTuple):
@@ -180,7 +118,7 @@ def best(studies: list[dict[str, Any]]) -> list[Best]:
     ]
 
 
-def every_claim(found: list[Best]) -> list[str]:
+def every_claim(found: list[Best], below: str) -> list[str]:
     """A line for each claim: the printed value, the base, the best declared reading, one cause."""
     rows = []
     for of in found:
@@ -188,7 +126,7 @@ def every_claim(found: list[Best]) -> list[str]:
         under = f"{of.verdict}, {of.tally}: {safe(name)}, {of.reading['free']} free"
         rows.append(
             [
-                f"[{one.id}](#{of.study['name']}) {safe(one.title)}",
+                f"[{one.id}]({below}/{of.study['name']}.md#{one.id.lower()}) {safe(one.title)}",
                 safe(f"{one.what}: {one.paper}"),
                 safe(one.measured),
                 one.verdict,
@@ -228,152 +166,55 @@ def example(found: list[Best]) -> list[str]:
     return [paragraph(text), ""]
 
 
-def searched(fit: dict[str, Any] | None) -> list[str]:
-    """What a search over the choices of a study found; nothing if there was none."""
-    if fit is None:
-        return []
-
-    def words(of: dict[str, Any]) -> str:
-        return safe("; ".join(choice(fit["choices"][name]) for name in of["variants"]) or "the base")
-
-    head = (
-        f"`bentpipe study fit {fit['study']}` tried {len(fit['tried'])} combinations of choices with "
-        f"{fit['seeds']} seeds each, bentpipe {fit['version']}. {' '.join(fit['not_tried'])} Each row makes "
-        "more checks hold than any with fewer free choices. The last rows confirm the best over all seeds "
-        "and over others that the search has not seen."
-    )
-    few = [[words(of), f"1 to {fit['seeds']}", *_numbers(of)] for of in fit["front"]]
-    confirmed = [[words(of), of["seeds"], *_numbers(of)] for of in fit["confirmed"]]
-    titles = ["choices (evidence)", "seeds", "free choices", "checks that hold", "claims"]
-    return ["### What a search finds", "", paragraph(head), "", *table(titles, few + confirmed)]
-
-
-def _numbers(of: dict[str, Any]) -> list[str]:
-    return [str(of["free"]), f"{of['held']} of {of['checks']}", each_claim(of)]
-
-
-def claims_table(study: dict[str, Any]) -> list[str]:
-    """All claims of a study, a line each."""
-    rows = []
-    for claim in map(row, study["claims"]):
-        cells = [f"{claim.what}: {claim.paper}", claim.measured, claim.verdict, claim.note]
-        rows.append([f"{claim.id} {safe(claim.title)}", *map(safe, cells)])
-    return table(["claim", "the paper", "measured [95 % interval]", "verdict", "note"], rows)
-
-
-def reasons(study: dict[str, Any]) -> list[str]:
-    """What of a study reproduced, what did not, and why, as its own analysis says."""
-    good = [c for c in study["claims"] if c["verdict"] == Verdict.REPRODUCED]
-    lines = ["### What reproduced", ""]
-    if not good:
-        lines += ["No claim, by all of its checks.", ""]
-    for claim in good:
-        text = f"- **{claim['id']} {safe(claim['title'])}.** {safe(claim['note'])}."
-        lines.append(paragraph(text, "  "))
-    lines += [""] if good else []
-    other = (Verdict.REPRODUCED, Verdict.REFERENCE)
-    rest = [c for c in study["claims"] if c["verdict"] not in other]
-    if rest:
-        lines += ["### What did not, and why", ""]
-    for claim in rest:
-        lines += [
-            paragraph(f"**{claim['id']} {safe(claim['title'])}** ({claim['verdict']}). The paper: "
-            f"{safe(claim['statement'])}"),
-            "",
-        ]  # fmt: skip
-        failing = does_not_hold(
-            check["what"] for check in claim["checks"] if check["counted"] and not check["holds"]
-        )
-        # The page of a study has a table of the checks, so not every study lists the failing ones again.
-        listed = failing in claim["detail"]
-        for text in claim["detail"] if listed else [failing, *claim["detail"]]:
-            lines += [paragraph(safe(text)), ""]
-    return lines
-
-
-def sensitivities(under: pl.DataFrame) -> list[str]:
-    """Which choices that a paper leaves open change a verdict, from the study's table of sensitivity."""
-    verdicts = under.unique(["variant", "claim"], maintain_order=True)
-    base = dict(verdicts.filter(variant=BASE).select("claim", "verdict").iter_rows())
-    tried = [v for v in under["variant"].unique(maintain_order=True) if v != BASE]
-    rows, decided, deciding = [], set(), 0
-    for variant in tried:
-        mine = verdicts.filter(variant=variant)
-        changes = [
-            (claim, few, f"{claim} {base[claim]} -> {verdict}{' (too few seeds)' if few else ''}")
-            for claim, verdict, few in mine.select("claim", "verdict", "few_seeds").iter_rows()
-            if claim in base and base[claim] != verdict
-        ]
-        if changes:
-            surely = {claim for claim, few, _ in changes if not few}
-            decided |= surely
-            deciding += bool(surely)
-            rows.append([safe(mine["choice"][0]), safe("; ".join(text for *_, text in changes))])
-    lines = ["### What the open choices decide", ""]
-    order = [claim for claim in base if claim in decided]
-    lines.append(
-        paragraph(
-            f"{len(tried)} choices were tried beside the base, over the same (fewer) seeds. "
-            + (
-                f"{deciding} of them change a verdict: of {', '.join(order)}."
-                if order
-                else "None changes a verdict."
-            )
-        )
-    )
-    return [*lines, "", *(table(["choice", "verdicts, base and with it"], rows) if rows else [])]
-
-
-def whole(out: Path, fits: Path) -> str:
-    """The page about the run in ``out``, and the searches in ``fits``."""
+def whole(out: Path, to: Path, fits: Path) -> str:
+    """The first page about the run in ``out`` and the searches in ``fits``; writes the papers' pages."""
     found = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     if found["failed"]:
         raise ValueError(f"the run is not complete: {', '.join(f['name'] for f in found['failed'])} failed")
     studies = found["studies"]
-    every = [row(claim) for study in studies for claim in study["claims"]]
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in count(every).items())
+    rows = [row(claim) for study in studies for claim in study["claims"]]
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in count(rows).items())
     found_by = {study["name"]: kept(fits / f"{study['name']}.json") for study in studies}
+    below = to.with_suffix("")
+    for study in studies:
+        name = study["name"]
+        reproducing_paper.page(Paper(study, out / name, found["mode"], below), found_by[name])
+    (below / "tolerances.md").write_text(tolerances(), encoding="utf-8")
     judged = best(studies)
     titles = ["paper", "as printed", "defensible", "fitted", "free choices of the base"]
     lines = [
-        paragraph(INTRO.format(claims=sum(count(every).values()), papers=len(studies), counts=counts)),
+        paragraph(INTRO.format(claims=sum(count(rows).values()), papers=len(studies), counts=counts)),
         "",
         paragraph(MADE.format(version=found["version"], mode=found["mode"])),
         "",
-        *every_claim(judged),
+        *every_claim(judged, below.name),
         paragraph(union(judged)),
         "",
         *example(judged),
-        paragraph(RULE),
+        "## The rule",
+        "",
+        paragraph(
+            f"{RULE} Every tolerance stands with its reason in [tolerances]({below.name}/tolerances.md)."
+        ),
         "",
         "## The papers as a whole",
         "",
         paragraph(HEADED),
         "",
-        *table(titles, [counted(study, found_by[study["name"]]) for study in studies]),
+        *table(titles, [counted(study, found_by[study["name"]], below.name) for study in studies]),
     ]
-    for study in studies:
-        size = (
-            f"{study['runs']:,} runs, {study['packets']:,} data packets delivered. {safe(study['note'])} "
-            f"`bentpipe study run {study['name']} --{found['mode']}` repeats this study alone."
-        )
-        under = pl.read_parquet(out / study["name"] / "sensitivity.parquet")
-        lines += [
-            f'<a id="{study["name"]}"></a>',
-            "",
-            f"## {safe(study['title'])}",
-            "",
-            paragraph(safe(study["citation"])),
-            "",
-            paragraph(size),
-            "",
-            *claims_table(study),
-            *reasons(study),
-            *readings(study),
-            *searched(found_by[study["name"]]),
-            *sensitivities(under),
-        ]
     return HEAD.format(mode=found["mode"]) + "\n".join(lines).rstrip("\n") + "\n"
+
+
+def tolerances() -> str:
+    """The page of every tolerance, from the code."""
+    lines = [TOLERANCES]
+    for name, some in every().items():
+        lines += [f"## {'All papers' if name == 'rule' else name}", ""]
+        lines += table(["tolerance", "what it decides", "why this value"], [
+            [f"{float(of):g}", safe(of.decides), safe(of.why)] for of in some
+        ])  # fmt: skip
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def kept(path: Path) -> dict[str, Any] | None:
@@ -390,7 +231,7 @@ def main() -> int:
     parser.add_argument("--fits", type=Path, metavar="DIR", default=FITS)
     given = parser.parse_args()
     try:
-        text = whole(given.out, given.fits)
+        text = whole(given.out, given.to, given.fits)
     except (OSError, ValueError) as wrong:
         print(f"{given.out}: {wrong}", file=sys.stderr)
         return 1

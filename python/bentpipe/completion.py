@@ -23,8 +23,13 @@ def kinds_of_queue(incomplete: str) -> list[str]:
     return [entry["kind"] for entry in queues() if entry["kind"].startswith(incomplete.lower())]
 
 
-def studies(incomplete: str) -> list[str]:
-    """Studies, and "all"."""
+def papers(incomplete: str) -> list[str]:
+    """Studies."""
     from bentpipe.studies import available
 
-    return [name for name in ("all", *available()) if name.startswith(incomplete.lower())]
+    return [name for name in available() if name.startswith(incomplete.lower())]
+
+
+def studies(incomplete: str) -> list[str]:
+    """Studies, and "all"."""
+    return [*(["all"] if "all".startswith(incomplete.lower()) else []), *papers(incomplete)]

@@ -16,7 +16,8 @@ from bentpipe.result import LIMITS, Result
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison
     from bentpipe.studies.fit import Fit
-    from bentpipe.studies.study import StudyResult
+    from bentpipe.studies.show import Shown
+    from bentpipe.studies.study import Study, StudyResult
 
 _WORDS = {
     "handshake": "handshake",
@@ -362,6 +363,34 @@ def show_counts(results: Sequence[StudyResult], page: Path) -> None:
     console = terminal.console()
     console.print(shown)
     console.print(f"page: {page}", markup=False, soft_wrap=True)
+
+
+def show_places(study: Study) -> None:
+    """The figures and tables of a paper, and what we have of each."""
+    shown = terminal.table(study.title, ["<figure or table", "~what it shows", "~here", "~judged by"])
+    for place in study.places():
+        here = place.option if place.given else f"none: {place.why}"
+        shown.add_row(place.title, place.shows, here, ", ".join(place.claims))
+    console = terminal.console()
+    console.print(shown)
+    console.print(f"bentpipe study show {study.name} OPTION gives one of them", markup=False)
+
+
+def show_shown(of: Shown, files: Sequence[Path]) -> None:
+    """What a figure or table shows, what the paper prints of it, and where it is written."""
+    console = terminal.console()
+    for said in (of.title, of.caption, of.source):
+        console.print(said, markup=False)
+    shown = terminal.table("", ["<claim", "~check", "~paper", "ours", "95 % interval", "<holds"])
+    for claim in of.claims:
+        for check in claim["checks"]:
+            measured = (_cell(check[key]) for key in ("paper", "measured", "ci95"))
+            holds = ("yes" if check["holds"] else "no") + ("" if check["counted"] else " (not counted)")
+            shown.add_row(claim["id"], check["what"], *measured, holds)
+    if of.claims:
+        console.print(shown)
+    for path in files:
+        console.print(f"written to {path}", markup=False, soft_wrap=True)
 
 
 def show_fit(found: Fit, files: Sequence[Path]) -> None:

@@ -280,5 +280,5 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
     assert runs["share"].max() <= 100.01
     flat = runs.filter((pl.col("experiment") == "no-sack") & (pl.col("cc") == "a-liad"))
     assert flat["drops"].to_list() == [0, 0]
-    assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 11
+    assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 12
     assert measured_again(a_liad.STUDY, plan).equals(runs)

@@ -435,11 +435,19 @@ def test_the_page_of_the_documentation_comes_from_the_run(undisturbed, tmp_path,
     assert claim["verdict"] == "not reproduced" and "0 same order, 2 not reproduced" in " ".join(text.split())
     head = claim["checks"][0]
     assert f"| rate: 2e+06 bit/s | {head['measured']:,.0f} [" in text
-    assert "A toy & nothing \\<i\\>more\\</i\\>" in text and "<i>" not in text
-    assert "Does not hold: rate" in text and "Because." in text
-    assert "| half the \\<rate\\> | T1 not reproduced -\\> reproduced |" in text
-    assert not re.search(r"\d{4}-\d\d-\d\d|/tmp", text)
-    assert max(len(line) for line in text.splitlines() if not line.startswith("|")) <= 130
+    (tolerances, *papers) = (
+        (tmp_path / "page" / f"{name}.md").read_text(encoding="utf-8")
+        for name in ("tolerances", "toy", "other")
+    )
+    assert "| 1.25 | quantities are alike" in tolerances
+    assert f"| rate | 2e+06 bit/s | {head['measured']:,.0f} [" in papers[0] and "**no**" in papers[0]
+    for page in (text, tolerances, *papers):
+        assert "<i>" not in page and not re.search(r"\d{4}-\d\d-\d\d|/tmp", page)
+        assert max(len(line) for line in page.splitlines() if not line.startswith("|")) <= 130
+    assert "A toy & nothing \\<i\\>more\\</i\\>" in papers[0]
+    for page in papers:
+        assert "Because." in page
+        assert "| half the \\<rate\\> | T1 not reproduced -\\> reproduced |" in page
     (tmp_path / "other" / "sensitivity.parquet").unlink()
     done = subprocess.run(ask, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "sensitivity.parquet" in done.stderr

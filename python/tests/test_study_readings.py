@@ -182,23 +182,26 @@ def test_the_documentation_sets_printed_defensible_and_fitted_beside_each_other(
     assert (done.returncode, done.stderr) == (0, "")
     text = to.read_text(encoding="utf-8")
     assert (
-        "| [A toy with choices](#choices) | the base | 0 / 0 / 2; 0 of 4 | 1 / 0 / 1; 3 of 4; 2 free | 2 |"
-        in text
+        "| [A toy with choices](page/choices.md) | the base | 0 / 0 / 2; 0 of 4 | 1 / 0 / 1; 3 of 4; 2 free "
+        "| 2 |" in text
     )
+    of_paper = (tmp_path / "page" / "choices.md").read_text(encoding="utf-8")
     assert (
         "| fitted: what a search found | 3 Mbit/s (found by a search); counted thrice (our choice) | 2 "
-        "| 3 of 4 | R ✓ 2/2, W ✗ 1/2 |" in text
+        "| 3 of 4 | R ✓ 2/2, W ✗ 1/2 |" in of_paper
     )
+    assert "| W Window | never (1 tried) | 0 of 2 checks hold; ours: no cause found; a reason" in of_paper
+    assert '<a id="w"></a>' in of_paper and "(choices-sensitivity.csv)" in of_paper
+    assert pl.read_csv(tmp_path / "page" / "choices-sensitivity.csv").height
     words = " ".join(text.split())
-    assert "- **W Window**: never (1 tried). Why: 0 of 2 checks hold; ours: no cause found; a reason" in words
-    (first,) = [line for line in text.splitlines() if line.startswith("| [R](#choices)")]
+    (first,) = [line for line in text.splitlines() if line.startswith("| [R](page/choices.md#r)")]
     assert first.endswith("| not reproduced | reproduced, 2/2: fitted, 2 free | ours: no cause found |")
     assert (
         "Each claim under its best declared reading: 1 reproduced, 0 same order, 1 not reproduced." in words
     )
     assert "**How to read a row.** R is not met by the base" in words
-    assert "| 2 Mbit/s (our choice) | 1001 to 1004 | 1 | 1 of 4 |" in text
-    assert "tried 2 combinations of choices" in " ".join(text.split())
+    assert "| 2 Mbit/s (our choice) | 1001 to 1004 | 1 | 1 of 4 |" in of_paper
+    assert "tried 2 combinations of choices" in " ".join(of_paper.split())
 
 
 def test_the_set_up_shows_the_evidence_of_each_value_and_counts_the_free_ones():

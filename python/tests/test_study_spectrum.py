@@ -340,4 +340,4 @@ def test_a_small_study_from_end_to_end(tmp_path):
     assert set(sensitivity["variant"]) == {"base", "square-sack", "chain-far"}
     page = result.page.read_text(encoding="utf-8")
     assert "default of the simulator it names" in page
-    assert page.count("data:image/svg+xml") == 22
+    assert page.count("data:image/svg+xml") == 23

@@ -246,6 +246,6 @@ def test_a_small_study_from_end_to_end(tmp_path):
     for number in range(6, 12):
         assert pl.read_parquet(tmp_path / f"figure-{number}.parquet").height > 0
     page = result.page.read_text(encoding="utf-8")
-    assert page.count("data:image/svg+xml") == 6
+    assert page.count("data:image/svg+xml") == 8
     assert "nan" not in re.split(r"<h2[^>]*>claims", page.lower())[1].split("data:image")[0]
     assert measured_again(tcp_star.STUDY, plan).equals(runs)

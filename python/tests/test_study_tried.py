@@ -1,7 +1,7 @@
 """What a study says of the choices that were tried for a claim."""
 
 from bentpipe.studies.claim import Claim, above, number
-from bentpipe.studies.explain import fares, nearest, told
+from bentpipe.studies.explain import fares, nearest, tried
 from bentpipe.studies.judge import Sensitivity
 
 
@@ -21,12 +21,10 @@ def under(base: list[Claim], variants: dict[str, list[Claim]]) -> Sensitivity:
 
 def test_each_failing_check_has_its_range_and_the_choices_under_which_it_holds():
     found = under([claim(5, 1)], {"long": claims(9, 1), "short": claims(4, 1), "other": []})
-    (text,) = told(claim(5, 1), found)
-    assert (
-        "rate, paper 10.0: 5.00 here, 4.00 to 9.00 under 2 other choices (holds with: the long buffer)"
-        in text
-    )
-    assert "first above second" not in text  # it holds
+    # The order holds and has no row.
+    assert tried(claim(5, 1), found) == [
+        ["rate", "10", "5.00", "4.00 to 9.00 (2 other choices)", "the long buffer"]
+    ]
 
 
 def claims(rate: float, lead: float, extra: int = 0) -> list[Claim]:
@@ -35,13 +33,13 @@ def claims(rate: float, lead: float, extra: int = 0) -> list[Claim]:
 
 def test_checks_are_matched_by_name_where_a_choice_has_others():
     found = under([claim(5, -1)], {"long": claims(9, -2, extra=1)})
-    (text,) = told(claim(5, -1), found)
-    assert "first above second, paper > 0: -1.00 here, -2.00 under 1 other choice (holds with none)" in text
+    rows = tried(claim(5, -1), found)
+    assert rows[1] == ["first above second", "> 0", "-1.00", "-2.00 (1 other choice)", "none"]
 
 
 def test_nothing_is_said_where_nothing_failed_or_was_tried():
-    assert told(claim(10, 1), under([claim(10, 1)], {"long": claims(1, 1)})) == []
-    assert told(claim(5, 1), under([claim(5, 1)], {})) == []
+    assert tried(claim(10, 1), under([claim(10, 1)], {"long": claims(1, 1)})) == []
+    assert tried(claim(5, 1), under([claim(5, 1)], {})) == []
     assert nearest(claim(10, 1), under([claim(10, 1)], {"long": claims(1, 1)})) == ""
     assert nearest(claim(5, 1), under([claim(5, 1)], {})) == ""
 
@@ -87,8 +85,7 @@ def test_a_verdict_is_compared_only_with_choices_that_ran_every_check():
     assert list(found.partly("X1")) == ["some", "all"]
     assert list(found.under("X1")) == ["all"]
     assert "1 other choice tried" in nearest(base, found)
-    (text,) = told(base, found)
-    assert "n = 64, paper 1.0: 1.50 here, 1.40 under 1 other choice (holds with none)" in text
+    assert tried(base, found) == [["n = 64", "1", "1.50", "1.40 (1 other choice)", "none"]]
 
 
 def test_checks_with_a_key_are_matched_by_it_and_not_by_their_place():

@@ -272,6 +272,6 @@ def test_a_small_study_from_end_to_end(tmp_path):
     assert runs["x_rtt_min_s"].min() > 0.45
     windows = pl.read_parquet(tmp_path / "figure-4.parquet")
     assert windows["cc"].unique().sort().to_list() == ["vegas", "vegas-a", "vegas-l", "veno"]
-    assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 3
+    assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 4
     again = studies.run_plan(vegas_l.STUDY, plan, tmp_path / "again")
     assert again.claims == result.claims

@@ -25,13 +25,23 @@ from typing import Any, Literal
 import numpy as np
 
 from bentpipe.stats import Mean, mean
+from bentpipe.studies.tolerance import Tolerance
 
-#: Jain's index is met, or two of them are alike, if they differ by at most this.
-INDEX_TOLERANCE = 0.05
-#: A number holds if the mean lies within this share of the printed value.
-RELATIVE_TOLERANCE = 0.20
-#: Several quantities are alike if the largest is at most this many times the smallest.
-ALIKE_RATIO = 1.25
+INDEX_TOLERANCE = Tolerance(
+    0.05,
+    "Jain's index meets a printed one, or two are alike, if they differ by at most this",
+    "a tenth of the range from 0.5 to 1 that two flows can have",
+)
+RELATIVE_TOLERANCE = Tolerance(
+    0.20,
+    "a number holds if the mean lies within this share of the printed value",
+    "papers print two digits of single runs or few seeds; a fifth is less than the effects that they claim",
+)
+ALIKE_RATIO = Tolerance(
+    1.25,
+    "quantities are alike if the largest mean is at most this many times the smallest",
+    "the ratio of two numbers of which the smaller is just within the 20 % of the larger",
+)
 
 RULE = (
     "A number holds if the mean over the seeds lies within 20 % of the printed value (a fairness index: "
@@ -274,6 +284,10 @@ def does_not_hold(names: Iterable[str]) -> str:
     return f"Does not hold: {'; '.join(names)}."
 
 
+#: The head of the table of `Claim.tried`.
+TRIED = ("Check that fails", "Paper", "Here", "Under the other choices", "Holds with")
+
+
 @dataclass
 class Claim:
     """One checked claim."""
@@ -284,6 +298,8 @@ class Claim:
     checks: list[Check]
     note: str = ""
     detail: list[str] = field(default_factory=list)
+    #: A row for each check that fails, of what it measures under the other choices: the columns are `TRIED`.
+    tried: list[list[str]] = field(default_factory=list)
     #: Does the paper quote it from others? It has no verdict then.
     reference: bool = False
     #: Why it is not reproduced; None if it is, or has no verdict.
@@ -357,6 +373,7 @@ class Claim:
             "note": self.note,
             "statement": self.statement,
             "detail": self.detail,
+            "tried": self.tried,
             "checks": [c.as_dict() for c in self.checks],
         }
 

@@ -107,6 +107,74 @@ def study_run(
         raise typer.Exit(FAILED)
 
 
+@app.command("show")
+def study_show(
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", autocompletion=completion.papers, help="A study's name.")
+    ],
+    figure: Annotated[
+        str | None, typer.Option(metavar="N", help="The figure of this number, or one of our own by name.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(metavar="N", help="The table of this number.")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to write it: .png, .svg, .pdf or .csv. Repeatable. Default: PAPER-figure-N.png.",
+        ),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="All seeds, as published; without it few, under a minute.")
+    ] = False,
+    run: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="A finished run to take it from. Default: out/studies."),
+    ] = None,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    json: Json = False,
+) -> None:
+    """List the figures and tables of a paper, or give one of them beside what the paper prints.
+
+    It is taken from a finished run if there is one, else from just the runs that it needs.
+    """
+    from bentpipe import _core, studies
+    from bentpipe.registry import unknown
+    from bentpipe.studies import show
+    from bentpipe.studies.places import Kind
+    from bentpipe.tables import show_places, show_shown
+
+    if paper not in (known := studies.available()):
+        raise _core.ScenarioError(unknown("study", paper, list(known)))
+    if figure is not None and table is not None:
+        raise _core.ScenarioError("--figure and --table exclude each other")
+    study, number = studies.get(paper), figure if table is None else table
+    if number is None:
+        if out or full or run:
+            raise _core.ScenarioError("name a figure or a table: --figure N or --table N")
+        if json:
+            return terminal.answer([place.as_dict() for place in study.places()])
+        return show_places(study)
+    for path in out or []:
+        show.check_ending(path)
+    with terminal.Bar("running") as bar:
+        shown = show.show(
+            study,
+            [Kind.TABLE] if figure is None else [Kind.FIGURE, Kind.OWN],
+            number,
+            "full" if full else None,
+            run or show.FINISHED,
+            workers=workers,
+            progress=bar,
+        )
+    files = [shown.write(path) for path in out or [Path(f"{paper}-{shown.place.name}.png")]]
+    if json:
+        terminal.answer({**shown.as_dict(), "files": [str(path) for path in files]})
+    else:
+        show_shown(shown, files)
+
+
 @app.command("fit")
 def study_fit(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A study.")],

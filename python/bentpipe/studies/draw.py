@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,6 +50,10 @@ STYLE: Any = {
 }
 
 
+#: Metadata by the ending of a file, without the date.
+METADATA: Mapping[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
+
+
 def figure(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Sequence[Axes]]:
     """A figure one column wide and ``height`` inches high, and its axes as a flat list."""
     with mpl.rc_context(STYLE):
@@ -64,20 +70,27 @@ def panel_title(axes: Axes, text: str) -> None:
 
 def save(fig: Figure, stem: Path) -> list[Path]:
     """Write ``stem`` as PDF, SVG and PNG (300 dpi), without dates so that equal runs give equal files."""
-    written = []
+    # All three have the layout that is found here; each would take as long to find it as to be written.
     with mpl.rc_context(STYLE):
-        # All three have the layout that is found here; each would take as long to find it as to be written.
         fig.draw_without_rendering()
         fig.set_layout_engine(None)
-        for kind, metadata in (
-            ("pdf", {"CreationDate": None}),
-            ("svg", {"Date": None}),
-            ("png", {}),
-        ):
-            path = stem.with_suffix(f".{kind}")
-            fig.savefig(path, dpi=300, metadata=metadata)
-            written.append(path)
-    return written
+    return [save_as(fig, stem.with_suffix(kind)) for kind in METADATA]
+
+
+def save_as(fig: Figure, path: Path) -> Path:
+    """Write one file of the kind that its name ends with: .pdf, .svg or .png."""
+    with mpl.rc_context(STYLE):
+        fig.savefig(path, dpi=300, metadata=METADATA[path.suffix])
+    if path.suffix == ".svg":
+        path.write_text(_short(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return path
+
+
+def _short(svg: str) -> str:
+    """An SVG file whose paths are drawn to a hundredth of a point."""
+    return re.sub(
+        r' (?:d|x|y)="[^"]+"', lambda d: re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", d[0]), svg
+    )
 
 
 def look(cc: str, size: float = 3.5, label: str | None = None) -> dict[str, Any]:
@@ -185,3 +198,35 @@ def bands(axes: Axes, data: pl.DataFrame, looks: Mapping[str, dict[str, Any]], e
         axes.fill_between(one["t_s"], one["low"], one["high"], color=style["color"], alpha=0.2, linewidth=0)
         first = i * every // len(looks)
         axes.plot(one["t_s"], one["mean"], linewidth=0.9, markevery=(first, every), **style)
+
+
+#: Most characters of a line of a cell of a `table`, its size of text in points, and inches of a character
+#: and of a line.
+CELL, SMALL, ACROSS, DOWN = 44, 7.5, 0.064, 0.125
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:
+    """A table as a figure: rules above and below the head and at the end, long cells in several lines."""
+    lines = [[textwrap.wrap(cell, CELL) or [""] for cell in cells] for cells in (head, *rows)]
+    wide = [max(len(line) for cells in lines for line in cells[i]) + 2 for i in range(len(head))]
+    high = [max(map(len, cells)) + 0.6 for cells in lines]
+    width, height = sum(wide) * ACROSS, sum(high) * DOWN
+    with mpl.rc_context(STYLE):
+        fig = Figure(figsize=(width + 0.2, height + 0.2))
+        FigureCanvasAgg(fig)
+        ax = fig.add_axes(
+            (0.1 / (width + 0.2), 0.1 / (height + 0.2), width / (width + 0.2), height / (height + 0.2))
+        )
+        ax.set(xlim=(0, sum(wide)), ylim=(sum(high), 0))
+        ax.axis("off")
+        top = 0.0
+        for number, (cells, tall) in enumerate(zip(lines, high, strict=True)):
+            weight = "normal" if number else "bold"
+            for i, cell in enumerate(cells):
+                at, text = sum(wide[:i]) + 0.5, "\n".join(cell)
+                ax.text(at, top + 0.3, text, va="top", fontsize=SMALL, weight=weight, parse_math=False)
+            top += tall
+            if number in (0, len(lines) - 1):
+                ax.axhline(top, color="black", linewidth=0.8)
+        ax.axhline(0, color="black", linewidth=0.8)
+    return fig

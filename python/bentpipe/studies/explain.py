@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from bentpipe.studies.claim import Cause, Claim, Verdict, does_not_hold
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.judge import Sensitivity
-from bentpipe.studies.page import plain
+from bentpipe.studies.page import plain, shown
 
 #: A sentence names at most this many choices one by one.
 NAMED = 4
@@ -83,14 +83,15 @@ class Explanation:
             if self.counts_choices and claim.verdict == Verdict.REPRODUCED:
                 steps = under.compared(claim).values()
                 notes.append(f"also under {sum(s >= 0 for s in steps)} of {len(steps)} other choices")
-            claim.detail += [*told(claim, under), self.fares(claim, under)]
+            claim.tried = tried(claim, under)
+            claim.detail.append(self.fares(claim, under))
         claim.note = "; ".join(notes)
 
 
-def told(claim: Claim, sensitivity: Sensitivity) -> list[str]:
-    """What each failing check of a claim measures under the other choices, as a paragraph; none if none."""
+def tried(claim: Claim, sensitivity: Sensitivity) -> list[list[str]]:
+    """`Claim.tried`: what each check that fails measures under the other choices that ran it."""
     under = sensitivity.partly(claim.id)
-    parts = []
+    rows = []
     for position, check in enumerate(claim.checks):
         values = {name: other.counterpart(claim, position) for name, other in under.items()}
         found = {name: c for name, c in values.items() if c is not None}
@@ -98,14 +99,12 @@ def told(claim: Claim, sensitivity: Sensitivity) -> list[str]:
             continue
         means = [c.measured.mean for c in found.values()]
         met = [name for name, c in found.items() if c.holds]
-        some = "; ".join(sensitivity.choices[n] for n in met[:NAMED])
+        some = "; ".join(sensitivity.choices[n] for n in met[:NAMED]) or "none"
         more = f" and {len(met) - NAMED} more" if len(met) > NAMED else ""
         span = plain(means[0]) if len(means) == 1 else f"{plain(min(means))} to {plain(max(means))}"
-        parts.append(
-            f"{check.what}, paper {check.paper}: {plain(check.measured.mean)} here, {span} under "
-            f"{_choices(len(means))}" + (f" (holds with: {some}{more})" if met else " (holds with none)")
-        )
-    return ["The checks that fail, under the other choices. " + ". ".join(parts) + "."] if parts else []
+        here = plain(check.measured.mean)
+        rows.append([check.what, shown(check.paper), here, f"{span} ({_choices(len(means))})", some + more])
+    return rows
 
 
 def nearest(claim: Claim, sensitivity: Sensitivity) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Mean
-from bentpipe.studies.claim import COUNTED, RULE, Claim, Verdict
+from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
 
 #: How the badge of each verdict is coloured.
@@ -196,6 +196,8 @@ def _checks(page: Page, claim: Claim) -> None:
         )
     page.table(["Check", "Paper", "Measured [95\u00a0% interval]", "Rule", "Holds"], rows)
     page.paragraphs(*claim.detail)
+    if claim.tried:
+        page.table(TRIED, claim.tried)
 
 
 def _reproducing(page: Page, study: Study, plan: Plan, outcome: Outcome) -> None:

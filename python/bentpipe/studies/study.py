@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as MplFigure
 
+    from bentpipe.studies.places import Place
+
 #: Scalars measured in one run.
 Measures = dict[str, Key]
 
@@ -130,6 +132,18 @@ class ReportOf:
 
 
 @dataclass(frozen=True)
+class PlacesOf:
+    """The ``PLACES`` of a module; loaded, with matplotlib, when it is called."""
+
+    module: str
+
+    def __call__(self) -> Sequence[Place]:
+        """All figures and tables of the paper."""
+        places: Sequence[Place] = import_module(self.module).PLACES
+        return places
+
+
+@dataclass(frozen=True)
 class Study:
     """A published experiment.
 
@@ -147,6 +161,8 @@ class Study:
     report: Callable[[Plan, Outcome], Report]
     #: Names of one or two figures that stand for the study beside others.
     previews: Sequence[str] = ()
+    #: Every figure and table of the paper, and what we have of it; none if the study is of no paper.
+    places: Callable[[], Sequence[Place]] = tuple
 
 
 def paper(
@@ -162,7 +178,7 @@ def paper(
 
     Args:
         package: the package of the paper; its last part names the study. Its module ``setup`` has a
-            ``DESIGN``, and ``reasons`` a function ``build(plan, outcome)``.
+            ``DESIGN``, ``reasons`` a function ``build(plan, outcome)``, and ``places`` a list ``PLACES``.
         measure: as in `Study`, from its module of that name.
         title: as in `Study`, like all that follow.
         citation: authors, title, year, and which sections and figures are repeated.
@@ -178,6 +194,7 @@ def paper(
         measure=measure,
         report=ReportOf(f"{package}.reasons"),
         previews=previews,
+        places=PlacesOf(f"{package}.places"),
     )
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+from bentpipe import _core
 from bentpipe.files import replace, replace_frame
 from bentpipe.studies import draw, page
 from bentpipe.studies.study import Outcome, Plan, Report, Study, StudyResult
 
+#: The file of the figures' words, by figure, with the study, the mode, its note, and the version.
+WORDS = "figures.json"
+
 
 def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path) -> StudyResult:
-    """Write ``OUT/index.html``, ``OUT/claims.json``, ``OUT/figures/*`` and ``OUT/*.parquet``."""
+    """Write ``OUT/index.html``, ``OUT/claims.json``, ``OUT/figures*`` and ``OUT/*.parquet``."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "figures").mkdir(exist_ok=True)
     files: list[Path] = []
@@ -29,9 +34,11 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
     save_text(claims_path, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
     readings_path = out / "readings.json"
     save_text(readings_path, json.dumps(report.readings, indent=1, ensure_ascii=False) + "\n")
+    words_path = out / WORDS
+    save_text(words_path, json.dumps(_words(study, plan, report), indent=1, ensure_ascii=False) + "\n")
     index = out / "index.html"
     page.render(study, plan, outcome, report, out).write(index)
-    files += [claims_path, readings_path, index]
+    files += [claims_path, readings_path, words_path, index]
     return StudyResult(
         name=study.name,
         title=study.title,
@@ -47,6 +54,12 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
         page=index,
         files=files,
     )
+
+
+def _words(study: Study, plan: Plan, report: Report) -> dict[str, Any]:
+    figures = {f.name: {"title": f.title, "caption": f.caption, "alt": f.alt} for f in report.figures}
+    of = {"study": study.name, "mode": plan.mode, "note": plan.settings["note"], "version": _core.version()}
+    return {**of, "figures": figures}
 
 
 def save_text(path: Path, text: str) -> None:

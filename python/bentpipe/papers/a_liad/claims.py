@@ -27,6 +27,7 @@ from bentpipe.studies.claim import (
 )
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, column, linearity
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,14 +48,25 @@ LOSS_SHARE = 60.0
 REDUCTION = {"scalable": 45.0, "a-liad": 38.0, "cubic": 11.0}
 EPOCH_S, ALPHA_REF, RTT_REF_S = 1.5787, 2.0, 0.075
 
-#: Tolerance of a fairness index.
-FAIRNESS_WITHIN = INDEX_TOLERANCE
-#: A straight line explains at least this share of the variance of what falls "almost linearly".
-LINEAR = 0.9
-#: A window "much below" the BDP is at most this share of it; the share is ours.
-NEAR = 0.5
-#: Largest relative error of the fit of alpha over 25 to 600 ms.
-FIT_WITHIN = 2e-4
+LINEAR = Tolerance(
+    0.9,
+    'A1: a line explains at least this share of the variance of what falls "almost linearly"',
+    "a hyperbola over a factor of three in RTT is within it, one over a factor of twelve is not",
+)
+NEAR = Tolerance(
+    0.5,
+    'A7: a window "much below" the BDP is at most this share of it',
+    "half is the least that is much below",
+)
+FIT_WITHIN = Tolerance(
+    2e-4, "A10: largest relative error of the fit of alpha", "what the fit was made to; the paper prints none"
+)
+DIGITS = Tolerance(
+    1e-3, "A10: the constant of equation 11, s, and alpha at 75 ms", "some units of the last printed digit"
+)
+SAME_EPOCH_S = Tolerance(
+    1e-6, "A10: an epoch by the alpha that is solved for, s", "the equation is solved to this"
+)
 
 
 def values(
@@ -133,7 +145,7 @@ def _a3(runs: pl.DataFrame) -> list[Check]:
 def _a4(runs: pl.DataFrame) -> list[Check]:
     what, per_cent = "Jain's index at a packet error rate of", {NONE: "0 %", LOW: "0.1 %", HIGH: "1 %"}
     index = {name: values(runs, "intra", "a-liad", "jain", INTRA_S, per) for per, name in per_cent.items()}
-    return [number(f"{what} {at}", j, FAIRNESS, within=FAIRNESS_WITHIN) for at, j in index.items()]
+    return [number(f"{what} {at}", j, FAIRNESS, within=INDEX_TOLERANCE) for at, j in index.items()]
 
 
 def _a5(runs: pl.DataFrame) -> list[Check]:
@@ -214,9 +226,9 @@ def _a10(_: pl.DataFrame) -> list[Check]:
     rule = f"at most {FIT_WITHIN:g} at each of {len(error)} RTTs"
     fit = "relative error of the fit, mean over 25 to 600 ms"
     return [
-        number("constant of eq 11 from eq 8 to 10", constant, EPOCH_S, unit="s", within=1e-3),
-        number("alpha at 75 ms, solved and fitted", reference, ALPHA_REF, within=1e-3),
-        number("N(alpha) RTT over 25 to 600 ms, solved", epochs, EPOCH_S, unit="s", within=1e-6),
+        number("constant of eq 11 from eq 8 to 10", constant, EPOCH_S, unit="s", within=DIGITS),
+        number("alpha at 75 ms, solved and fitted", reference, ALPHA_REF, within=DIGITS),
+        number("N(alpha) RTT over 25 to 600 ms, solved", epochs, EPOCH_S, unit="s", within=SAME_EPOCH_S),
         Check(fit, "trend", rule, interval(error), "", max(error) <= FIT_WITHIN, rule),
     ]
 

@@ -41,6 +41,11 @@ CAPTIONS = Captions("""
       at a constant loss rate, 1/RTT, through the value for 1 % at 600 ms. | Two line charts over the
       round-trip time: a hyperbola, and throughputs that are flat at low loss and fall like a hyperbola at 1
       %.
+    - figure-2 | Figure 2. The phases of A-LIAD's window. | A run in place of the sketch: one flow, 10
+      Mbit/s, 600 ms, packet error rate 0.1 %, seed {seed}, the first {until:g} s. Slow start and
+      its logarithmic half end below the BDP (dashed); then the increase is slow. The random losses of this
+      run take little, because the decrease follows the delay in the queue, which is empty. | A line chart of
+      one congestion window over time, which rises fast and then slowly.
     - figure-5 | Figure 5. Throughput at the start-up of a GEO satellite connection. | One flow, 10 Mbit/s,
       600 ms, SACK, no random loss: what has been delivered by then over what the link could carry, headers
       counted; markers are set apart a little. {seeds} Dash: the paper's 80 % for A-LIAD. | A line chart of
@@ -79,13 +84,6 @@ CAPTIONS = Captions("""
 """)
 
 
-def figures(found: Findings) -> list[Figure]:
-    """All figures in the paper's order."""
-    first = [liad(found), start_up(found), windows_with_sack(found), overshoot(found)]
-    middle = [intra(found), rtts(found), loss(found), windows_under_loss(found)]
-    return [*first, *middle, friendliness(found, 12, SHORT_S), friendliness(found, 13, GEO_S), alpha()]
-
-
 def _figure(
     found: Findings, name: str, fig: MplFigure, rows: list[dict[str, object]], **said: object
 ) -> Figure:
@@ -118,6 +116,22 @@ def liad(found: Findings) -> Figure:
     ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT (ms)", ylabel="throughput (Mbit/s)")
     fig.legend(loc="outside upper center", ncols=2, columnspacing=1.5, handlelength=3.2)
     return _figure(found, "figure-1", fig, rows, window=window)
+
+
+#: The end of figure 2, s.
+PHASES_S = 120.0
+
+
+def phases(found: Findings) -> Figure:
+    """Figure 2: A-LIAD's window from the start through some epochs."""
+    data = _pick(found, "loss").filter(cc="a-liad", per=LOW).filter(pl.col("t_s") <= PHASES_S)
+    fig, (ax,) = draw.figure(2.3)
+    ax.plot(data["t_s"], data["cwnd"], color=LOOKS["a-liad"]["color"], label=LABELS["a-liad"])
+    ax.axhline(BDP, color="black", linewidth=0.7, linestyle="--", label="BDP")
+    ax.set(xlim=(0, PHASES_S), xlabel="time (s)", ylabel="cwnd (packets)")
+    ax.set_ylim(bottom=0)
+    fig.legend(loc="outside upper center", ncols=2)
+    return CAPTIONS.figure("figure-2", fig, data, seed=setup.TRACE_SEED, until=PHASES_S)
 
 
 def start_up(found: Findings) -> Figure:
@@ -204,7 +218,7 @@ def _mark(ax: Axes, at: float, width: float, value: float) -> None:
     draw.printed(ax, at, width, value, thick=1.4, dash=1.2, ends="projecting")
 
 
-def alpha() -> Figure:
+def alpha(_: Findings) -> Figure:
     """The curve of alpha over the RTT: solution, fit and its error."""
     rtt = np.array(claims.FIT_RTTS_S)
     solved, fitted = np.asarray(analysis.alpha(rtt)), np.asarray(analysis.alpha_fit(rtt))

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.papers.a_liad.setup import HEADER_BYTES, INTRA_FLOWS, START_UP_S
 from bentpipe.stats import jain
 from bentpipe.studies.study import Case, Measures
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
 
 #: Elapsed times of figure 5, seconds.
 ELAPSED_S = (5, 10, 15, 20, 25, 30)
-#: A fall of the window by more than this share from one sample to the next counts as a reduction.
-CUT = 0.10
+CUT = Tolerance(
+    0.1,
+    "A3: a window is reduced if it falls by more than this share",
+    "less than the least cut at a loss, Scalable's eighth",
+)
 
 
 def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:

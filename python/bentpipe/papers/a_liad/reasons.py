@@ -7,12 +7,14 @@ from statistics import fmean
 from bentpipe.analysis import a_liad as analysis
 from bentpipe.papers.a_liad import claims, figures, setup
 from bentpipe.papers.a_liad.claims import LABELS, RANKED
+from bentpipe.papers.a_liad.places import PLACES
 from bentpipe.papers.a_liad.setup import BASE, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import Cause
+from bentpipe.studies.claim import INDEX_TOLERANCE, Cause
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
+from bentpipe.studies.places import drawn
 from bentpipe.studies.prose import paragraphs, text
 from bentpipe.studies.rows import linearity
 from bentpipe.studies.study import Section, Table, Tally
@@ -113,7 +115,7 @@ def _a4(found: Findings) -> Reason:
     """)
     names = "buffer-50 buffer-two delayed-ack no-sack eq6 at-w-max own-rtts"
     short = f"with random loss fair; without, J is {j:.2f}: flows that lose together keep their shares"
-    unfair = j < claims.FAIRNESS - claims.FAIRNESS_WITHIN
+    unfair = j < claims.FAIRNESS - INDEX_TOLERANCE
     return short if unfair else "", [detail, *_tried(found, "J without random loss", "A4", 0, names, "")]
 
 
@@ -333,4 +335,4 @@ CAUSES = {
 EXPLANATION = Explanation(
     {f"A{i}": reason for i, reason in enumerate(REASONS, start=1)}, CAUSES, lists_failing=True
 )
-build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, figures.figures, sections)
+build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, drawn(PLACES), sections)

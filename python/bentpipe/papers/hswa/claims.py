@@ -10,6 +10,7 @@ from bentpipe.papers.hswa.setup import BERS, INCREMENT
 from bentpipe.studies.claim import Check, above, near, number, ratio_at_least
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import column
+from bentpipe.studies.tolerance import Tolerance
 
 #: Mbit/s printed in the paper (sections I and IV-B): (algorithm, orbit, BER).
 PRINTED = {
@@ -29,12 +30,17 @@ QUOTED = 0.27
 TIMES = {1e-8: 7.0, 1e-5: 66.0}
 #: S of eq. 5 with A = 10 and the logarithm to base 10, packets per round trip; the paper prints no value.
 S = {1e-8: 80.0, 1e-7: 70.0, 1e-6: 60.0, 1e-5: 50.0}
-#: The line of figure 1 ends here, in units of BaseTD; within this.
-ZERO, ZERO_WITHIN = 2.0, 0.02
-#: Share of the variance that a straight line must explain.
-STRAIGHT = 0.99
-#: Growth that counts as none, packets per round trip.
-NONE_WITHIN = 0.1
+#: The line of figure 1 ends here, in units of BaseTD.
+ZERO = 2.0
+ZERO_WITHIN = Tolerance(
+    0.02, "H7: the line ends within this of 2 BaseTD", "1 %: a law of the controller, met but for rounding"
+)
+STRAIGHT = Tolerance(
+    0.99, "H7: the share of the variance that a line explains, at least", "a law of the controller is a line"
+)
+NONE_WITHIN = Tolerance(
+    0.1, "H7: growth beyond 2 BaseTD, packets per round trip, at most", "less than the one packet of Reno"
+)
 
 #: The names of the algorithms in tables.
 LABELS = {"scps": "SCPS-TP", "hswa": "HSWA"}

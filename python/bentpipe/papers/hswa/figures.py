@@ -64,11 +64,6 @@ CAPTIONS = Captions("""
 """)
 
 
-def figures(found: Findings) -> list[Figure]:
-    """The three figures, and what the numbers printed for the worst channel need."""
-    return [increments(found), geo(found), orbits(found), loss_scan(found)]
-
-
 def increments(found: Findings) -> Figure:
     """Figure 1: the growth of the window per round trip against TD / BaseTD, one point per round trip."""
     runs = found.runs.filter(pl.col("variant") == setup.INCREMENT.name)
@@ -81,6 +76,7 @@ def increments(found: Findings) -> Figure:
     near = data.filter(pl.col("td_over_base") <= LARGEST_RATIO)
     look = draw.look("hswa", 2.6, f"{registry.style('hswa')['label']}, one round trip")
     dots: dict[str, Any] = {"markeredgewidth": 0, "alpha": 0.6, "linestyle": "none", "zorder": 2}
+    dots["rasterized"] = True  # some thousand
     fig, (ax,) = draw.figure(2.4)
     ax.plot(near["td_over_base"], near["increment"], **look, **dots)
     for ber, s in claims.S.items():

@@ -7,12 +7,14 @@ from statistics import fmean
 from bentpipe.papers.hswa import claims, figures, setup
 from bentpipe.papers.hswa.claims import LABELS, PRINTED, QUOTED, power
 from bentpipe.papers.hswa.figures import implied
+from bentpipe.papers.hswa.places import PLACES
 from bentpipe.papers.hswa.setup import BASE, BERS, HEADER_BYTES, PACKET_BYTES, SPAN_S, bdp_packets
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Cause
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
+from bentpipe.studies.places import drawn
 from bentpipe.studies.prose import paragraphs, text
 from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held, set_up
@@ -287,6 +289,6 @@ build = Assembly(
         lists_failing=True,
         counts_choices=True,
     ),
-    figures.figures,
+    drawn(PLACES),
     sections,
 )

@@ -48,27 +48,6 @@ THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.5}
 DASHED = (0, (4, 2))
 
 
-def figures(found: Findings) -> list[Figure]:
-    """All but figures 1 and 3, which are sketches, and 20, the topology of the chain."""
-    shares, throughputs = product(("simd", "aiad"), QUEUES), product((60.0, 15.0), ("red-ecn", "red"))
-    return [
-        family(),
-        crossing(),
-        trajectories(),
-        region(),
-        tradeoff(5, 2.0),
-        tradeoff(6, 5.0),
-        friendliness(found),
-        *(compatibility(found, i, *of) for i, of in enumerate(shares, start=8)),
-        *(throughput(found, i, *of) for i, of in enumerate(throughputs, start=14)),
-        variation(found),
-        steps(found),
-        impulse(found),
-        converging(found, 1, "t2", "round trips until they differ by less than 10 packets", claims.TO_FAIR),
-        converging(found, 2, "t1", "round trips until they fill the link", claims.TO_FULL),
-    ]
-
-
 def _legend(fig: MplFigure, *handles: Artist, **options: Any) -> None:
     fig.legend(handles=handles, loc="outside upper center", ncols=len(handles), **options)
 
@@ -86,13 +65,13 @@ def _row(keys: Mapping[str, Key], name: str, got: Mean) -> dict[str, Key]:
     return {**keys, name: got.mean, "low": got.low, "high": got.high}
 
 
-def _figure(fig: MplFigure, data: pl.DataFrame, block: str) -> Figure:
+def worded(fig: MplFigure, data: pl.DataFrame, block: str) -> Figure:
     """A figure whose name, title, caption and text alternative are a row of cells as in `prose.rows`."""
     name, title, caption, alt = text(block).split(" | ")
     return Figure(name, title, caption, alt, fig, data)
 
 
-def family() -> Figure:
+def family(_: Findings) -> Figure:
     """Figure 2: the spectrum in the (k, l) plane."""
     k = np.linspace(-0.75, 2, 276)
     top = np.asarray(spectrum.exponent(k))
@@ -116,10 +95,10 @@ def family() -> Figure:
         are bounded (equation 14); the paper does not treat l < 0. | A map of the plane of the two exponents
         with the region of the spectrum shaded and three controls marked.
     """
-    return _figure(fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}), said)
+    return worded(fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}), said)
 
 
-def crossing() -> Figure:
+def crossing(_: Findings) -> Figure:
     """Figure 4a: from which shares SIMD reaches the efficiency line at a fairer point than AIMD does."""
     axis = (np.arange(200) + 0.5) / 200
     x1, x2 = np.meshgrid(axis, axis, indexing="ij")
@@ -150,12 +129,12 @@ def crossing() -> Figure:
         gives it as x1 + x2 > 1/3. Area (2): AIMD's is. | A map of the shares of two users, with the lines of
         equal shares and of a full link and two arrows.
     """
-    return _figure(
+    return worded(
         fig, pl.DataFrame({"x1": x1[inside], "x2": x2[inside], "simd_fairer": fairer[inside] > 0.5}), said
     )
 
 
-def trajectories() -> Figure:
+def trajectories(_: Findings) -> Figure:
     """Figure 4b: the way of two windows to efficiency (T1) and to fairness (T2)."""
     fig, axes = draw.figure(1.6, columns=3, sharex=True, sharey=True)
     rows, corners = [], []
@@ -188,10 +167,10 @@ def trajectories() -> Figure:
         {"; ".join(corners)}. Dashed: equal windows. | Three phase plots of two congestion windows, one per
         control, with the lines of a full link and of equal windows.
     """
-    return _figure(fig, pl.DataFrame(rows), said)
+    return worded(fig, pl.DataFrame(rows), said)
 
 
-def region() -> Figure:
+def region(_: Findings) -> Figure:
     """Figure 4c: which of SIMD and AIMD converges faster, by the windows at the start."""
     found = convergence_time.region()
     inside = np.isfinite(found.ratio)
@@ -210,9 +189,7 @@ def region() -> Figure:
         {float(np.mean(found.ratio[inside] > 1)):.1%} of the starts. | A map of the two windows at the start,
         coloured by which control converges faster.
     """
-    return _figure(
-        fig, pl.DataFrame({"w1": w1[inside], "w2": w2[inside], "ratio": found.ratio[inside]}), said
-    )
+    return worded(fig, pl.DataFrame({"w1": w1[inside], "w2": w2[inside], "ratio": found.ratio[inside]}), said)
 
 
 def tradeoff(number: int, m: float) -> Figure:
@@ -250,7 +227,7 @@ def tradeoff(number: int, m: float) -> Figure:
         and after. | Two charts on logarithmic axes: round trips to grow, and losses to shrink, over the
         coefficient of variation, for AIMD, IIAD and SIMD.
     """
-    return _figure(fig, pl.DataFrame(rows), said)
+    return worded(fig, pl.DataFrame(rows), said)
 
 
 def _traded(control: tradeoffs.Control, betas: Array, m: float, panel: str) -> tuple[Array, Array]:
@@ -283,7 +260,7 @@ def friendliness(found: Findings) -> Figure:
         about 15 % loss. | A line chart of throughput relative to TCP over the loss rate, one line per
         control.
     """
-    return _figure(fig, pl.DataFrame(rows), said)
+    return worded(fig, pl.DataFrame(rows), said)
 
 
 def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
@@ -338,7 +315,7 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
         {setup.TRACE_SEED}. Below: share of the packets {marked} at the bottleneck. | Charts of the flows'
         throughput over the number of flows, and of the loss rate below.
     """
-    return _figure(fig, pl.DataFrame(rows), said)
+    return worded(fig, pl.DataFrame(rows), said)
 
 
 def _kept(found: Findings, experiment: str, cc: str, **keys: Key) -> pl.DataFrame:
@@ -387,7 +364,7 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
         seeds with its 95 % interval. | Four line charts of throughput over time, one per control, each with a
         TCP flow.
     """
-    return _figure(fig, pl.DataFrame(rows), said)
+    return worded(fig, pl.DataFrame(rows), said)
 
 
 def variation(found: Findings) -> Figure:
@@ -415,7 +392,7 @@ def variation(found: Findings) -> Figure:
         over {found.plan.settings["load_seeds"]} seeds. In brackets: packets dropped or marked. | Bar charts
         of the coefficient of variation for four controls and the TCP flows beside them.
     """
-    return _figure(fig, pl.DataFrame(rows), said)
+    return worded(fig, pl.DataFrame(rows), said)
 
 
 def _window(
@@ -457,7 +434,7 @@ def steps(found: Findings) -> Figure:
         the half-width of the 95 % interval over {found.plan.settings["step_seeds"]} seeds. | Eight line
         charts of the congestion window over time around the change of the load.
     """
-    return _figure(fig, pl.concat(rows), said)
+    return worded(fig, pl.concat(rows), said)
 
 
 def impulse(found: Findings) -> Figure:
@@ -482,7 +459,7 @@ def impulse(found: Findings) -> Figure:
         table 5 below. | Five line charts of the congestion window over time, one per control, with grey bands
         while the other traffic is on.
     """
-    return _figure(fig, pl.concat(rows), said)
+    return worded(fig, pl.concat(rows), said)
 
 
 def converging(found: Findings, number: int, name: str, what: str, printed: Mapping[str, float]) -> Figure:
@@ -510,7 +487,7 @@ def converging(found: Findings, number: int, name: str, what: str, printed: Mapp
         half-width of the 95 % interval over {found.plan.settings["chain_seeds"]} seeds, and the paper's
         number. | Four line charts, one per control, of the congestion windows of two flows over time.
     """
-    return _figure(fig, pl.concat(rows), said)
+    return worded(fig, pl.concat(rows), said)
 
 
 def runs_section(base: pl.DataFrame) -> Section:
@@ -521,11 +498,12 @@ def runs_section(base: pl.DataFrame) -> Section:
             "Tables 5 and 6 of the paper, and its closed forms evaluated with the windows that our runs had "
             "before each change."
         ],
-        [_table_5(base), _table_6(base)],
+        [table_5(base), table_6(base)],
     )
 
 
-def _table_5(base: pl.DataFrame) -> Table:
+def table_5(base: pl.DataFrame) -> Table:
+    """Table 5: the square wave."""
     rows = []
     for cc in FIVE:
         names = ("on", "off", "grow_double", "shrink", "timeouts")
@@ -557,7 +535,8 @@ def _table_5(base: pl.DataFrame) -> Table:
     return Table([*head, "timeouts"], rows, "Table 5 of the paper beside ours")
 
 
-def _table_6(base: pl.DataFrame) -> Table:
+def table_6(base: pl.DataFrame) -> Table:
+    """Table 6: the convergence of two flows."""
     rows = []
     for number, what, names, starts, simulated, form in (
         (1, "T2", ("t2", "t2_stay"), closed_forms.START_FAIR, claims.TO_FAIR, closed_forms.FAIR_FORM),

@@ -11,6 +11,7 @@ import polars as pl
 
 from bentpipe.analysis import convergence
 from bentpipe.papers.spectrum import claims, closed_forms, figures, setup
+from bentpipe.papers.spectrum.places import PLACES
 from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Cause, Claim, interval
@@ -19,6 +20,7 @@ from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.judge import Sensitivity
 from bentpipe.studies.page import plain, plus_minus
+from bentpipe.studies.places import drawn
 from bentpipe.studies.prose import paragraphs
 from bentpipe.studies.rows import column
 from bentpipe.studies.study import Section
@@ -403,7 +405,7 @@ build = Assembly(
         clause_if_failing=True,
         fares=fares,
     ),
-    figures.figures,
+    drawn(PLACES),
     sections,
     comparable,
 )

@@ -24,24 +24,41 @@ from bentpipe.studies.claim import (
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, column, seed_means
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
 
 #: Numbers printed in the paper: end of the others' slow start (section 4.2.1), restart of TCP-STAR (4.2.2).
 SLOW_START_S, RESTART_S = 8.0, 13.0
-#: Tolerance of the restart, s: a round trip.
-RESTART_WITHIN_S = 0.5
-#: Curves coincide in time if their means differ by at most this, s: a fifth of a round trip.
-COINCIDE_S = 0.1
-#: "Quickly", and "it takes long": by at least this factor.
-MUCH = 2.0
-#: "Almost equal" in a figure whose axis ends at the link's 10 Mbit/s: the curves lie within 5 % of it.
-ALMOST_EQUAL_MBPS = 0.5
-#: "A little lower": an index is lower by at most this, twice what still counts as alike. The number is ours.
-A_LITTLE = 2 * INDEX_TOLERANCE
-#: Packets lost at the queue in a run "without congestion": at most.
-NO_CONGESTION = 0.5
+RESTART_WITHIN_S = Tolerance(
+    0.5,
+    "S4: the restart lies within this of the printed 13 s",
+    "a round trip; the paper prints whole seconds",
+)
+COINCIDE_S = Tolerance(
+    0.1,
+    "S3: curves coincide if their times differ by at most this, s",
+    "a fifth of a round trip, within which the flows start",
+)
+MUCH = Tolerance(
+    2.0,
+    'S3 and S4: "quickly" and "it takes long" mean by at least this factor',
+    "a factor that no one calls slight",
+)
+ALMOST_EQUAL_MBPS = Tolerance(
+    0.5,
+    'S2: throughputs are "almost equal" if they differ by at most this, Mbit/s',
+    "5 % of the axis of the figure, which ends at the link's 10 Mbit/s",
+)
+A_LITTLE = Tolerance(
+    2 * INDEX_TOLERANCE,
+    'S5 and S6: an index is "a little" lower by at most this',
+    "twice what still counts as alike",
+)
+NO_CONGESTION = Tolerance(
+    0.5, "S5 and S6: packets lost at the queue in a run without congestion, at most", "less than one packet"
+)
 
 #: The names of the protocols in tables and figures; Reno's window with RFC 6582 recovery is NewReno.
 LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS} | {"reno": "NewReno"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -31,12 +31,23 @@ if TYPE_CHECKING:
 #: Ends of the time axes of figures 7 and 8, and start of that of figure 8, s.
 STARTUP_END, OUTAGE_START, OUTAGE_END = 12.0, 8.0, 26.0
 
+#: The look of a time that the paper prints.
+PRINTED: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5}
+
 LOOKS = {
     cc: draw.look(cc, 5.0 if registry.style(cc)["marker"] == "*" else 3.5, label)
     for cc, label in LABELS.items()
 }
 
 CAPTIONS = Captions("""
+    - figure-2 | Figure 2. Windows of TCP-STAR and of TCP-Reno. | The congestion windows of the start-up runs
+      of figure 7 in place of the sketch, whatever the receiver's window; mean over {seeds} seeds. LWC adds
+      the estimated bandwidth to Reno's window (equation 4). | A line chart of two congestion windows over
+      time, that of TCP-STAR above that of NewReno.
+    - figure-4 | Figure 4. Windows when ACKs are lost: TCP-STAR with AEN, and NewReno. | The congestion
+      windows of the runs of figure 8 in place of the sketch; mean over {seeds} seeds. Grey: ACKs sent then
+      are lost, case (b) of the sketch. In case (a), lost data, a timeout sets one segment. | A line chart of
+      two congestion windows around an interval of lost ACKs.
     - figure-6 | Figure 6. Throughput of one flow under bit errors. | Goodput over {duration:g} s; mean and 95
       % interval over {seeds} seeds (Student's t). (b) shows the same on a logarithmic axis: at 1e-5 the
       curves come close on a linear axis only because all are small. The lines guide the eye; the paper prints
@@ -44,10 +55,12 @@ CAPTIONS = Captions("""
       error bars.
     - figure-7 | Figure 7. Sending window at BER 0. | The lesser of the congestion window and the receiver's
       {bdp} segments (dashed), sampled every {interval:g} ms; mean over {seeds} seeds, which differ in the
-      start of the flow (within 0.1 s). TCP-J, WestwoodBR and NewReno lie on one line, as in the paper. | Line
+      start of the flow (within 0.1 s). TCP-J, WestwoodBR and NewReno lie on one line, as in the paper.
+      Dotted: the 8 s that the paper prints for the end of their slow start. | Line
       chart of the sending window over the first 12 s for four protocols; three of them coincide.
     - figure-8 | Figure 8. Throughput when the ACKs sent from 10 s to 12 s are lost. | New data at the
       receiver per {rate:g} s; mean over {seeds} seeds, which differ in the start of the flow (within 0.1 s).
+      Dotted: the 13 s at which the paper has TCP-STAR restart.
       WestwoodBR stays slow because its estimate, and with it ssthresh, falls during the silence, and it then
       grows by one segment per round trip. | Line chart of throughput over time for four protocols, with the
       interval of lost ACKs shaded.
@@ -61,12 +74,6 @@ CAPTIONS = Captions("""
       {apart} {means}. | Line chart of Jain's fairness index over the number of flows for three protocols, BER
       1e-6.
 """)
-
-
-def figures(found: Findings) -> list[Figure]:
-    """The six figures."""
-    shared = (("figure-9", "mixed", RARE), ("figure-10", "mixed", OFTEN), ("figure-11", "same", OFTEN))
-    return [throughput(found), startup(found), outage(found), *(fairness(found, *of) for of in shared)]
 
 
 def throughput(found: Findings) -> Figure:
@@ -98,9 +105,40 @@ def startup(found: Findings) -> Figure:
     fig, (ax,) = draw.figure(2.5)
     draw.bands(ax, data, LOOKS, every=24)
     ax.axhline(BDP, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
+    ax.axvline(claims.SLOW_START_S, **PRINTED)
     ax.set(ylim=(0, 480), xlim=(0, STARTUP_END), xlabel="time (s)", ylabel="sending window (segments)")
     _legend(fig, ax)
     return CAPTIONS.figure("figure-7", fig, data, bdp=BDP, interval=setup.INTERVAL_S * 1e3, seeds=found.seeds)
+
+
+def lifted(found: Findings) -> Figure:
+    """Figure 2: what LWC adds to Reno's window, at the start-up."""
+    fig, ax, data = _congestion_windows(found, "startup", 0.0, STARTUP_END)
+    ax.set_ylim(0, 2 * BDP)
+    return CAPTIONS.figure("figure-2", fig, data, seeds=found.seeds)
+
+
+def answered(found: Findings) -> Figure:
+    """Figure 4: what AEN does to the window after an outage of the ACKs."""
+    fig, ax, data = _congestion_windows(found, "outage", OUTAGE_START, OUTAGE_END)
+    ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
+    ax.set_ylim(bottom=0)
+    return CAPTIONS.figure("figure-4", fig, data, seeds=found.seeds)
+
+
+def _congestion_windows(
+    found: Findings, part: str, start: float, end: float
+) -> tuple[MplFigure, Axes, pl.DataFrame]:
+    """The windows of TCP-STAR and NewReno, means over the seeds."""
+    shown = found.traces.filter(
+        (pl.col("part") == part) & pl.col("t_s").is_between(start, end) & pl.col("cc").is_in(["star", "reno"])
+    )
+    data = over_seeds(shown.with_columns(value=pl.col("cwnd").cast(pl.Float64)), "cc", "t_s")
+    fig, (ax,) = draw.figure(2.3)
+    draw.bands(ax, data, {cc: LOOKS[cc] for cc in ("star", "reno")}, every=30)
+    ax.set(xlim=(start, end), xlabel="time (s)", ylabel="cwnd (segments)")
+    _legend(fig, ax)
+    return fig, ax, data
 
 
 def outage(found: Findings) -> Figure:
@@ -118,6 +156,7 @@ def outage(found: Findings) -> Figure:
     data = over_seeds(bins, "cc", "t_s")
     fig, (ax,) = draw.figure(2.5)
     ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
+    ax.axvline(claims.RESTART_S, **PRINTED)
     ax.text(sum(setup.OUTAGE) / 2, 10.15, "no ACKs", ha="center", va="bottom", fontsize=7)
     draw.bands(ax, data, LOOKS, every=5)
     ax.set(ylim=(0, 11.2), xlim=(OUTAGE_START, OUTAGE_END))

@@ -11,12 +11,16 @@ import numpy as np
 from bentpipe.papers.tcp_star.setup import BDP, INTERVAL_S, OUTAGE
 from bentpipe.stats import jain
 from bentpipe.studies.study import Case, Measures
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: Back at full rate: this share of the rate before the outage.
-BACK = 0.9
+BACK = Tolerance(
+    0.9,
+    "S4: a flow is back at its rate, or window, if it has this share of that before the outage",
+    "a window of some segments less is no slow start",
+)
 #: The rate before the outage is measured from here on, s.
 BEFORE_S = 7.0
 #: Width of the interval over which a rate is measured after the outage, s: a round trip.

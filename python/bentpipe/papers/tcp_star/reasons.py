@@ -9,12 +9,14 @@ import polars as pl
 
 from bentpipe.papers.tcp_star import claims, figures, setup
 from bentpipe.papers.tcp_star.claims import BR, STAR, J
+from bentpipe.papers.tcp_star.places import PLACES
 from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, RARE, SMALL
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import INDEX_TOLERANCE, Cause
 from bentpipe.studies.explain import Explanation, Reason, fares_both_ways
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
+from bentpipe.studies.places import drawn
 from bentpipe.studies.prose import paragraphs, text
 from bentpipe.studies.rows import column
 from bentpipe.studies.study import Section
@@ -336,4 +338,4 @@ CAUSES = {
 }
 
 EXPLANATION = Explanation(REASONS, CAUSES, lists_failing=True, fares=fares_both_ways)
-build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, figures.figures, sections)
+build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, drawn(PLACES), sections)

@@ -22,6 +22,7 @@ from bentpipe.studies.claim import (
 )
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, seed_means
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,9 +34,11 @@ THROUGHPUT = {"vegas": 1.1, "vegas-l": 2.9}
 NEWRENO_AGAINST = {"vegas": 3.2, "vegas-l": 1.5}
 NEWRENO_HIGH = 0.5
 FAIRNESS = {"vegas": 0.8074, "veno": 0.9994}
-#: Windows are "much smaller" at the high error rate if the mean of all four is at least this many times
-#: larger at the low one. The number is ours.
-MUCH_SMALLER = 2.0
+MUCH_SMALLER = Tolerance(
+    2.0,
+    'V4: windows are "much smaller" if their mean is at least this many times larger at the low rate',
+    "a factor that no one calls slight",
+)
 
 #: The names of the algorithms in tables and figures.
 LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS}

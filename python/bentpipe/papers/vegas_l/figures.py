@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -10,7 +12,7 @@ from bentpipe import registry
 from bentpipe.papers.vegas_l import claims
 from bentpipe.papers.vegas_l.claims import LABELS
 from bentpipe.papers.vegas_l.measure import STEADY
-from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, TRACE_SEED
+from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, ENDS, HIGH, LOW, STATIONS, TRACE_SEED
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
 from bentpipe.studies.findings import Findings
@@ -22,9 +24,44 @@ from bentpipe.studies.tables import MEAN, means
 PANELS = ((LOW, "(a) PER 10$^{-6}$"), (HIGH, "(b) PER 10$^{-3}$"))
 
 
-def figures(found: Findings) -> list[Figure]:
-    """The three figures."""
-    return [windows(found), throughput(found), fairness(found)]
+def topology(_: Findings) -> Figure:
+    """Figure 3: where the terminals and the satellite are."""
+    fig, (ax,) = draw.figure(2.3)
+    west, east = BASE.satellite
+    ax.plot(
+        [west, east], [0, 0], color="black", linewidth=3, solid_capstyle="butt", label="satellite, by seed"
+    )
+    middle, rows = (west + east) / 2, []
+    for (source, sink), style, name in zip(ENDS, ("-", "--"), ("flow 1", "flow 2"), strict=True):
+        ends = [STATIONS[of] for of in (source, BASE.destination if sink == "washington" else sink)]
+        at = [(longitude % 360, latitude) for latitude, longitude in ends]
+        way = [at[0], (middle, 0.0), at[1]]
+        ax.plot(*zip(*way, strict=True), style, color="#4477aa", linewidth=0.9, label=name)
+        for (x, y), place in zip(at, (source, sink), strict=True):
+            ax.plot(x, y, "o", color="#4477aa", markersize=3)
+            # Above for flow 1; to the right, away from the lines, for flow 2.
+            offset, ha, va = ((0, 3), "center", "bottom") if name == "flow 1" else ((5, -1), "left", "top")
+            look: dict[str, Any] = {"textcoords": "offset points", "ha": ha, "va": va, "fontsize": 7}
+            ax.annotate(place.replace("-", " ").title(), (x, y), offset, **look)
+            rows.append({"flow": name, "station": place, "latitude": y, "longitude": x})
+    degrees = range(60, 331, 45)
+    ax.set_xticks(degrees, [f"{d}E" if d <= 180 else f"{360 - d}W" for d in degrees])
+    ax.set(ylim=(-8, 55), xlim=(55, 345), xlabel="longitude", ylabel="latitude (degrees north)")
+    fig.legend(loc="outside upper center", ncols=3)
+    return Figure(
+        "figure-3",
+        "Figure 3. The terminals and the satellite.",
+        text(f"""
+            The terminals of the two flows, and the longitudes, {west:g} to {east:g} degrees east, of which
+            each seed draws one for the satellite. The paper gives the cities, not the satellite; from there
+            New York and Washington are below the horizon, so the base's path is none of a real
+            satellite. The readings with two satellites or two hops are not drawn.
+        """),
+        "A map of four cities and a range on the equator, with a line from each sender by way of it to its "
+        "receiver.",
+        fig,
+        pl.DataFrame(rows),
+    )
 
 
 def windows(found: Findings) -> Figure:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.stats import jain
 from bentpipe.studies.study import Case, Measures
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 EARLY = 0.15
 #: The steady part of a run begins here, as a share of it: the windows have had half the run to settle.
 STEADY = 0.5
-#: A fall of the window by more than this share from one second to the next counts as a cut.
-CUT = 0.10
+CUT = Tolerance(
+    0.1,
+    "V4: a window is cut if it falls by more than this share from one second to the next",
+    "less than the least cut at a loss, Veno's fifth",
+)
 
 
 def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:

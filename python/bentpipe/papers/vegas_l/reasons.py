@@ -9,12 +9,14 @@ import polars as pl
 
 from bentpipe.papers.vegas_l import claims, figure_1, figures, setup
 from bentpipe.papers.vegas_l.claims import LABELS
+from bentpipe.papers.vegas_l.places import PLACES
 from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Cause, spread
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
+from bentpipe.studies.places import drawn
 from bentpipe.studies.prose import paragraphs, rows
 from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import Number, Numbers, choices_section, decided, held, set_up
@@ -405,6 +407,6 @@ build = Assembly(
         clause_if_failing=True,
         counts_choices=True,
     ),
-    figures.figures,
+    drawn(PLACES),
     sections,
 )

@@ -1,0 +1,121 @@
+"""Every figure and table of a paper, and its place here: what we draw of it, or why nothing is drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.studies.claim import Verdict
+from bentpipe.studies.design import BASE, Where
+
+if TYPE_CHECKING:
+    from bentpipe.studies.findings import Findings
+    from bentpipe.studies.study import Figure, Table
+
+#: How many of a place's checks hold, and how many count.
+Agreement = tuple[int, int]
+
+
+class Kind(StrEnum):
+    """What a place is of."""
+
+    FIGURE = "figure"
+    TABLE = "table"
+    #: A figure of ours that the paper does not have.
+    OWN = "own figure"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A figure or table of a paper: what it shows, what we have of it, and which claims judge that."""
+
+    kind: Kind
+    #: As the paper counts, or the name of one of ours: ``"4a"``, ``"loss-scan"``.
+    number: str
+    #: In a few words.
+    shows: str
+    #: What draws it; None if nothing is drawn, or it is a table.
+    draw: Callable[[Findings], Figure] | None = None
+    #: What makes it, if it is a table.
+    table: Callable[[Findings], Table] | None = None
+    #: What there is in its place, or why nothing is.
+    why: str = ""
+    #: The ids of the claims that judge it.
+    claims: tuple[str, ...] = ()
+    #: A pattern of the names of its checks: of a claim that has any such, only those are about it.
+    only: str = ""
+    #: The runs that it and its claims need, and of which variants; ``None``: none.
+    needs: Where | None = None
+    variants: tuple[str, ...] = (BASE,)
+
+    def __post_init__(self) -> None:
+        if (self.draw or self.table) is None and not self.why:
+            raise ValueError(f"{self.title} is neither drawn nor is it said why")
+
+    @property
+    def name(self) -> str:
+        """The name of what we have of it: ``"figure-5"``."""
+        return self.number if self.kind == Kind.OWN else f"{self.kind}-{self.number}"
+
+    @property
+    def title(self) -> str:
+        """``"figure 5"``."""
+        return f"{self.kind} {self.number}"
+
+    @property
+    def option(self) -> str:
+        """How `bentpipe study show` is asked for it: ``"--figure 5"``."""
+        return f"--{'table' if self.kind == Kind.TABLE else 'figure'} {self.number}"
+
+    @property
+    def given(self) -> bool:
+        """Whether we have a figure or table of it."""
+        return self.draw is not None or self.table is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        words = {"kind": str(self.kind), "number": self.number, "shows": self.shows, "why": self.why}
+        return {**words, "ours": self.name if self.given else None, "claims": list(self.claims)}
+
+    def uses(self, keys: Mapping[str, Any]) -> bool:
+        """Whether it needs the run with these keys."""
+        return self.needs is not None and keys["variant"] in self.variants and self.needs(keys)
+
+    def checks(self, claims: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The checks that are about it and count, of claims as ``claims.json`` has them."""
+        found: list[Mapping[str, Any]] = []
+        for claim in claims:
+            judges = claim["id"] in self.claims and claim["verdict"] != Verdict.REFERENCE
+            every = claim["checks"] if judges else []
+            some = [check for check in every if self.only and re.search(self.only, check["what"])]
+            found += [check for check in some or every if check["counted"]]
+        return found
+
+    def agreement(self, claims: Iterable[Mapping[str, Any]]) -> Agreement:
+        """How many of its `checks` hold, and how many there are."""
+        mine = self.checks(claims)
+        return sum(check["holds"] for check in mine), len(mine)
+
+
+def drawn(places: Iterable[Place]) -> Callable[[Findings], list[Figure]]:
+    """What draws all figures of a list, in its order."""
+    draws = [place.draw for place in places if place.draw is not None]
+    return lambda found: [draw(found) for draw in draws]
+
+
+def find(places: Sequence[Place], kinds: Sequence[Kind], number: str) -> Place:
+    """The place with this number: ``"5"``, ``"7b"`` (which is a part of 7), ``"figure-5"``.
+
+    Raises:
+        ValueError: the paper has none; the message says which it has.
+    """
+    some = [place for place in places if place.kind in kinds]
+    wanted = number.strip().lower().removeprefix("figure").removeprefix("table").strip(" -.()")
+    for of in (wanted, wanted.rstrip("abcd")):
+        for place in some:
+            if of == place.number or number == place.name:
+                return place
+    raise ValueError(f"no {kinds[0]} {number!r}; there are: {', '.join(p.number for p in some) or 'none'}")

@@ -1,0 +1,249 @@
+"""One figure or table of one paper: from a finished run if there is one, else from the runs that it needs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe import _core
+from bentpipe.studies.design import BASE, Design
+from bentpipe.studies.execute import measured
+from bentpipe.studies.findings import Findings
+from bentpipe.studies.job import StudyFailed
+from bentpipe.studies.judge import Sensitivity, evaluate, judged
+from bentpipe.studies.laboratory import assembly
+from bentpipe.studies.places import Kind, Place, find
+from bentpipe.studies.study import Case, Figure, Outcome, Plan, Study
+from bentpipe.studies.write import WORDS
+from bentpipe.sweeps.engine import work_off
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
+
+#: Where `bentpipe study run` writes, and `show` looks for a finished run.
+FINISHED = Path("out/studies")
+#: The endings of the files that can be written.
+ENDINGS = (".png", ".svg", ".pdf", ".csv")
+#: Seeds of what is not from a finished run, at most.
+SEEDS = 4
+
+__all__ = ["ENDINGS", "FINISHED", "Shown", "listed", "show"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure or table of a paper, ready to be written."""
+
+    study: str
+    place: Place
+    title: str
+    caption: str
+    #: The numbers that it shows; of a table, its cells.
+    data: pl.DataFrame
+    #: Where it comes from, and how many seeds that has.
+    source: str
+    #: The claims that judge it, as ``claims.json`` has them.
+    claims: Sequence[Mapping[str, Any]]
+    #: It drawn, unless it is in `files`.
+    drawn: MplFigure | None = None
+    #: By ending, the files of a finished run.
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+    def write(self, path: Path | str) -> Path:
+        """Write it as PNG, SVG, PDF or CSV, by the ending of the name.
+
+        Raises:
+            ScenarioError: the ending is another.
+            OSError: it cannot be written.
+        """
+        from bentpipe.studies import draw
+
+        path = Path(path)
+        check_ending(path)
+        if path.suffix == ".csv":
+            self.data.write_csv(path)
+        elif path.suffix in self.files:
+            shutil.copyfile(self.files[path.suffix], path)
+        elif self.drawn is not None:
+            draw.save_as(self.drawn, path)
+        return path
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the data."""
+        return {
+            "study": self.study,
+            "name": self.place.name,
+            "title": self.title,
+            "caption": self.caption,
+            "source": self.source,
+            "claims": list(self.claims),
+        }
+
+
+def check_ending(path: Path) -> None:
+    """Raises ScenarioError if `Shown.write` cannot write a file of this name."""
+    if path.suffix not in ENDINGS:
+        raise _core.ScenarioError(
+            f"-o {path}: the name must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        )
+
+
+def listed(study: Study) -> Sequence[Place]:
+    """Every figure and table of the study's paper; empty if the study is of none."""
+    return study.places()
+
+
+def show(
+    study: Study,
+    kinds: Sequence[Kind],
+    number: str,
+    mode: str | None = None,
+    finished: Path = FINISHED,
+    *,
+    workers: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Shown:
+    """A figure or table of a paper.
+
+    Args:
+        study: of the paper.
+        kinds: what it may be.
+        number: as the paper counts it, or the name of one of our own figures.
+        mode: how many seeds, ``"quick"`` or ``"full"``; None: a finished run as it is, else quick.
+        finished: where `bentpipe study run` wrote; the figure of a finished run is used if it is there.
+        workers: processes; 0: one per processor.
+        progress: told how many runs of how many are done.
+
+    Raises:
+        ScenarioError: the paper has no such figure or table, or nothing is drawn of it.
+        StudyFailed: a run failed.
+    """
+    try:
+        place = find(listed(study), kinds, number)
+    except ValueError as wrong:
+        raise _core.ScenarioError(f"{study.name} has {wrong}") from None
+    if not place.given:
+        raise _core.ScenarioError(f"{study.name}, {place.title}: nothing is drawn; {place.why}")
+    for folder in (finished / study.name, finished):
+        if (kept := _kept(study, place, mode, folder)) is not None:
+            return kept
+    return _made(study, place, mode or "quick", workers, progress)
+
+
+def _kept(study: Study, place: Place, mode: str | None, folder: Path) -> Shown | None:
+    """What a finished run has of it; None if there is no run, or it is of another mode."""
+    try:
+        words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+        if words["study"] != study.name or (mode or words["mode"]) != words["mode"]:
+            return None
+        claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+        mine = [claim for claim in claims if claim["id"] in place.claims]
+        source = f"{words['mode'].capitalize()} run in {folder}, bentpipe {words['version']}. {words['note']}"
+        if place.draw is None:
+            plan, runs = study.plan(words["mode"]), pl.read_parquet(folder / "runs.parquet")
+            return _tabled(study, place, findings(study, plan, runs, pl.DataFrame()), source, mine)
+        of = words["figures"][place.name]
+        files = {end: folder / "figures" / f"{place.name}{end}" for end in ENDINGS[:-1]}
+        data = pl.read_parquet(folder / f"{place.name}.parquet")
+        if not all(path.exists() for path in files.values()):
+            return None
+    except (OSError, ValueError, KeyError):
+        return None
+    return Shown(study.name, place, of["title"], of["caption"], data, source, mine, files=files)
+
+
+def _made(
+    study: Study, place: Place, mode: str, workers: int, progress: Callable[[int, int], None] | None
+) -> Shown:
+    """It from the runs that it needs."""
+    import matplotlib as mpl
+
+    from bentpipe.studies import draw
+
+    plan = study.plan(mode) if mode == "full" else few(assembly(study).design)
+    cases = [case for case in plan.cases if place.uses(case.keys)]
+    outcome = run_some(study, cases, workers, progress)
+    found = findings(study, plan, outcome.runs, outcome.traces)
+    # The place names the runs that its claims need; closed forms need none.
+    about = [replace(s, about=None) for s in assembly(study).claims if s.id in place.claims]
+    rows = judged(outcome.runs, BASE, assembly(study).design, plan) if cases else outcome.runs
+    claims = [claim.as_dict() for claim in evaluate(about, rows)]
+    seeds = {case.keys["seed"] for case in cases}
+    ran = f"{len(cases)} runs, seeds {min(seeds)} to {max(seeds)}" if seeds else "Closed forms, no runs"
+    more = "; --full runs all seeds" if mode != "full" and cases else ""
+    source = f"{ran}{more}. bentpipe {_core.version()}."
+    if place.draw is None:
+        return _tabled(study, place, found, source, claims)
+    with mpl.rc_context(draw.STYLE):
+        figure: Figure = place.draw(found)
+    return Shown(study.name, place, figure.title, figure.caption, figure.data, source, claims, figure.draw)
+
+
+def few(design: Design[Any, Any]) -> Plan:
+    """The quick plan of a paper with `SEEDS` seeds at most."""
+    size = design.sizes["quick"]
+    counts = {of.name: getattr(size, of.name) for of in fields(size) if of.name.endswith("seeds")}
+    size = replace(size, **{name: min(count, SEEDS) for name, count in counts.items()})
+    return design.plan_of("quick", size, [variant for variant in design.variants if variant.quick])
+
+
+def _tabled(
+    study: Study, place: Place, found: Findings, source: str, claims: Sequence[Mapping[str, Any]]
+) -> Shown:
+    from bentpipe.studies import draw
+
+    assert place.table is not None
+    table = place.table(found)
+    cells = [[str(cell) for cell in row] for row in table.rows]
+    # A header may name two columns alike ("paper"), which a frame may not.
+    heads = [
+        name if table.header.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(table.header, 1)
+    ]
+    data = pl.DataFrame(cells, schema=heads, orient="row")
+    title = f"{place.title.capitalize()}. {place.shows[0].upper()}{place.shows[1:]}."
+    drawn = draw.table(list(table.header), cells)
+    return Shown(study.name, place, title, table.caption, data, source, claims, drawn)
+
+
+def findings(study: Study, plan: Plan, runs: pl.DataFrame, traces: pl.DataFrame) -> Findings:
+    """What drawing needs of some runs; no claim is judged."""
+    base = runs.filter(pl.col("variant") == BASE) if runs.height else runs
+    nothing = Sensitivity([], {}, {})
+    return Findings(plan, runs, base, traces, claims=[], sensitivity=nothing, open=[])
+
+
+def run_some(
+    study: Study,
+    cases: Sequence[Case],
+    workers: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """The outcome of some cases of a study, kept in memory.
+
+    Raises:
+        StudyFailed: a run failed; the message is one line.
+    """
+    over = {}
+    with closing(work_off(cases, range(len(cases)), workers=workers, measure=study.measure)) as runs:
+        for some in runs:
+            for ran in some:
+                if ran.error is not None:
+                    raise StudyFailed(f"study {study.name}: {ran.error}")
+                over[ran.number] = ran
+            if progress is not None:
+                progress(len(over), len(cases))
+    done = measured(cases, [over[i] for i in range(len(cases))])
+    return Outcome(
+        runs=pl.DataFrame(done.rows, infer_schema_length=None),
+        traces=pl.DataFrame() if done.traces is None else done.traces,
+        packets=sum(done.packets),
+        cpu_s=sum(done.cpu_s),
+        warnings=[],
+    )

@@ -1,0 +1,191 @@
+"""One figure or table of a paper: what each paper has, and how one of them is given."""
+
+import ast
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import bentpipe.papers
+from bentpipe import ScenarioError, studies
+from bentpipe.cli import app
+from bentpipe.studies import show, tolerance
+from bentpipe.studies.laboratory import assembly
+from bentpipe.studies.places import Kind, Place, drawn, find
+
+#: The figures and tables that the texts of the papers speak of, read once by hand.
+PRINTED = {
+    "vegas-l": (6, 0),
+    "tcp-star": (11, 1),
+    "hswa": (4, 0),
+    "a-liad": (13, 0),
+    "spectrum": (24, 6),
+}
+
+
+def ask(*words):
+    """The command line with these words."""
+    return CliRunner().invoke(app, ["study", "show", *map(str, words)])
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_every_figure_and_table_of_a_paper_has_a_place(name):
+    places = studies.get(name).places()
+    for kind, count in zip((Kind.FIGURE, Kind.TABLE), PRINTED[name], strict=True):
+        numbers = [place.number.rstrip("abc") for place in places if place.kind == kind]
+        assert sorted(set(map(int, numbers))) == list(range(1, count + 1))
+    assert len({place.name for place in places}) == len(places)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_every_claim_judges_some_figure_and_every_place_asks_for_runs_that_exist(name):
+    study = studies.get(name)
+    claims = {sentence.id for sentence in assembly(study).claims}
+    assert {claim for place in study.places() for claim in place.claims} == claims
+    cases = show.few(assembly(study).design).cases
+    for place in study.places():
+        if place.needs is not None:
+            assert any(place.uses(case.keys) for case in cases), place.title
+        assert place.given != bool(place.why), place.title
+    assert drawn(study.places())
+
+
+def test_a_figure_is_found_by_its_number_a_part_of_it_or_its_name():
+    places = studies.get("spectrum").places()
+    figures = [Kind.FIGURE, Kind.OWN]
+    for asked, number in (("4a", "4a"), ("18b", "18"), ("figure-7", "7"), ("Figure 21", "21")):
+        assert find(places, figures, asked).number == number
+    assert find(places, figures, "figure-14-17-variation").kind == Kind.OWN
+    with pytest.raises(ValueError, match=r"no figure '99'; there are: 1, 2, 3, 4a"):
+        find(places, figures, "99")
+    assert find(places, [Kind.TABLE], "5").name == "table-5"
+
+
+def test_a_place_is_drawn_or_says_why_not():
+    with pytest.raises(ValueError, match="figure 1 is neither drawn nor is it said why"):
+        Place(Kind.FIGURE, "1", "something")
+
+
+def test_one_figure_from_nothing_in_all_formats(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"five{ending}" for ending in show.ENDINGS]
+    found = ask("a-liad", "--figure", 5, "--workers", 2, *(word for name in names for word in ("-o", name)))
+    assert found.exit_code == 0, found.output
+    assert "3 seeds" in " ".join(found.output.split()) and "seeds 1 to 3" in found.output
+    assert (tmp_path / "five.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "five.pdf").read_bytes().startswith(b"%PDF")
+    assert "<svg" in (tmp_path / "five.svg").read_text()
+    rows = list(csv.DictReader((tmp_path / "five.csv").read_text().splitlines()))
+    (liad,) = [row for row in rows if row["cc"] == "a-liad" and row["until_s"] == "30"]
+    assert 70 < float(liad["mean"]) < 90 and liad["seeds"] == "3"
+
+
+def test_the_checks_of_its_claims_come_with_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = ask("tcp-star", "--figure", 7, "--json")
+    assert found.exit_code == 0, found.output
+    given = json.loads(found.output)
+    assert given["files"] == ["tcp-star-figure-7.png"] and Path("tcp-star-figure-7.png").exists()
+    (claim,) = given["claims"]
+    assert claim["id"] == "S3" and {check["what"] for check in claim["checks"]} >= {
+        "NewReno reaches 432 segments after"
+    }
+
+
+def test_a_table_of_closed_forms(tmp_path):
+    of = show.show(studies.get("spectrum"), [Kind.TABLE], "3", finished=tmp_path)
+    assert of.source.startswith("Closed forms, no runs") and [c["id"] for c in of.claims] == ["K11"]
+    assert of.data.columns[:3] == ["Cell", "Paper's formula", "Ours"] and of.data.height == 4
+    for ending in show.ENDINGS:
+        assert of.write(tmp_path / f"t{ending}").stat().st_size > 50
+
+
+def test_a_finished_run_is_used_if_it_is_there(tmp_path):
+    folder = tmp_path / "a-liad"
+    (folder / "figures").mkdir(parents=True)
+    words = {"title": "Figure 1. It.", "caption": "From there.", "alt": ""}
+    said = {"study": "a-liad", "mode": "full", "note": "77 seeds.", "version": "9"}
+    (folder / "figures.json").write_text(json.dumps({**said, "figures": {"figure-1": words}}))
+    (folder / "claims.json").write_text("[]")
+    of = show.show(studies.get("spectrum"), [Kind.FIGURE], "1", finished=tmp_path)
+    of.data.write_parquet(folder / "figure-1.parquet")
+    for kind in (".png", ".svg", ".pdf"):
+        (folder / "figures" / f"figure-1{kind}").write_text(kind)
+    for place in (tmp_path, folder):
+        found = show.show(studies.get("a-liad"), [Kind.FIGURE], "1", finished=place)
+        assert (found.caption, "77 seeds." in found.source) == ("From there.", True)
+        assert found.write(tmp_path / "x.svg").read_text() == ".svg"
+    (folder / "figures" / "figure-1.pdf").unlink()
+    assert show._kept(studies.get("a-liad"), found.place, None, folder) is None, "half of it is none"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("a-liat", "--figure", 5), "no study is called 'a-liat'; did you mean a-liad?"),
+        (("a-liad", "--figure", 99), "a-liad has no figure '99'; there are: 1, 2, 3"),
+        (("a-liad", "--table", 1), "a-liad has no table '1'; there are: none"),
+        (("hswa", "--figure", 2), "hswa, figure 2: nothing is drawn; a sender"),
+        (("a-liad", "--figure", 5, "-o", "x.jpg"), "-o x.jpg: the name must end in .png, .svg, .pdf or .csv"),
+        (("a-liad", "--figure", 5, "--table", 1), "--figure and --table exclude each other"),
+        (("a-liad", "-o", "x.png"), "name a figure or a table: --figure N or --table N"),
+    ],
+)
+def test_bad_input_gets_one_clear_message(words, said, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "bentpipe", "study", "show", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+    )
+    assert done.returncode == 2 and done.stderr.startswith(f"bentpipe: {said}"), done.stderr
+    assert done.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+def test_the_list_of_a_paper():
+    found = ask("hswa")
+    assert found.exit_code == 0 and "--figure loss-scan" in found.output and "none: a sender" in found.output
+    given = json.loads(ask("hswa", "--json").output)
+    assert [(of["number"], of["ours"]) for of in given[:2]] == [("1", "figure-1"), ("2", None)]
+
+
+def test_every_tolerance_has_a_reason():
+    every = tolerance.every()
+    assert list(every) == ["rule", *studies.available()]
+    assert all(of.decides and of.why for some in every.values() for of in some)
+    assert [float(of) for of in every["rule"]] == [0.05, 0.2, 1.25]
+    with pytest.raises(ValueError, match="needs the checks that it decides and a reason"):
+        tolerance.Tolerance(0.1, "X1", "")
+
+
+def numbers_in_checks(source):
+    """Fractions that are written as the limit of a check: what `Tolerance` is for."""
+    limited = {"near", "ratio_at_least", "at_least", "at_most", "_all_of"}
+    for call in ast.walk(ast.parse(source)):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            continue
+        given = [word.value for word in call.keywords if word.arg in ("within", "bound")]
+        given += call.args[-1:] if call.func.id in limited else []
+        yield from (of.value for of in given if isinstance(of, ast.Constant) and isinstance(of.value, float))
+
+
+def test_no_check_has_a_limit_without_a_reason():
+    assert list(numbers_in_checks('near("x", a, b, 0.5, unit="s"); number("x", a, 1.0, within=0.1)')) == [
+        0.5,
+        0.1,
+    ]
+    for path in Path(bentpipe.papers.__file__).parent.glob("*/*.py"):
+        assert not list(numbers_in_checks(path.read_text(encoding="utf-8"))), path
+
+
+def test_an_unknown_ending_is_refused(tmp_path):
+    of = show.show(studies.get("spectrum"), [Kind.FIGURE], "1", finished=tmp_path)
+    with pytest.raises(ScenarioError, match="must end in"):
+        of.write(tmp_path / "x.gif")

@@ -1,0 +1,58 @@
+"""What the pages that `scripts/reproducing_md.py` writes have in common: text and tables in Markdown."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import Any
+
+from bentpipe.studies.design import BASE
+from bentpipe.studies.summary import held
+
+WIDTH = 126
+#: A paragraph with more words than this, and a list of more than so many parts in it, becomes a list.
+WORDS, PARTS = 50, 3
+
+
+def safe(text: str) -> str:
+    """Text in which Markdown sees nothing but text."""
+    return re.sub(r"([\\`*_<>|])", r"\\\1", " ".join(text.split()))
+
+
+def paragraph(text: str, indent: str = "") -> str:
+    """A paragraph of lines that are not too long, further lines indented."""
+    return textwrap.fill(
+        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def told(text: str) -> list[str]:
+    """The lines of a paragraph; one that is long and lists many things becomes a list."""
+    head, _, rest = text.partition(": ")
+    parts = re.split(r"; (?![^(]*\))", rest.removesuffix("."))
+    if len(text.split()) <= WORDS or len(parts) <= PARTS or ". " in rest:
+        return [paragraph(safe(text)), ""]
+    return [paragraph(f"{safe(head)}:"), "", *(paragraph(f"- {safe(part)}", "  ") for part in parts), ""]
+
+
+def table(head: list[str], rows: list[list[str]]) -> list[str]:
+    """The lines of a table."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
+    return [lines[0], "|" + "---|" * len(head), *lines[1:], ""]
+
+
+def read(study: dict[str, Any]) -> list[dict[str, Any]]:
+    """The readings of a study, the base first, which is all that a study without readings has."""
+    if declared := study["readings"].get("readings"):
+        return list(declared)
+    holding, checks = held(study["claims"])
+    claims = {
+        claim["id"]: {"verdict": claim["verdict"], "tally": "{}/{}".format(*held([claim]))}
+        for claim in study["claims"]
+    }
+    return [{"name": BASE, "free": 0, "choices": [], "held": holding, "checks": checks, "claims": claims}]
+
+
+def each_claim(of: dict[str, Any]) -> str:
+    """The claims of a reading with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
+    return ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())
