@@ -7,7 +7,7 @@ docs/advise.md gives the reasons.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bentpipe.advice.question import Question
@@ -26,9 +26,6 @@ QUEUE_TIMES = 2.0
 """A median queueing delay of so many times that of CUBIC is a standing queue ..."""
 QUEUE_LEAST_S = 0.05
 """... if it is at least this long. Conversation suffers from less (ITU-T G.114 allows 150 ms in all)."""
-MANY = 0.25
-"""An algorithm that is reckless on more than this share of the links that measurements leave possible is not
-recommended: the one that is there may well be among them."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +36,7 @@ class Flag:
     text: str
 
 
-Values = Mapping[str, float]
-"""Quantities of `Trials`: their means over all runs, or those of one run."""
-
-
-def flags(
-    one: Trials,
-    all_trials: Mapping[str, Trials],
-    *,
-    shared: bool,
-    endless: bool = True,
-    several: bool = False,
-) -> list[Flag]:
+def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endless: bool = True) -> list[Flag]:
     """Why this algorithm is reckless on the link, or nothing.
 
     Args:
@@ -59,65 +45,66 @@ def flags(
         shared: do flows of others use the link? If not, harm to CUBIC is no reason.
         endless: do the flows have data all the time? If not, there is start-up alone, and what it drops and
             queues does not stay.
-        several: is each run over another link that measurements leave possible? Then it is reckless if it is
-            so on more than `MANY` of them; else by the means of all runs.
     """
     cubic = all_trials["cubic"]
-    most = max((t.mean("goodput_bps") for t in all_trials.values()), default=math.nan)
-    room = cubic.mean("cubic_bps") >= HARM_LEAST_SHARE * most
-    pairs = _by_run(one, cubic) if several else [(_means(one), _means(cubic))]
+    ours, theirs = _means(one), _means(cubic)
     found = []
-    if endless and (some := _often(pairs, _drops, "own_loss")):
-        lost, usual = (_percent(value) for value in some)
+    if endless and _drops(ours, theirs):
+        lost, usual = _percent(ours["own_loss"]), _percent(theirs["own_loss"])
         found.append(Flag("loss", f"it drops {lost} of its packets at the queue, CUBIC {usual}"))
-    if shared and room and (some := _often(pairs, _harms, "harm_cubic")):
-        found.append(Flag("harm", f"a CUBIC flow beside it loses {_percent(some[0])} of its goodput"))
-    if endless and (some := _often(pairs, _waits, "queue_p50_s")):
-        ours, theirs = (f"{1e3 * value:.0f}" for value in some)
-        found.append(Flag("queue", f"half of its packets wait {ours} ms or more, CUBIC's {theirs}"))
+    room = cubic.mean("cubic_bps") >= HARM_LEAST_SHARE * max(
+        (t.mean("goodput_bps") for t in all_trials.values()), default=math.nan
+    )
+    if shared and room and _harms(ours):
+        harm = _percent(ours["harm_cubic"])
+        found.append(Flag("harm", f"a CUBIC flow beside it loses {harm} of its goodput"))
+    if endless and _waits(ours, theirs):
+        waits, usual = (f"{1e3 * values['queue_p50_s']:.0f}" for values in (ours, theirs))
+        found.append(Flag("queue", f"half of its packets wait {waits} ms or more, CUBIC's {usual}"))
     return found
 
 
-def _drops(own: Values, cubic: Values) -> bool:
+def reckless_runs(one: Trials, cubic: Trials, *, shared: bool, endless: bool) -> tuple[list[bool], float]:
+    """In which runs alone it is reckless, and in what share of its runs beside CUBIC; NaN if it has none.
+
+    The runs may be over different links.
+    """
+    alone = [endless and (_drops(*pair) or _waits(*pair)) for pair in _by_run(one, cubic, "own_loss")]
+    beside = [_harms(ours) for ours, _ in _by_run(one, one, "harm_cubic")]
+    if not shared:
+        return alone, 0.0
+    return alone, sum(beside) / len(beside) if beside else math.nan
+
+
+_Values = Mapping[str, float]
+_NAMES = ("own_loss", "harm_cubic", "beside_cubic_bps", "cubic_bps", "queue_p50_s")
+
+
+def _means(one: Trials) -> _Values:
+    return {name: one.mean(name) for name in _NAMES}
+
+
+def _by_run(one: Trials, other: Trials, name: str) -> list[tuple[_Values, _Values]]:
+    """The values of both in each run in which both have this quantity; NaN for others that are missing."""
+    count = min(len(some.values.get(name, [])) for some in (one, other))
+
+    def of(some: Trials, n: int) -> _Values:
+        known = {name: some.values.get(name, []) for name in _NAMES}
+        return {name: values[n] if n < len(values) else math.nan for name, values in known.items()}
+
+    return [(of(one, n), of(other, n)) for n in range(count)]
+
+
+def _drops(own: _Values, cubic: _Values) -> bool:
     return own["own_loss"] >= LOSS_LEAST and own["own_loss"] > LOSS_TIMES * cubic["own_loss"]
 
 
-def _harms(own: Values, cubic: Values) -> bool:
+def _harms(own: _Values) -> bool:
     return own["harm_cubic"] > HARM_MOST and own["beside_cubic_bps"] > own["cubic_bps"]
 
 
-def _waits(own: Values, cubic: Values) -> bool:
+def _waits(own: _Values, cubic: _Values) -> bool:
     return own["queue_p50_s"] >= QUEUE_LEAST_S and own["queue_p50_s"] > QUEUE_TIMES * cubic["queue_p50_s"]
-
-
-_NEEDED = ("own_loss", "harm_cubic", "beside_cubic_bps", "cubic_bps", "queue_p50_s")
-
-
-def _means(one: Trials) -> Values:
-    return {name: one.mean(name) for name in _NEEDED}
-
-
-def _by_run(one: Trials, cubic: Trials) -> list[tuple[Values, Values]]:
-    """The values of each run and those of CUBIC over the same link; NaN where there is none."""
-
-    def of(some: Trials, n: int) -> Values:
-        rows = {name: some.values.get(name, []) for name in _NEEDED}
-        return {name: values[n] if n < len(values) else math.nan for name, values in rows.items()}
-
-    runs = min(len(some.values.get("own_loss", [])) for some in (one, cubic))
-    return [(of(one, n), of(cubic, n)) for n in range(runs)]
-
-
-def _often(
-    pairs: Sequence[tuple[Values, Values]], reckless: Callable[[Values, Values], bool], name: str
-) -> tuple[float, float] | None:
-    """The quantity's means, its own and CUBIC's, where it is reckless; None if that is not often enough."""
-    known = [pair for pair in pairs if not math.isnan(pair[0][name])]
-    some = [pair for pair in known if reckless(*pair)]
-    if len(some) <= MANY * len(known):
-        return None
-    own, cubic = (math.fsum(pair[i][name] for pair in some) / len(some) for i in (0, 1))
-    return own, cubic
 
 
 def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, list[Flag]]:
@@ -125,11 +112,7 @@ def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, lis
     if "cubic" not in trials:
         return {}
     shared, endless = question.shared, question.endless
-    several = bool(question.draws)
-    found = {
-        name: flags(one, trials, shared=shared, endless=endless, several=several)
-        for name, one in trials.items()
-    }
+    found = {name: flags(one, trials, shared=shared, endless=endless) for name, one in trials.items()}
     return {name: some for name, some in found.items() if some}
 
 

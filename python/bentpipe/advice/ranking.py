@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bentpipe import stats
 from bentpipe.advice.trials import Trials
@@ -15,6 +15,8 @@ ENOUGH = 0.8
 """For the goal "delay": the share of the most goodput that an algorithm must have to be ranked first."""
 SURE = 0.998
 """Who leaves the race is worse with this confidence (two-sided, so one in a thousand by chance)."""
+NEAR = 0.05
+"""Over measured links an algorithm is good where it is no more than this share behind the best."""
 LIKELY = 0.95
 """Of the intervals by which two are told apart in the answer."""
 
@@ -69,28 +71,45 @@ def lead(best: Trials, one: Trials, goal: str, confidence: float) -> tuple[float
     return ends if highest else (-ends[1], -ends[0])
 
 
-def worst_quarter(best: Trials, one: Trials, goal: str) -> float:
-    """How far `one` is behind `best` in the mean of the worst quarter of their common runs, as a share.
+def often_good(
+    trials: Mapping[str, Trials], reckless: Mapping[str, tuple[Sequence[bool], float]], goal: str
+) -> dict[str, float]:
+    """How probable it is that each is good on the link: close to the best there, and not reckless there.
 
-    The conditional value at risk of what is lost by taking `one` (R. T. Rockafellar, S. Uryasev, Optimization
-    of Conditional Value-at-Risk, Journal of Risk 2, 2000). Infinite if they have no run in common, or if
-    `one` did not finish a file in one that `best` finished.
+    Each run is over another link that may be the one. The share of the runs in which an algorithm is at most
+    `NEAR` behind the best that is not reckless in that run, and not reckless itself, is multiplied by the
+    share of its runs beside CUBIC in which it does no harm.
+
+    Args:
+        trials: of the algorithms to choose among, by id.
+        reckless: of each, in which runs it is reckless, and how often it is beside CUBIC, NaN if unknown.
+        goal: what matters.
     """
-    name, _ = QUANTITIES[goal]
-    pairs = zip(best.values.get(name, []), one.values.get(name, []), strict=False)
-    losses = sorted((_lost(a, b, goal) for a, b in pairs), reverse=True)
-    worst = losses[: math.ceil(len(losses) / 4)]
-    return math.fsum(worst) / len(worst) if worst else math.inf
+    name, highest = QUANTITIES[goal]
+    runs = max((len(one.values.get(name, ())) for one in trials.values()), default=0)
+    whole = {cc: one.values[name] for cc, one in trials.items() if len(one.values.get(name, ())) == runs}
+    good = dict.fromkeys(whole, 0)
+    for n in range(runs):
+        fine = {cc: some[n] for cc, some in whole.items() if not _at(reckless[cc][0], n)}
+        known = [value for value in fine.values() if not math.isnan(value)]
+        best = (max if highest else min)(known, default=math.nan)
+        for cc, value in fine.items():
+            good[cc] += _lost(best, value, goal) <= NEAR
+    harmless = {cc: 1 - beside for cc, (_, beside) in reckless.items()}
+    return {cc: count / runs * harmless[cc] for cc, count in good.items() if not math.isnan(harmless[cc])}
+
+
+def _at(some: Sequence[bool], n: int) -> bool:
+    return n < len(some) and some[n]
 
 
 def _lost(best: float, one: float, goal: str) -> float:
-    """The share by which one value is behind that of the best, less than 0 if it is better."""
+    """The share by which one value is behind that of the best; infinite if there is none, or no best."""
     name, highest = QUANTITIES[goal]
-    if math.isnan(best) or not best > 0:
-        return 0.0
-    if math.isnan(one):
+    if math.isnan(one) or math.isnan(best):
         return math.inf
-    return (best - one if highest else one - best - _least(name)) / best
+    behind = best - one if highest else one - best - _least(name)
+    return behind / best if best > 0 else (0.0 if behind <= 0 else math.inf)
 
 
 def is_behind(best: Trials, one: Trials, goal: str) -> bool:

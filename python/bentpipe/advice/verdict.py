@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, stats
 from bentpipe.advice import linux, ranking
-from bentpipe.advice.flags import Flag
+from bentpipe.advice.flags import Flag, reckless_runs
 from bentpipe.advice.linux import Way
 from bentpipe.advice.question import GOALS, Question
 from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Plan
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 KEEP = 0.04
 """What is easier to have is recommended if its mean is this close to the best: CUBIC before a module, a
-module before an agent. Then the effort brings nothing. Where measurements leave several links possible, it
-has to be this close on the quarter of them on which it is furthest behind, too."""
+module before an agent. Then the effort brings nothing."""
+AS_OFTEN = 0.1
+"""Where measurements leave several links possible, what is easier to have is recommended if the probability
+that it is good there is this close to the highest."""
 OPEN = 0.1
 """If another one that can be had may be better by more than this share, the answer is not yet known."""
 BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
@@ -91,13 +94,28 @@ class Advice:
 
         None if no algorithm that can be had is fit to be used.
         """
-        had = self._fine(lambda way: way.had)
-        return self._easiest([one for one in had if not self._is_beaten(one, had)])
+        return self._of(self._fine(lambda way: way.had))
 
     @property
     def recommended_in_linux(self) -> str | None:
         """The same of those that are built into Linux or modules of it."""
-        return self._easiest(self._fine(lambda way: way.kind in ("built in", "module")))
+        return self._of(self._fine(lambda way: way.kind in ("built in", "module")))
+
+    @cached_property
+    def often_good(self) -> Mapping[str, float]:
+        """Over measured links: the probability that each is good there (`ranking.often_good`); else empty.
+
+        It is known of those that can be had, are not flagged, and stayed in the race.
+        """
+        question, cubic = self.question, self.trials.get("cubic")
+        if not question.draws or cubic is None:
+            return {}
+        fine = {one: self.trials[one] for one in self._fine(lambda way: way.had)}
+        reckless = {
+            one: reckless_runs(trials, cubic, shared=question.shared, endless=question.endless)
+            for one, trials in fine.items()
+        }
+        return ranking.often_good(fine, reckless, question.goal)
 
     @property
     def doubts(self) -> list[str]:
@@ -150,11 +168,16 @@ class Advice:
             ranking.is_behind(self.trials[other], self.trials[one], goal) for other in others
         )
 
-    def _easiest(self, some: Sequence[str]) -> str | None:
-        """Of those that are as good as the first, the one that is easiest to have: CUBIC is there already."""
-        close = [one for one in some if self._close(one, some[0])]
-        effort = {one: -1 if one == "cubic" else linux.way(one).effort for one in close}
-        return min(close, key=lambda one: effort[one], default=None)
+    def _of(self, had: Sequence[str]) -> str | None:
+        """The one to recommend of these: of those that are as good as the best, the easiest to have."""
+        some = [one for one in had if not self._is_beaten(one, had)]
+        often = {one: self.often_good[one] for one in some if one in self.often_good}
+        if often:
+            most = max(often.values())
+            return _easiest(
+                sorted((one for one in often if often[one] >= most - AS_OFTEN), key=lambda one: -often[one])
+            )
+        return _easiest([one for one in some if self._close(one, some[0])])
 
     @property
     def _quantity(self) -> str:
@@ -249,11 +272,8 @@ class Advice:
         return write_page(self, place / "advice.html")
 
     def _close(self, one: str, best: str) -> bool:
-        if one == best:
-            return True
-        ours, theirs, goal = self.trials[one], self.trials[best], self.question.goal
-        safe = not self.question.draws or ranking.worst_quarter(theirs, ours, goal) <= KEEP
-        return safe and ranking.as_good(ours, theirs, goal, KEEP)
+        ours, theirs = self.trials[one], self.trials[best]
+        return one == best or ranking.as_good(ours, theirs, self.question.goal, KEEP)
 
     def _row(self, rank: int | None, one: str) -> dict[str, Any]:
         trials = self.trials[one]
@@ -273,6 +293,11 @@ class Advice:
             "flags": [{"kind": flag.kind, "text": flag.text} for flag in self.flagged.get(one, ())],
             **{name: _object(trials.of(name), *bounds) for name, bounds in BOUNDS.items()},
         }
+
+
+def _easiest(some: Sequence[str]) -> str | None:
+    """The one that is easiest to have, the first of several: CUBIC is there already."""
+    return min(some, key=lambda one: -1 if one == "cubic" else linux.way(one).effort, default=None)
 
 
 def _object(values: list[float], least: float | None, most: float | None) -> dict[str, Any] | None:

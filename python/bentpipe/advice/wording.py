@@ -51,6 +51,11 @@ def sentences(advice: Advice) -> list[str]:
     doubts = advice.doubts
     said = [f"Not yet known: {' and '.join(doubts)}; --thorough tells more."] if doubts else []
     said.append(_use(advice, chosen))
+    if (often := advice.often_good.get(chosen)) is not None:
+        said.append(
+            f"On {100 * often:.0f} % of the links that the measurements leave possible it is at most "
+            f"{100 * ranking.NEAR:.0f} % behind the best that can be had, and not reckless."
+        )
     if linux.way(chosen).kind == "attach" and (plain := advice.recommended_in_linux) is not None:
         said.append(f"Of what Linux itself has, {_label(advice, plain)} is best: {_got(advice, plain)}.")
     said += _beyond_reach(advice, chosen)
