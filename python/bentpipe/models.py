@@ -57,6 +57,8 @@ class Red(Model):
         wait: some packets always pass between two drops, default true.
         by_size: drop with a probability in proportion to the packet's size, default false.
         ecn: mark packets of flows with `ecn` instead of dropping them early, default false.
+        hard_drop: drop even those where the average asks for all packets, default true; false marks them, as
+            Linux does without `harddrop`.
         mark_p: drop even those where the average asks for this probability or more, default: no such bound.
         mean_packet: size of packets by which the average falls while the link is idle, default "1000 bytes".
     """
@@ -71,6 +73,7 @@ class Red(Model):
     wait: bool | None = None
     by_size: bool | None = None
     ecn: bool | None = None
+    hard_drop: bool | None = None
     mark_p: float | None = None
     mean_packet: str | None = None
 

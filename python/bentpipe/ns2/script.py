@@ -225,6 +225,8 @@ def _queue(d: _Direction, limit: Mapping[str, Any]) -> list[str]:
             return _count(value, "packets", f"{key}.{name}")
         return float(value) * room
 
+    if not limit["hard_drop"]:
+        _refuse(f"{key}.hard_drop", "RED of ns-2 drops all packets where the average asks for all")
     settings = {
         "thresh_": f"{threshold('min'):.9g}",
         "maxthresh_": f"{threshold('max'):.9g}",

@@ -7,7 +7,8 @@
 //! once per round trip. Here the sender does so (a sender-based variant, as the RFC foresees): SACK reports to it all that the
 //! receiver would know. What is lost is sent again, within the rate, and counts as a packet.
 //! Equations: section 3.1 -> [`equation`]; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and 5.5 -> `history.rs`;
-//! 5.2 -> `lose`; 6.3.1 -> [`interval_for`].
+//! 5.2 -> `lose`; 6.3.1 -> [`interval_for`]. Self-clocking: D. Bansal, H. Balakrishnan, S. Floyd, S. Shenker: Dynamic Behavior of
+//! Slowly-Responsive Congestion Control Algorithms, ACM SIGCOMM, 2001, section 4.1.1 -> `limit`.
 //!
 //! X <= min(X_calc(R, p), 2 X_recv), at least one packet in 64 s. Before the first loss X doubles each RTT, at most to 2 X_recv.
 //! X_recv is a round trip late, so X doubles once in two.
@@ -25,6 +26,8 @@
 //!  * data-limited intervals are those of which all rate samples were application-limited.
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). It binds only when ACKs fail to come, where
 //!    the nofeedback timer needs four R to act.
+//!  * `conservative` is the paper's option, off by default: X is at most X_recv of the last round trip in the round trip after a
+//!    loss event begins, and 1.1 X_recv otherwise, once there was a loss. The nofeedback timer is as without it.
 //!  * t_RTO = 4 R unless `t_rto_min` is longer. Oscillation prevention (section 4.5) is off by default.
 //!
 //! The RFC was not at hand; the rules are from general knowledge of it and were compared with open implementations that cite its
@@ -57,6 +60,9 @@ pub(crate) const ENTRY: Entry = Entry {
         Param::flag("history_discounting", true).about(
             "section 5.5: old loss intervals count less once the open one is more than twice their mean",
         ),
+        Param::flag("conservative", false).about(
+            "self-clocking (Bansal et al. 2001): after a loss no more than was received, else 1.1 times that",
+        ),
         Param::flag("oscillation_prevention", false)
             .about("section 4.5: send slower while the RTT is above its long-term mean"),
         Param::number("t_rto_min", 0.0, 0.0..=60.0)
@@ -76,6 +82,8 @@ pub(crate) const ENTRY: Entry = Entry {
 const LONGEST_GAP: f64 = 64.0;
 /// q2 of section 4.5.
 const SQRT_GAIN: f64 = 0.9;
+/// C of self-clocking: by how much a rate may exceed what was received while nothing is lost.
+const CLOCKED: f64 = 1.1;
 /// The shortest nofeedback timer: so that a path without any delay does not run a timer without end.
 const LEAST_TIMER: Span = Span::from_millis(1);
 
@@ -101,6 +109,7 @@ fn interval_for(target: f64, s: f64, r: f64, t_rto: f64) -> f64 {
 #[derive(Debug)]
 struct Tfrc {
     prevents_oscillation: bool,
+    conservative: bool,
     t_rto_min: f64,
     rtt_gain: f64,
     /// Packet size, bytes.
@@ -140,6 +149,7 @@ impl Tfrc {
         let mss = start.mss.max(1);
         Self {
             prevents_oscillation: args.flag("oscillation_prevention"),
+            conservative: args.flag("conservative"),
             t_rto_min: args.number("t_rto_min"),
             rtt_gain: args.number("rtt_gain"),
             s: f64::from(mss),
@@ -243,8 +253,7 @@ impl Tfrc {
             self.note_received(flow.now, received, r, worse);
             self.marks = [(flow.now, flow.delivered), self.marks[0]];
         }
-        let share = if !self.busy && worse { 1.0 } else { 2.0 };
-        let limit = share * self.most_received();
+        let limit = self.limit(p, worse);
         self.p = p;
         if p > 0.0 {
             self.x = self.allowed(r).min(limit).max(self.floor());
@@ -255,6 +264,14 @@ impl Tfrc {
         (self.busy, self.news) = (false, false);
         self.timer = Some(flow.now + self.patience(r));
         Some(self.settle(r))
+    }
+
+    /// How fast X may be by what was received (section 4.3, recv_limit); the last value of X_recv_set is that of this feedback.
+    fn limit(&self, p: f64, worse: bool) -> f64 {
+        match self.received.last() {
+            Some((_, last)) if self.conservative && p > 0.0 => last * if self.news { 1.0 } else { CLOCKED },
+            _ => self.most_received() * if !self.busy && worse { 1.0 } else { 2.0 },
+        }
     }
 
     /// X_recv_set: the values of two round trips, or only the largest if the application limits the sender. Then, if losses are `worse`, old

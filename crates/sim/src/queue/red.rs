@@ -47,6 +47,10 @@ pub struct Red {
     /// Marks packets of flows with `ecn` where it would drop them early; a full queue or an average above `max`
     /// (twice that if gentle) still drops.
     pub ecn: bool,
+    /// An average at which all packets are dropped drops even those that could be marked; false marks them all, as Linux's `red`
+    /// does without `harddrop`. With a `min` just below `max` and without `gentle` that is TCP Jersey's congestion warning
+    /// (Xu, Tian and Ansari 2004), which marks every packet while the average is above one threshold.
+    pub hard_drop: bool,
     /// Drops even packets of flows with `ecn` when the average asks for this probability or more; without it there is no
     /// such bound (ns-2 `mark_p_`: 0.1).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +82,7 @@ impl Default for Red {
             wait: true,
             by_size: false,
             ecn: false,
+            hard_drop: true,
             mark_p: None,
             mean_packet: Size(1_000),
         }
@@ -103,6 +108,8 @@ pub struct RedPlan {
     pub by_size: bool,
     /// Marks rather than drops packets whose transport understands it.
     pub ecn: bool,
+    /// Drops them nevertheless where the average asks for all packets.
+    pub hard_drop: bool,
     /// Drops them nevertheless where the average asks for this probability or more.
     pub mark_p: Option<f64>,
     /// Bytes of the packets by which the average falls while the transmitter is idle.
@@ -128,6 +135,7 @@ impl QueueKeys for Red {
             wait: self.wait,
             by_size: self.by_size,
             ecn: self.ecn,
+            hard_drop: self.hard_drop,
             mark_p: self.mark_p,
             mean_packet,
         };
@@ -212,7 +220,8 @@ impl OnArrival for RedState {
         if self.average < p.min || waiting <= 1 {
             self.above = false;
         } else if p.mark_p.is_none() && self.average >= hard {
-            forced = true;
+            let marks = p.ecn && !p.hard_drop && arrival.ecn != Ecn::NotCapable;
+            (forced, verdict) = (forced || !marks, if marks { Verdict::Mark } else { verdict });
         } else if !self.above {
             self.above = true;
             self.count = 1;
@@ -312,6 +321,7 @@ mod tests {
         wait: true,
         by_size: false,
         ecn: false,
+        hard_drop: true,
         mark_p: None,
         mean_packet: 1000,
     };
@@ -450,6 +460,19 @@ mod tests {
         assert_eq!(count(RedPlan { mark_p: Some(0.1), ..plan }, 25, true, Verdict::Drop), 0);
         assert_eq!(count(plan, 61, true, Verdict::Drop), 1_000);
         assert_eq!(count(RedPlan { gentle: false, ..plan }, 31, true, Verdict::Drop), 1_000);
+    }
+
+    /// TCP Jersey's congestion warning: all packets above one average are marked, none below.
+    #[test]
+    fn without_hard_drops_all_that_could_be_marked_is() {
+        let plan = RedPlan { ecn: true, hard_drop: false, gentle: false, min: 9.999, max: 10.0, ..PLAN };
+        let judged = |at: u64, ecn: Ecn| held(plan, at).judge(&Arrival { ecn, ..waiting(at) });
+        assert_eq!(judged(11, Ecn::Ect0), Verdict::Mark);
+        assert_eq!(judged(11, Ecn::NotCapable), Verdict::Drop);
+        assert_eq!(judged(9, Ecn::Ect0), Verdict::Pass);
+        let limit = QueueLimit::Packets(11);
+        let full = RedState { limit, ..held(plan, 11) }.judge(&Arrival { ecn: Ecn::Ect0, ..waiting(11) });
+        assert_eq!(full, Verdict::Drop);
     }
 
     #[test]

@@ -191,6 +191,7 @@ fn red_thresholds_are_in_the_unit_of_the_limit() {
         wait: true,
         by_size: false,
         ecn: false,
+        hard_drop: true,
         mark_p: None,
         mean_packet: 1000,
     };

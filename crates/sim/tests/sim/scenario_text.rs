@@ -30,7 +30,7 @@ loss = { kind = "outage", every = "60 s", length = "2 s", first = "1 s" }
 [link.lan]
 rate = "1 Gbit/s"
 delay = "30 us"
-queue = { kind = "red", limit = "2.5 bdp", min = 0.15, max = "1 bdp", weight = 0.002, max_p = 0.1, gentle = true, wait = true, by_size = false, ecn = true, mark_p = 0.5, mean_packet = "1000 bytes" }
+queue = { kind = "red", limit = "2.5 bdp", min = 0.15, max = "1 bdp", weight = 0.002, max_p = 0.1, gentle = true, wait = true, by_size = false, ecn = true, hard_drop = false, mark_p = 0.5, mean_packet = "1000 bytes" }
 loss = { kind = "gilbert-elliott", p = 0.001, r = 0.1, good_loss = 0.0, bad_loss = 0.5 }
 [link.codel]
 rate = "20 Mbit/s"

@@ -344,3 +344,25 @@ fn a_loss_within_the_first_window_leaves_no_more_than_that_window_per_round_trip
     }
     assert!(path.x() <= 4.0 / R, "{} packets per second", path.x());
 }
+
+#[test]
+fn self_clocked_it_sends_no_more_than_was_received_after_a_loss_and_a_tenth_more_else() {
+    let given = [("conservative", Value::Flag(true))];
+    let mut path = Path::steady(100, &given);
+    // Rare losses leave the equation far above what is received: from here on only self-clocking limits.
+    path.run(30.0 * R, |_| false);
+    let before = path.run(R, |_| false);
+    let grown = path.run(R, |_| false);
+    assert!(grown <= 1.1 * before * 1.02, "{grown} after {before}");
+    // The path delivers half: what is received is half of what is sent, and the rate follows as soon as the ACKs
+    // of a round trip tell.
+    let sent = path.x();
+    path.run(3.0 * R, |n| n % 2 == 0);
+    let clocked = path.x();
+    assert!(clocked <= 0.55 * sent, "{clocked} after {sent}");
+    let mut free = Path::steady(100, &[]);
+    free.run(32.0 * R, |_| false);
+    let sent = free.x();
+    free.run(3.0 * R, |n| n % 2 == 0);
+    assert!(free.x() > 0.8 * sent, "without it the rate falls slowly: {} after {sent}", free.x());
+}
