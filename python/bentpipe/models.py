@@ -367,6 +367,8 @@ class Record(Model):
         links: record each link (`Result.link_trace`); needs an interval of time.
         segments: record each segment sent, lost and acknowledged (`Result.segments`), about 30 bytes each.
         transfers: record each short flow, burst, response, page and segment (`Result.transfers`).
+        probes: record the quantities inside each controller that it names (`Result.probes`); with
+            interval = "change", each whenever its value changes.
     """
 
     interval: str | None = None
@@ -374,6 +376,7 @@ class Record(Model):
     links: bool | None = None
     segments: bool | None = None
     transfers: bool | None = None
+    probes: bool | None = None
 
 
 KINDS: dict[str, type[Model]] = {

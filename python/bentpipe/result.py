@@ -84,7 +84,7 @@ _LINK_TYPES = {
     "queue_mean_packets": "Float64",
     "queue_max_packets": "Float64",
 }
-_TRACES = ("trace", "link_trace", "segments", "transfers")
+_TRACES = ("trace", "link_trace", "segments", "transfers", "probes")
 _FILES = {"run.json", "flows.parquet", "links.parquet", *(f"{name}.parquet" for name in _TRACES)}
 
 
@@ -154,6 +154,27 @@ class Result:
         delay_s (one way), handovers (so far). Empty unless the scenario records links.
         """
         return self._columns("link_trace", "link")
+
+    @cached_property
+    def probes(self) -> pl.DataFrame:
+        """What each controller names of its inside, as Vegas-A's alpha, over time.
+
+        Columns t_s; flow; probe, its name, which ends in its unit ("base_rtt_s"; one without is a pure
+        number); value, null while it is not known. docs/controllers.md lists the probes of each controller.
+        With an interval of time every probe has a row at each instant, otherwise whenever its value changes.
+        Empty unless the scenario records probes.
+        """
+        import polars as pl
+
+        if self._raw is None:
+            return pl.DataFrame()
+        frame = pl.DataFrame(self._raw.probes())
+        flows, names = self._raw.flow_names, self._raw.probe_names
+        return frame.with_columns(
+            pl.Series("flow", flows, dtype=pl.Enum(flows)).gather(frame["flow"]),
+            pl.Series("probe", names, dtype=pl.Enum(names)).gather(frame["probe"]),
+            pl.col("value").fill_nan(None),
+        )
 
     @cached_property
     def transfers(self) -> pl.DataFrame:

@@ -179,6 +179,7 @@ pub trait Controller: Debug + Send {
     }
     /// An extra segment was acknowledged. Data that it delivered is in an `on_ack` before.
     fn on_extra_ack(&mut self, _flow: &Flow) {}
-    /// Names internal quantities for traces.
-    fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+    /// Names internal quantities for traces, always the same ones in the same order. A name ends in its unit, as `base_rtt_s`
+    /// ([`crate::probe::UNITS`]); one without is a pure number. NaN stands for a value that is not known yet.
+    fn probe(&self, _emit: &mut dyn FnMut(&str, f64)) {}
 }

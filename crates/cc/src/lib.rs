@@ -16,6 +16,7 @@ mod extra;
 mod filter;
 mod header;
 mod path_change;
+pub mod probe;
 pub mod registry;
 mod report;
 mod resume;

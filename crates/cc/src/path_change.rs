@@ -196,7 +196,7 @@ impl Controller for Anew {
         self.inner.on_extra_ack(&self.seen(flow));
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.inner.probe(emit);
     }
 }

@@ -10,6 +10,7 @@ use core::ops::RangeInclusive;
 use crate::algorithms;
 use crate::controller::Controller;
 use crate::path_change::{self, Anew, PATH_CHANGE, RESET};
+use crate::probe;
 use crate::resume::{self, SavedPath};
 use crate::slow_start::{self, HYSTART, HYSTART_PLUS_PLUS, SLOW_START, SlowStart};
 use crate::time::Span;
@@ -346,6 +347,11 @@ impl Entry {
     /// Does the algorithm, with its defaults, look at the other subflows of its connection?
     pub fn uses_subflows(&'static self) -> bool {
         self.by_default().is_some_and(|cc| cc.wants_subflows())
+    }
+
+    /// The names of the quantities inside the algorithm, with its defaults, that a trace may have ([`Controller::probe`]).
+    pub fn probes(&'static self) -> Vec<String> {
+        self.by_default().map_or_else(Vec::new, |cc| probe::names(&*cc))
     }
 
     /// The controller with its defaults, to be asked what it can do; `None` if a parameter has no default.

@@ -298,7 +298,7 @@ impl Resume {
     }
 
     /// Names internal quantities for traces.
-    pub(crate) fn probe(&self, flow_mss: u32, emit: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&self, flow_mss: u32, emit: &mut dyn FnMut(&str, f64)) {
         let number = match self.phase {
             ResumePhase::Reconnaissance => 0.0,
             ResumePhase::Unvalidated { .. } => 1.0,
@@ -307,7 +307,7 @@ impl Resume {
             ResumePhase::Normal => 4.0,
         };
         emit("resume_phase", number);
-        emit("pipe_size", self.pipe as f64 / f64::from(flow_mss.max(1)));
+        emit("pipe_size_segments", self.pipe as f64 / f64::from(flow_mss.max(1)));
     }
 
     /// Section 3.5: T is at most Beta times the measured PipeSize.

@@ -137,8 +137,8 @@ pub trait Policy: Debug + Send {
         false
     }
 
-    /// Names internal quantities for traces.
-    fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+    /// See [`Controller::probe`].
+    fn probe(&self, _emit: &mut dyn FnMut(&str, f64)) {}
 
     /// Why HyStart, HyStart++ and the other choices of `slow_start` must stay out of the algorithm's slow start; `None` where they may scale
     /// and end it. For algorithms that end slow start by a measure of their own, or have a window rule of their own there.
@@ -485,7 +485,7 @@ impl<P: Policy> Controller for Windowed<P> {
         self.settle();
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.policy.probe(emit);
         if let Some(resume) = self.added.as_ref().and_then(|added| added.resume) {
             resume.probe(self.mss, emit);

@@ -439,7 +439,7 @@ fn a_wrapper_passes_everything_on() {
                 run.apply(op);
                 let header = hears(&mut *run.cc, &run.flow);
                 let mut probed = Vec::new();
-                run.cc.probe(&mut |name, value| probed.push((name, value.to_bits())));
+                run.cc.probe(&mut |name, value| probed.push((name.to_owned(), value.to_bits())));
                 let answers = ALL.map(|why| run.cc.backoff(&run.flow, why));
                 let order = run.cc.extra_order(&run.flow);
                 format!(

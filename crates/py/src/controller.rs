@@ -24,6 +24,9 @@ pub(crate) struct PyController {
     decision: Decision,
     /// Does the class define `on_path_change`?
     hinted: bool,
+    /// The latest instant of an event, and whether the class defines `probes`.
+    now: Time,
+    probed: bool,
     failure: Failure,
 }
 
@@ -54,8 +57,21 @@ impl PyController {
         let mss = f64::from(start.mss);
         let decision = read(object.bind(py), mss, &call)?;
         let hinted = object.bind(py).hasattr("on_path_change")?;
+        let probed = object.bind(py).hasattr("probes")?;
         let kept = object.clone_ref(py);
-        Ok((Box::new(Self { object, flow: flow.to_owned(), mss, decision, hinted, failure }), kept))
+        Ok((
+            Box::new(Self {
+                object,
+                flow: flow.to_owned(),
+                mss,
+                decision,
+                hinted,
+                now: Time(0),
+                probed,
+                failure,
+            }),
+            kept,
+        ))
     }
 
     fn told<'py>(&'py self, py: Python<'py>, method: &'static str, flow: &Flow) -> Call<'py> {
@@ -71,6 +87,7 @@ impl PyController {
         if self.failure.is_set() {
             return;
         }
+        self.now = flow.now;
         let done = Python::attach(|py| {
             let (object, call) = (self.object.bind(py), self.told(py, method, flow));
             act(object).map_err(|error| call.raised(error)).and_then(|answer| call.ran(&answer))?;
@@ -80,6 +97,20 @@ impl PyController {
             Ok(decision) => self.decision = decision,
             Err(error) => self.failure.set(error),
         }
+    }
+
+    /// What `probes` gives: a dictionary of numbers by name.
+    fn probes(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
+        let class = self.object.bind(py).get_type().into_any();
+        let call = Call { class, method: "probes", flow: &self.flow, now: self.now };
+        let answer = self.object.bind(py).call_method0("probes").map_err(|error| call.raised(error))?;
+        call.ran(&answer)?;
+        let wrong = || call.wrong("probes()", &answer, "a dictionary of numbers by name");
+        let given = answer.cast::<PyDict>().map_err(|_| wrong())?;
+        let one = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Some((name.extract().ok()?, if value.is_none() { f64::NAN } else { number(&value)? }))
+        };
+        given.iter().map(|pair| one(pair).ok_or_else(wrong)).collect()
     }
 
     /// The window and the threshold that `backoff` announces, if the class has it.
@@ -269,5 +300,15 @@ impl Controller for PyController {
 
     fn wants_rate(&self) -> bool {
         true
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
+        if !self.probed || self.failure.is_set() {
+            return;
+        }
+        match Python::attach(|py| self.probes(py)) {
+            Ok(given) => given.iter().for_each(|(name, value)| emit(name, *value)),
+            Err(error) => self.failure.set(error),
+        }
     }
 }

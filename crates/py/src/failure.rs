@@ -145,6 +145,7 @@ fn parameters(method: &str) -> Option<&'static str> {
         "on_congestion" | "backoff" => "flow, why",
         "on_life" => "flow, what",
         "on_undo" => "flow",
+        "probes" => "",
         "on_path_change" => "flow, change",
         _ => return None,
     })

@@ -13,10 +13,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bentpipe_cc::probe;
 use bentpipe_cc::registry::{self, Kind, Marks, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
-use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace, TransferTrace};
+use bentpipe_sim::record::{
+    FlowTrace, LinkTrace, Outcome, ProbeTrace, SegmentEvent, SegmentTrace, TransferTrace,
+};
 use bentpipe_sim::scenario::SWEEP_KEYS;
 use bentpipe_sim::{EVENTS_PER_LOOK, FileError, LOOKS_PER_COUNT, RunError, Scenario};
 use numpy::PyArray1;
@@ -58,9 +61,11 @@ fn queues() -> String {
 fn entry(e: &'static registry::Entry) -> serde_json::Value {
     let refused = e.refuses_hystart();
     let params: Vec<_> = e.offered().enumerate().map(|(i, p)| param(p, i >= e.params.len())).collect();
+    let probes: Vec<_> =
+        e.probes().into_iter().map(|name| json!({ "unit": probe::unit(&name), "name": name })).collect();
     json!({
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
-        "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,
+        "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params, "probes": probes,
         "refuses_hystart": refused, "uses_path_hints": e.uses_path_hints(),
         "uses_extra_segments": e.uses_extra_segments(), "uses_receiver": e.uses_receiver(), "uses_subflows": e.uses_subflows(),
         "header": e.sender.header, "queue": e.sender.queue,
@@ -198,6 +203,15 @@ fn link_columns<'py>(py: Python<'py>, trace: LinkTrace) -> PyResult<Bound<'py, P
     Ok(out)
 }
 
+fn probe_columns(py: Python<'_>, trace: ProbeTrace) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("t_s", PyArray1::from_vec(py, trace.t_s))?;
+    out.set_item("flow", PyArray1::from_vec(py, trace.flow))?;
+    out.set_item("probe", PyArray1::from_vec(py, trace.probe))?;
+    out.set_item("value", PyArray1::from_vec(py, trace.value))?;
+    Ok(out)
+}
+
 fn segment_columns<'py>(py: Python<'py>, trace: &SegmentTrace) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("t_s", PyArray1::from_slice(py, &trace.t_s))?;
@@ -241,6 +255,11 @@ impl RawResult {
         link_columns(py, self.outcome.links.trace())
     }
 
+    /// Samples of the probes of controllers, a column a name.
+    fn probes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        probe_columns(py, self.outcome.probes.trace())
+    }
+
     /// Segments, a column a name.
     fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         segment_columns(py, &self.outcome.segments)
@@ -261,6 +280,12 @@ impl RawResult {
     #[getter]
     fn flow_names(&self) -> Vec<String> {
         self.outcome.names.clone()
+    }
+
+    /// Names behind the numbers of the column `probe`.
+    #[getter]
+    fn probe_names(&self) -> Vec<String> {
+        self.outcome.probes.names().to_vec()
     }
 
     /// Names behind the indices of the column `link`.

@@ -46,7 +46,7 @@ impl QuinnController {
     }
 
     /// Names internal quantities of the algorithm, for traces.
-    pub fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    pub fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.locked().controller().probe(emit);
     }
 

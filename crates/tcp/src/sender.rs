@@ -298,6 +298,11 @@ impl Sender {
         *self.decision
     }
 
+    /// The controller, to be asked about its probes.
+    pub fn controller(&self) -> &dyn Controller {
+        &*self.cc
+    }
+
     /// The state that the controller sees.
     pub fn flow(&self) -> &Flow {
         &self.flow

@@ -236,8 +236,22 @@ def run_case(number: int, case: Case, measure: Measure | None = None) -> Ran:
 
 
 def trace_frame(raw: _core.RawResult) -> pl.DataFrame:
-    """The trace of a run as a frame, with the flow's name in place of its index."""
-    return _named_rows(raw.trace(), "flow", raw.flow_names)
+    """The trace of a run as a frame, with the flow's name in place of its index.
+
+    If the run recorded probes, each is one more column: its value then, null for a flow without it.
+    """
+    trace, probes = (_named_rows(rows, "flow", raw.flow_names) for rows in (raw.trace(), raw.probes()))
+    return _beside(trace, probes, raw.probe_names) if probes.height else trace
+
+
+def _beside(trace: pl.DataFrame, probes: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """A trace with a column for each probe, whose value holds until its next row."""
+    import polars as pl
+
+    named = probes.with_columns(pl.Series(names, dtype=pl.String).gather(probes["probe"]).alias("probe"))
+    wide = named.pivot("probe", index=["t_s", "flow"], values="value", aggregate_function="last")
+    held = wide.with_columns(pl.col(names).forward_fill().over("flow"))
+    return trace.join_asof(held, on="t_s", by="flow", check_sortedness=False)
 
 
 def link_frame(raw: _core.RawResult) -> pl.DataFrame:

@@ -259,7 +259,7 @@ impl Policy for Liad {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         let target = match self.epoch.stage {
             LiadStage::Start => f64::NAN,
             LiadStage::Probe { ssthresh } => 2.0 * ssthresh,

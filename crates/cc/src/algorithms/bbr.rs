@@ -140,7 +140,7 @@ pub(crate) trait Extension: Debug + Send {
         false
     }
     /// See [`Controller::probe`].
-    fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _emit: &mut dyn FnMut(&str, f64)) {}
 }
 
 /// BBR's own rules.
@@ -548,9 +548,9 @@ impl<E: Extension> Controller for Bbr<E> {
         true
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("btlbw", self.bw.get() as f64);
-        emit("rtprop", self.rtprop.map_or(f64::NAN, Span::secs));
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
+        emit("btlbw_bytes_per_s", self.bw.get() as f64);
+        emit("rtprop_s", self.rtprop.map_or(f64::NAN, Span::secs));
         emit("pacing_gain", self.pacing_gain());
         self.extension.probe(emit);
     }

@@ -80,7 +80,7 @@ mod tests {
             near(*gain, expected, 1e-3);
         }
         assert_eq!(seen.len(), 5, "{seen:?}");
-        near(pipe.probe("max_bw"), 1e6, 0.02);
+        near(pipe.probe("max_bw_bytes_per_s"), 1e6, 0.02);
     }
 
     /// A probe ends when 1.25 BDP are in flight after a round trip: the queue then is a quarter of the BDP, 25 segments and the
@@ -106,7 +106,7 @@ mod tests {
                 sum += p.flow.in_flight as f64 / 1e5;
                 n += 1.0;
             });
-            (share, sum / n, pipe.probe("inflight_hi") / 1e5)
+            (share, sum / n, pipe.probe("inflight_hi_bytes") / 1e5)
         };
         let (share, _, _) = run(0.005);
         assert!(share > 0.85, "{share}");

@@ -497,13 +497,13 @@ impl Controller for Bbr3 {
         true
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         let bytes = |bound: u64| if bound == NONE { f64::INFINITY } else { bound as f64 };
-        emit("max_bw", self.max_bw.get() as f64);
-        emit("bw_lo", bytes(self.bw_lo));
-        emit("min_rtt", self.min_rtt.map_or(f64::NAN, Span::secs));
-        emit("inflight_hi", bytes(self.inflight_hi));
-        emit("inflight_lo", bytes(self.inflight_lo));
+        emit("max_bw_bytes_per_s", self.max_bw.get() as f64);
+        emit("bw_lo_bytes_per_s", bytes(self.bw_lo));
+        emit("min_rtt_s", self.min_rtt.map_or(f64::NAN, Span::secs));
+        emit("inflight_hi_bytes", bytes(self.inflight_hi));
+        emit("inflight_lo_bytes", bytes(self.inflight_lo));
         emit("pacing_gain", self.rules.pacing_gain(self.state));
     }
 }

@@ -135,7 +135,7 @@ impl Policy for Bic {
         self.last_max = self.before.take().unwrap_or(self.last_max);
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("last_max_segments", self.last_max);
     }
 }

@@ -171,10 +171,10 @@ impl Policy for Compound {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("base_rtt_s", self.gauge.base_secs());
-        emit("dwnd", self.dwnd);
-        emit("gamma", self.gamma);
+        emit("dwnd_segments", self.dwnd);
+        emit("gamma_segments", self.gamma);
     }
 }
 
@@ -190,10 +190,10 @@ mod tests {
         let mut rig = Rig::new("compound", &[], 256.0, 2.0);
         rig.round(0.5);
         rig.round(0.5);
-        let (w, dwnd) = (rig.w(), probe(&*rig.cc, "dwnd"));
+        let (w, dwnd) = (rig.w(), probe(&*rig.cc, "dwnd_segments"));
         rig.round(0.5);
         let expected = 0.125 * libm::pow(w, 0.75) - 1.0;
-        near(probe(&*rig.cc, "dwnd") - dwnd, expected, 0.02);
+        near(probe(&*rig.cc, "dwnd_segments") - dwnd, expected, 0.02);
         near(rig.w() - w, expected + 1.0, 0.02);
         let mut rig = Rig::new("compound", &[], 255.0, 2.0);
         rig.round(0.5);
@@ -205,13 +205,13 @@ mod tests {
     fn a_queue_beyond_gamma_takes_the_delay_window_back() {
         let mut rig = Rig::new("compound", &[], 400.0, 2.0);
         (0..20).for_each(|_| rig.round(0.5));
-        let (w, dwnd) = (rig.w(), probe(&*rig.cc, "dwnd"));
+        let (w, dwnd) = (rig.w(), probe(&*rig.cc, "dwnd_segments"));
         assert!(dwnd > 100.0, "{dwnd}");
         let rtt = |queued: f64| 0.5 * w / (w - queued);
         rig.round(rtt(40.0));
-        near(dwnd - probe(&*rig.cc, "dwnd"), 40.0, 0.02);
+        near(dwnd - probe(&*rig.cc, "dwnd_segments"), 40.0, 0.02);
         (0..40).for_each(|_| rig.round(0.7));
-        assert_eq!(probe(&*rig.cc, "dwnd"), 0.0);
+        assert_eq!(probe(&*rig.cc, "dwnd_segments"), 0.0);
     }
 
     /// win halves, and with beta = 1/2 each part does. Below 41 segments it is Reno.
@@ -219,13 +219,13 @@ mod tests {
     fn a_loss_halves_both_parts() {
         let mut rig = Rig::new("compound", &[], 400.0, 2.0);
         (0..20).for_each(|_| rig.round(0.5));
-        let (w, dwnd) = (rig.w(), probe(&*rig.cc, "dwnd"));
+        let (w, dwnd) = (rig.w(), probe(&*rig.cc, "dwnd_segments"));
         rig.congestion(Congestion::Loss);
         near(rig.w(), w / 2.0, 1e-6);
-        near(probe(&*rig.cc, "dwnd"), dwnd / 2.0, 1e-6);
+        near(probe(&*rig.cc, "dwnd_segments"), dwnd / 2.0, 1e-6);
         let mut rig = Rig::new("compound", &[], 30.0, 2.0);
         (0..5).for_each(|_| rig.round(0.5));
-        assert_eq!(probe(&*rig.cc, "dwnd"), 0.0);
+        assert_eq!(probe(&*rig.cc, "dwnd_segments"), 0.0);
         near(rig.w(), 35.0, 0.01);
     }
 
@@ -238,9 +238,9 @@ mod tests {
         let w = rig.w() + 1.0;
         rig.round(0.5 * w / (w - 20.0));
         rig.congestion(Congestion::Loss);
-        near(probe(&*rig.cc, "gamma"), 22.5, 0.01);
+        near(probe(&*rig.cc, "gamma_segments"), 22.5, 0.01);
         rig.congestion(Congestion::Loss);
-        near(probe(&*rig.cc, "gamma"), 22.5, 0.01);
+        near(probe(&*rig.cc, "gamma_segments"), 22.5, 0.01);
     }
 
     /// The paper's reason for Compound: over a path with a BDP of 2000 segments it is back long before Reno after a loss.
@@ -268,6 +268,6 @@ mod tests {
         (0..20).for_each(|_| rig.round(0.5));
         let w = rig.w();
         rig.cc.on_life(&rig.flow, Life::IdleRestart);
-        assert_eq!((rig.w(), probe(&*rig.cc, "dwnd")), (w, 0.0));
+        assert_eq!((rig.w(), probe(&*rig.cc, "dwnd_segments")), (w, 0.0));
     }
 }

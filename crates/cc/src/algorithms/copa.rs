@@ -277,10 +277,10 @@ impl Controller for Copa {
         Recovery::Controller
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("delta", self.delta);
         emit("velocity", self.v);
-        emit("queueing_delay", self.dq);
+        emit("queueing_s", self.dq);
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) trait Coupling: Debug + Send {
     }
 
     /// Names internal quantities for traces.
-    fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _emit: &mut dyn FnMut(&str, f64)) {}
 }
 
 /// A [`Coupling`] in its host.
@@ -103,7 +103,7 @@ impl<C: Coupling> Policy for Coupled<C> {
         true
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.coupling.probe(emit);
     }
 }

@@ -254,7 +254,7 @@ impl Policy for Cubic {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("k_s", self.epoch.k);
         emit("w_max_segments", self.epoch.w_max.unwrap_or(f64::NAN));
         emit("w_est_segments", self.epoch.w_est);

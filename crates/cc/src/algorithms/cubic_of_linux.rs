@@ -192,7 +192,7 @@ impl Policy for CubicOfLinux {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("k_s", self.k);
         emit("w_max_segments", self.w_max);
         emit("w_est_segments", self.w_est);

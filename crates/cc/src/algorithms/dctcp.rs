@@ -112,7 +112,7 @@ impl Policy for Dctcp {
         true
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("alpha", self.share.alpha);
     }
 }

@@ -96,7 +96,7 @@ impl Policy for Enhanced {
         self.judged = None;
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("restored", f64::from(self.restored));
     }
 }

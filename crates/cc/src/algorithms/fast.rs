@@ -124,7 +124,7 @@ impl Policy for Fast {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("base_rtt_s", self.gauge.base_secs());
     }
 }

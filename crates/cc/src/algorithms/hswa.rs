@@ -62,6 +62,8 @@ struct Hswa {
     per_ack: bool,
     round: Round,
     average: AvgRtt,
+    /// AvgRTT of the last round, seconds.
+    avg_rtt: f64,
     /// TD of the last rounds, seconds.
     td: [f64; HISTORY],
     rounds: usize,
@@ -84,6 +86,7 @@ impl Hswa {
             per_ack: args.is("eq4", "ack"),
             round: Round::default(),
             average: AvgRtt::new(args),
+            avg_rtt: f64::NAN,
             td: [f64::INFINITY; HISTORY],
             rounds: 0,
             min_rtt: None,
@@ -122,7 +125,8 @@ impl Policy for Hswa {
         }
         self.average.observe(ack);
         if let Some(round) = self.round.add(ack) {
-            self.next = Some(self.close(self.average.after(&round.rtt), round.rtt.min.secs()));
+            self.avg_rtt = self.average.after(&round.rtt);
+            self.next = Some(self.close(self.avg_rtt, round.rtt.min.secs()));
         }
     }
 
@@ -148,8 +152,11 @@ impl Policy for Hswa {
         self.at_round_start = 0.0;
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("increment_segments", self.increment);
+        emit("s_segments", self.s);
+        emit("avg_rtt_s", self.avg_rtt);
+        emit("td_s", self.rounds.checked_sub(1).map_or(f64::NAN, |last| self.td[last % HISTORY]));
     }
 }
 
@@ -158,7 +165,7 @@ mod tests {
     use super::Hswa;
     use crate::controller::Congestion;
     use crate::registry::Value;
-    use crate::rig::{Rig, args, near, text};
+    use crate::rig::{Rig, args, near, probe, text};
 
     fn told(ber: f64) -> Hswa {
         Hswa::new(&args("hswa", &[("ber", Value::Number(ber))]))
@@ -191,9 +198,7 @@ mod tests {
                 rig.ack(1.0, 0.01, rtt, true);
             }
             rig.ack(1.0, 0.01, 0.7, false); // the increment is that of the next round
-            let mut increment = 0.0;
-            rig.cc.probe(&mut |_, value| increment = value);
-            near(increment, expected, 1e-9);
+            near(probe(&*rig.cc, "increment_segments"), expected, 1e-9);
         }
     }
 

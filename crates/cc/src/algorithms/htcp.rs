@@ -235,7 +235,7 @@ impl Policy for Htcp {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("beta", self.beta);
         emit("rtt_min_s", self.rtt_min);
         emit("rtt_max_s", self.rtt_max);

@@ -181,7 +181,7 @@ impl Policy for Hybla {
         self.paces
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("rho", self.rho);
         emit("bottleneck_segments_per_s", self.pair.rate.unwrap_or(f64::NAN));
     }

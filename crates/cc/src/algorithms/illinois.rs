@@ -178,7 +178,7 @@ impl Policy for Illinois {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("alpha", self.alpha);
         emit("beta", self.beta);
     }

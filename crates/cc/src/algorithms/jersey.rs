@@ -150,7 +150,7 @@ impl Policy for Jersey {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("rate_segments_per_s", self.rate);
     }
 }

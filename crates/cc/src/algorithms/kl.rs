@@ -236,7 +236,7 @@ impl Policy for History {
             });
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("w0_segments", self.epoch.map_or(f64::NAN, |e| e.w0));
         emit("alpha", self.epoch.map_or(f64::NAN, |e| e.a));
         emit("t_rounds", self.epoch.map_or(f64::NAN, |e| e.t));

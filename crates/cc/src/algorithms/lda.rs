@@ -191,7 +191,7 @@ impl RatePolicy for Lda {
         (self.since.2, self.marked) = (flow.lost, 0);
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("rate_bytes_per_s", self.rate.unwrap_or(f64::NAN));
         emit("bottleneck_bytes_per_s", self.bottleneck);
         emit("increase_bytes_per_s", self.increase);

@@ -116,7 +116,7 @@ impl Policy for Ledbat {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.delays.probe(emit);
     }
 

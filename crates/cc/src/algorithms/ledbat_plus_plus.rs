@@ -189,7 +189,7 @@ impl Policy for PlusPlus {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.delays.probe(emit);
         emit("gain", self.gain());
     }

@@ -216,9 +216,9 @@ impl Extension for Leo {
         self.period == Span::ZERO
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("filtered_rate", self.rate.estimate);
-        emit("filtered_rtt", self.rtt.estimate);
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
+        emit("filtered_rate_bytes_per_s", self.rate.estimate);
+        emit("filtered_rtt_s", self.rtt.estimate);
     }
 }
 
@@ -252,7 +252,7 @@ mod tests {
     fn settled(given: &[(&str, Value)]) -> Pipe {
         let mut pipe = Pipe::new("leocc", given, 0.1, 0.0);
         pipe.run(5.0, |_| ());
-        near(pipe.probe("rtprop"), 0.101, 1e-3);
+        near(pipe.probe("rtprop_s"), 0.101, 1e-3);
         pipe
     }
 
@@ -271,7 +271,7 @@ mod tests {
                 gains.push(p.probe("pacing_gain"));
                 least = least.min(p.w());
             });
-            near(pipe.probe("rtprop"), rtprop, 0.02);
+            near(pipe.probe("rtprop_s"), rtprop, 0.02);
             assert_eq!(gains.iter().any(|&gain| gain > 2.0), hint, "STARTUP again");
             let before = if hint { 45.0..=56.0 } else { 100.0..=220.0 }; // half a BDP of 101 segments
             assert!(before.contains(&least), "{least}");
@@ -323,7 +323,7 @@ mod tests {
         let mut gains: Vec<f64> = Vec::new();
         pipe.run(9.0, |p| gains.push(p.probe("pacing_gain")));
         assert!(gains.contains(&1.05) && !gains[gains.len() / 2..].contains(&1.25));
-        near(pipe.probe("filtered_rate"), 1e6, 0.05);
+        near(pipe.probe("filtered_rate_bytes_per_s"), 1e6, 0.05);
     }
 
     #[test]

@@ -53,8 +53,8 @@ impl Coupling for Lia {
         self.increase
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("increase", self.increase);
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
+        emit("increase_segments", self.increase);
     }
 }
 

@@ -102,7 +102,7 @@ impl Policy for LogWestwoodPlus {
         self.retreat.on_life(w, flow, what);
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("w_max_segments", self.w_max.unwrap_or(f64::NAN));
         self.retreat.rate.probe(emit);
     }

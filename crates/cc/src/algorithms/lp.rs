@@ -170,7 +170,7 @@ impl Policy for Lp {
         self.ready = true;
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("smoothed_delay_s", self.smoothed.unwrap_or(f64::NAN));
         emit("least_delay_s", self.least);
         emit("greatest_delay_s", self.greatest);

@@ -90,7 +90,7 @@ impl Policy for NewJersey {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.jersey.probe(emit);
     }
 }

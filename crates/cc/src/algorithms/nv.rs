@@ -247,9 +247,9 @@ impl Policy for Nv {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("least_rtt_s", self.least);
-        emit("rate", self.rate);
+        emit("rate_segments_per_s", self.rate);
         emit("grows", f64::from(u8::from(self.grows)));
     }
 

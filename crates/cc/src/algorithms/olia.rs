@@ -70,7 +70,7 @@ impl Coupling for Olia {
         linked + self.alpha / w
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("alpha", self.alpha);
     }
 }

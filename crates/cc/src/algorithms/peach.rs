@@ -229,9 +229,9 @@ impl Policy for Peach {
         Some("its Sudden Start takes the place of slow start")
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("adsn", self.adsn as f64);
-        emit("wdsn", self.wdsn as f64);
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
+        emit("adsn_segments", self.adsn as f64);
+        emit("wdsn_segments", self.wdsn as f64);
     }
 }
 

@@ -193,9 +193,9 @@ impl Policy for Prague {
         Pacing::Rate(Rate(((gain * window / self.srtt.secs()) as u64).max(1)))
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("alpha", self.share.alpha);
-        emit("per_round", self.per_round);
+        emit("per_round_segments", self.per_round);
     }
 }
 

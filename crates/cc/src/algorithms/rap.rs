@@ -161,7 +161,7 @@ impl RatePolicy for Rap {
         self.gap = self.before.take().or(self.gap);
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("ipg_s", self.gap.unwrap_or(f64::NAN));
         emit("frtt_s", self.means[0]);
         emit("xrtt_s", self.means[1]);

@@ -49,7 +49,7 @@ pub(crate) trait RatePolicy: Debug + Send {
     fn on_header(&mut self, _flow: &Flow, _header: &Header) {}
 
     /// Names internal quantities for traces.
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64));
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64));
 }
 
 /// A [`RatePolicy`] in its host: a complete [`Controller`]. After an idle time nothing changes: the rate is held.
@@ -139,7 +139,7 @@ impl<P: RatePolicy> Controller for RateBased<P> {
         true
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.policy.probe(emit);
     }
 }

@@ -150,7 +150,7 @@ impl Controller for Rcp {
         Recovery::Controller
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("offered_bytes_per_s", self.rate.unwrap_or(f64::NAN));
     }
 }

@@ -113,7 +113,7 @@ impl Policy for SaTcp {
         true
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.cubic.probe(emit);
     }
 }

@@ -100,7 +100,7 @@ impl Policy for Scps {
         self.up = false;
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("base_rtt_s", self.gauge.base_secs());
     }
 }

@@ -180,7 +180,7 @@ impl Policy for VegasMode {
         self.rate.pacing()
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("base_rtt_s", self.gauge.base_secs());
     }
 

@@ -229,7 +229,7 @@ impl Policy for Star {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("w_reno_segments", self.w_reno);
         emit("bw_segments_per_s", self.abe.bw);
     }

@@ -75,7 +75,7 @@ impl Policy for TcpJ {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("estimate_segments", self.estimate);
     }
 }

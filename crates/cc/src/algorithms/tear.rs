@@ -258,7 +258,7 @@ impl RatePolicy for Tear {
         Some(Header::Rate { rtt, rate: f64::INFINITY, computed: false })
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("rate_bytes_per_s", self.rate.unwrap_or(f64::NAN));
     }
 }

@@ -371,7 +371,7 @@ impl RatePolicy for Tfrc {
         Some(in_flight)
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("x_bytes_per_s", self.x);
         emit("loss_event_rate", self.p);
         emit("r_s", self.r.unwrap_or(f64::NAN));

@@ -181,7 +181,7 @@ impl Policy for Vcp {
         Some("queues tell it their load from the first round trip on")
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("load", f64::from(self.load as u8));
     }
 }

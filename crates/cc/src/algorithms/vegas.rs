@@ -214,6 +214,8 @@ struct Vegas {
     start: AlternatingStart,
     /// `Rules::Paper`: the round under way grows the window (eq. 4, first branch).
     up: bool,
+    /// Diff of the last round of congestion avoidance, segments.
+    diff: f64,
 }
 
 impl Vegas {
@@ -231,11 +233,12 @@ impl Vegas {
             gauge: Gauge::new(args),
             start: AlternatingStart::new(gamma),
             up: false,
+            diff: f64::NAN,
         }
     }
 
     /// Diff of a closed round, rounded as the authority does: in ns-2 to nearest, in Linux W (RTT - Base) / Base down.
-    fn diff(&self, cwnd: f64, round: &Measured) -> f64 {
+    fn diff_of(&self, cwnd: f64, round: &Measured) -> f64 {
         match self.rules {
             Rules::Paper => whole(self.gauge.diff(cwnd, round.rtt.mean_secs())),
             Rules::Linux => {
@@ -268,7 +271,7 @@ impl Policy for Vegas {
             return self.start.grow(w, &mut self.gauge, n);
         }
         match self.gauge.close() {
-            Some(round) if round.rtt.count >= LINUX_SAMPLES && self.diff(w.cwnd, &round) > self.gamma => {
+            Some(round) if round.rtt.count >= LINUX_SAMPLES && self.diff_of(w.cwnd, &round) > self.gamma => {
                 let fits = w.cwnd * (1.0 - self.gauge.queued_share(round.rtt.min.secs()));
                 w.cwnd = w.cwnd.min(libm::floor(fits) + 1.0).max(2.0);
                 w.ssthresh = w.ssthresh.min(w.cwnd);
@@ -280,7 +283,8 @@ impl Policy for Vegas {
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         if let Some(round) = self.gauge.close() {
-            let diff = self.diff(w.cwnd, &round);
+            let diff = self.diff_of(w.cwnd, &round);
+            self.diff = diff;
             let enough = self.rules == Rules::Paper || round.rtt.count >= LINUX_SAMPLES;
             self.up = false;
             if !enough {
@@ -319,7 +323,10 @@ impl Policy for Vegas {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
+        emit("alpha_segments", self.alpha);
+        emit("beta_segments", self.beta);
+        emit("diff_segments", self.diff);
         emit("base_rtt_s", self.gauge.base_secs());
     }
 }
@@ -328,7 +335,7 @@ impl Policy for Vegas {
 mod tests {
     use crate::controller::{Congestion, Life};
     use crate::registry::Value;
-    use crate::rig::{Rig, near, text};
+    use crate::rig::{Rig, near, probe, text};
 
     fn linux() -> [(&'static str, Value); 1] {
         [("rules", text("linux"))]
@@ -476,9 +483,7 @@ mod tests {
             rig.round(0.1);
             rig.cc.on_life(&rig.flow, Life::IdleRestart);
             rig.round(0.5);
-            let mut base = f64::NAN;
-            rig.cc.probe(&mut |_, value| base = value);
-            near(base, expected, 1e-9);
+            near(probe(&*rig.cc, "base_rtt_s"), expected, 1e-9);
         }
     }
 }

@@ -73,7 +73,12 @@ pub(crate) struct Thresholds {
     /// alpha after a timeout, if one changes it.
     at_timeout: Option<f64>,
     before_timeout: Option<f64>,
+    /// Diff of the last round of congestion avoidance, segments.
+    diff: f64,
 }
+
+/// beta less alpha, segments.
+const APART: f64 = 2.0;
 
 impl Thresholds {
     /// alpha = 1, beta = 3.
@@ -85,6 +90,7 @@ impl Thresholds {
             strict: args.is(EQUAL_DIFF.name, "hold"),
             at_timeout: args.is(ALPHA_AT_TIMEOUT.name, "reset").then_some(1.0),
             before_timeout: None,
+            diff: f64::NAN,
         }
     }
 
@@ -97,8 +103,9 @@ impl Thresholds {
     /// Vegas-L's are `m` wherever the direction of the step is that of the throughput; `line_15` is its step while Th grows.
     pub(crate) fn step(&mut self, w: &mut Window, diff: f64, th_grew: bool, m: f64, line_15: f64) {
         let diff = if self.rounds_diff { whole(diff) } else { diff };
+        self.diff = diff;
         let fixed = self.alpha <= 1.0;
-        if self.strict && (diff == self.alpha || diff == self.alpha + 2.0) {
+        if self.strict && (diff == self.alpha || diff == self.alpha + APART) {
             return;
         }
         if diff < self.alpha {
@@ -110,7 +117,7 @@ impl Thresholds {
                 step_down(w, m); // line 12
                 self.shift(-m);
             }
-        } else if diff <= self.alpha + 2.0 {
+        } else if diff <= self.alpha + APART {
             if th_grew {
                 w.cwnd += m; // line 3
                 self.shift(m);
@@ -185,8 +192,10 @@ impl Frame {
     }
 
     /// As [`Policy::probe`].
-    pub(crate) fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("alpha_segments", self.thresholds.alpha);
+        emit("beta_segments", self.thresholds.alpha + APART);
+        emit("diff_segments", self.thresholds.diff);
         emit("base_rtt_s", self.gauge.base_secs());
     }
 }
@@ -238,7 +247,7 @@ impl Policy for VegasA {
         self.frame.thresholds.on_undo();
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.frame.probe(emit);
     }
 }

@@ -139,7 +139,7 @@ impl Policy for VegasL {
         self.frame.thresholds.on_undo();
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("step_segments", self.case.unwrap_or(0.0));
         self.frame.probe(emit);
     }

@@ -113,7 +113,7 @@ impl Policy for Veno {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("base_rtt_s", self.gauge.base_secs());
         emit("queued_share", self.rtt.map_or(0.0, |rtt| self.gauge.queued_share(rtt)));
     }

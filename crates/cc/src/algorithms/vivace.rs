@@ -397,8 +397,8 @@ impl Controller for Vivace {
         true
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("rate", self.rate);
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
+        emit("rate_bytes_per_s", self.rate);
         emit("gradient", self.gradient);
         emit("boundary", self.ascent.boundary());
         emit("starting", f64::from(u8::from(self.starting)));

@@ -194,7 +194,7 @@ impl Policy for Westwood {
         to_estimate(w, self.bandwidth.window(flow), why)
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("rate_segments_per_s", self.bandwidth.rate());
         emit("base_rtt_s", self.bandwidth.min_secs());
     }

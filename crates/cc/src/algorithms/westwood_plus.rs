@@ -161,7 +161,7 @@ impl RoundRate {
     }
 
     /// Names rate and RTTmin for traces.
-    pub(crate) fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("rate_segments_per_s", self.rate.out);
         emit("base_rtt_s", self.base.get().map_or(f64::INFINITY, Span::secs));
     }
@@ -280,7 +280,7 @@ impl Policy for WestwoodPlus {
         self.retreat.on_life(w, flow, what);
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         self.retreat.rate.probe(emit);
     }
 }

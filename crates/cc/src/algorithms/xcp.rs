@@ -90,7 +90,7 @@ impl Policy for Xcp {
         Some("queues tell it its window from the first round trip on")
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("computed", f64::from(u8::from(self.computed)));
     }
 }

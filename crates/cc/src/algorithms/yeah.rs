@@ -162,7 +162,7 @@ impl Policy for Yeah {
         }
     }
 
-    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("queue_segments", self.queue);
         emit("reno_count_segments", self.rivals.reno_count);
         emit("slow_rounds", f64::from(self.slow_rounds));

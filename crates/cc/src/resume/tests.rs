@@ -40,7 +40,7 @@ fn phase(rig: &Rig) -> f64 {
 #[test]
 fn the_window_jumps_to_half_of_the_saved_one_and_is_paced() {
     let rig = jumped(0.5);
-    assert_eq!((rig.w(), phase(&rig), probe(&*rig.cc, "pipe_size")), (150.0, 1.0, 29.0));
+    assert_eq!((rig.w(), phase(&rig), probe(&*rig.cc, "pipe_size_segments")), (150.0, 1.0, 29.0));
     let decision = rig.cc.decision();
     assert_eq!(decision.pacing, Pacing::Rate(Rate(300 * MSS)));
     assert_eq!(decision.deadline, Time(rig.flow.now.0 + 500_000_000));
@@ -56,7 +56,7 @@ fn without_loss_the_window_is_validated() {
     assert_eq!((rig.w(), phase(&rig)), (150.0, 1.0));
     in_flight(&mut rig, 120);
     rig.ack(1.0, 0.01, 0.6, false);
-    assert_eq!((rig.w(), phase(&rig), probe(&*rig.cc, "pipe_size")), (121.0, 2.0, 59.0));
+    assert_eq!((rig.w(), phase(&rig), probe(&*rig.cc, "pipe_size_segments")), (121.0, 2.0, 59.0));
     assert_eq!(rig.cc.decision().pacing, Pacing::Window);
     (0..119).for_each(|_| rig.ack(1.0, 0.001, 0.6, false));
     assert_eq!(phase(&rig), 2.0);
@@ -83,7 +83,7 @@ fn a_loss_leads_to_safe_retreat() {
     (0..29).for_each(|_| rig.ack(1.0, 0.01, 0.6, false));
     in_flight(&mut rig, 120);
     (0..34).for_each(|_| rig.ack(1.0, 0.001, 0.6, false));
-    assert_eq!(probe(&*rig.cc, "pipe_size"), 29.0 + 29.0 + 34.0);
+    assert_eq!(probe(&*rig.cc, "pipe_size_segments"), 29.0 + 29.0 + 34.0);
     rig.flow.lost += MSS;
     let said = rig.cc.backoff(&rig.flow, Congestion::Loss);
     rig.congestion(Congestion::Loss);

@@ -213,10 +213,10 @@ impl Network {
             links,
             warnings: plan.warnings.iter().cloned().chain(silent).chain(open).collect(),
         };
-        let (flows, links) = self.recorder.finish();
+        let (flows, links, probes) = self.recorder.finish();
         drop(self.flows); // which are the most that a run keeps, before the names are copied
         let names = plan.flows.iter().map(|flow| flow.name.clone()).collect();
-        Ok(Outcome { report, names, flows, links, segments, transfers })
+        Ok(Outcome { report, names, flows, links, probes, segments, transfers })
     }
 }
 

@@ -1,5 +1,6 @@
 //! All results of a run.
 
+use crate::record::probes::ProbeSamples;
 use crate::record::report::Report;
 use crate::record::samples::{FlowSamples, LinkSamples};
 use crate::record::trace::{SegmentTrace, TransferTrace};
@@ -15,6 +16,8 @@ pub struct Outcome {
     pub flows: FlowSamples,
     /// Samples of the links, if the plan asked for them.
     pub links: LinkSamples,
+    /// Samples of the probes of controllers, if the plan asked for them.
+    pub probes: ProbeSamples,
     /// Segments, if the plan asked for them.
     pub segments: SegmentTrace,
     /// Transfers of applications, if the plan asked for them.

@@ -6,6 +6,7 @@
 use bentpipe_cc::{Span, Time};
 
 use super::links::LinkRecorder;
+use super::probes::{ProbeRecorder, ProbeSamples};
 use crate::host::flow::{FlowState, Kind, Tcp};
 use crate::link::direction::Direction;
 use crate::record::history::{Moments, Past};
@@ -31,9 +32,11 @@ pub(crate) struct Recorder {
     flows_at_ticks: bool,
     /// Short flows, which are sampled only while they last; empty if there are none.
     short: Vec<bool>,
-    /// Record a flow whenever its window changes: the last window and threshold of each flow.
+    /// Record whenever something changes: the last window and threshold of each flow.
     changes: Option<Vec<(u64, u64)>>,
     flows: FlowSamples,
+    /// The recorder of the probes of controllers, if they are recorded.
+    probes: Option<ProbeRecorder>,
     /// The recorder of the links, if they are sampled at ticks.
     links: Option<LinkRecorder>,
     /// Histories of receivers, by flow; empty if none delivers ahead of time.
@@ -60,7 +63,7 @@ enum Delivered {
 impl Recorder {
     pub(crate) fn new(plan: &Plan) -> Self {
         let interval = plan.record.and_then(|r| r.interval).filter(|i| i.0 > 0);
-        let on_change = plan.record.is_some_and(|r| r.flows && r.interval.is_none());
+        let on_change = plan.record.is_some_and(|r| (r.flows || r.probes) && r.interval.is_none());
         let is_short = |flow: &FlowPlan| flow.opened_by.is_some();
         let flows_at_ticks = plan.record.is_some_and(|r| r.flows);
         let links_at_ticks = interval.filter(|_| plan.record.is_some_and(|r| r.links));
@@ -75,6 +78,7 @@ impl Recorder {
             },
             changes: on_change.then(|| vec![(0, 0); plan.flows.len()]),
             flows: if flows_at_ticks { FlowSamples::new(&plan.flows) } else { FlowSamples::default() },
+            probes: plan.record.filter(|r| r.probes).map(|_| ProbeRecorder::new(plan.flows.len())),
             links: links_at_ticks.map(|interval| LinkRecorder::new(plan, interval)),
             receivers: Vec::new(),
         }
@@ -90,7 +94,7 @@ impl Recorder {
         self.links.is_some()
     }
 
-    /// Are flows recorded whenever their windows change?
+    /// Is something recorded whenever it changes, and not at ticks?
     pub(crate) fn has_changes(&self) -> bool {
         self.changes.is_some()
     }
@@ -155,7 +159,8 @@ impl Recorder {
 
     /// Rows so far.
     pub(crate) fn rows(&self) -> u64 {
-        self.flows.len() as u64 + self.links.as_ref().map_or(0, LinkRecorder::rows)
+        let probes = self.probes.as_ref().map_or(0, ProbeRecorder::rows);
+        self.flows.len() as u64 + self.links.as_ref().map_or(0, LinkRecorder::rows) + probes
     }
 
     /// The first sample, if samples are taken at an interval.
@@ -165,11 +170,16 @@ impl Recorder {
 
     /// Takes a sample of everything; returns when the next is due.
     pub(crate) fn tick(&mut self, now: Time, flows: &[FlowState], links: &mut [Direction]) -> Option<Time> {
-        if self.flows_at_ticks {
+        if self.flows_at_ticks || self.probes.is_some() {
             for (f, flow) in flows.iter().enumerate() {
                 let over = || self.short.get(f) == Some(&true) && flow.life_ends(Time::MAX) <= now;
                 if let (Kind::Tcp(tcp), true) = (&flow.kind, flow.start <= now && !over()) {
-                    self.sample(now, f, tcp, Cause::Timer);
+                    if self.flows_at_ticks {
+                        self.sample(now, f, tcp, Cause::Timer);
+                    }
+                    if let Some(probes) = &mut self.probes {
+                        probes.take(now, f, tcp.sender.controller(), true);
+                    }
                 }
             }
         }
@@ -179,15 +189,18 @@ impl Recorder {
         self.interval.map(|i| now + i)
     }
 
-    /// Flow `f` has sent all that it may send now.
+    /// Flow `f` has sent all that it may send now: samples what has changed.
     #[inline]
     pub(crate) fn on_change(&mut self, now: Time, f: usize, tcp: &Tcp, cause: Cause) {
         let Some(last) = &mut self.changes else { return };
         let decision = tcp.sender.decision();
         let state = (decision.cwnd, decision.ssthresh);
-        if last[f] != state {
+        if self.flows_at_ticks && last[f] != state {
             last[f] = state;
             self.sample(now, f, tcp, cause);
+        }
+        if let Some(probes) = &mut self.probes {
+            probes.take(now, f, tcp.sender.controller(), false);
         }
     }
 
@@ -204,8 +217,9 @@ impl Recorder {
         self.flows.take(now, f, tcp, segments);
     }
 
-    pub(crate) fn finish(self) -> (FlowSamples, LinkSamples) {
-        (self.flows, self.links.map_or_else(LinkSamples::default, LinkRecorder::finish))
+    pub(crate) fn finish(self) -> (FlowSamples, LinkSamples, ProbeSamples) {
+        let links = self.links.map_or_else(LinkSamples::default, LinkRecorder::finish);
+        (self.flows, links, self.probes.map_or_else(ProbeSamples::default, ProbeRecorder::finish))
     }
 }
 

@@ -79,6 +79,19 @@ impl LinkTrace {
     }
 }
 
+/// Samples of the probes of controllers, as columns of equal length, in order of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeTrace {
+    /// Seconds since the start of the run.
+    pub t_s: Vec<f64>,
+    /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
+    pub flow: Vec<u32>,
+    /// Index of the probe in [`ProbeSamples::names`](crate::record::ProbeSamples::names), whose ends say units.
+    pub probe: Vec<u32>,
+    /// Its value; NaN while it is not known.
+    pub value: Vec<f64>,
+}
+
 /// What happened to a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

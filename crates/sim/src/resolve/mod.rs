@@ -28,12 +28,12 @@ mod workload;
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::Span;
+use bentpipe_cc::{Span, registry};
 
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::Interval;
 use crate::scenario::{Record, Scenario};
-use plan::{FlowPlan, Plan, RecordPlan};
+use plan::{CcPlan, FlowPlan, Plan, RecordPlan, Source};
 use work::Work;
 
 /// Longest run: ten years.
@@ -86,8 +86,11 @@ impl Work<'_> {
         }
         if let Some(interval) = interval {
             // Short flows are sampled only while they last.
-            let long = flows.iter().filter(|flow| flow.opened_by.is_none()).count();
-            let each = u64::from(record.flows) * long as u64 + u64::from(record.links) * 2 * links as u64;
+            let long = || flows.iter().filter(|flow| flow.opened_by.is_none());
+            let probes = if record.probes { long().map(probes).sum() } else { 0 };
+            let each = u64::from(record.flows) * long().count() as u64
+                + u64::from(record.links) * 2 * links as u64
+                + probes;
             let rows = self.scenario.duration.0.0.checked_div(interval.0).map(|n| n.saturating_mul(each));
             match rows {
                 None => {
@@ -102,7 +105,17 @@ impl Work<'_> {
                 Some(_) => {}
             }
         }
-        let &Record { flows, links, segments, transfers, .. } = record;
-        Ok(Some(RecordPlan { interval, flows, links, segments, transfers }))
+        let &Record { flows, links, segments, transfers, probes, .. } = record;
+        Ok(Some(RecordPlan { interval, flows, links, segments, transfers, probes }))
+    }
+}
+
+/// How many probes a flow has, as far as its scenario tells.
+fn probes(flow: &FlowPlan) -> u64 {
+    match &*flow.source {
+        Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => {
+            registry::find(id).map_or(0, |entry| entry.probes().len() as u64)
+        }
+        _ => 0,
     }
 }

@@ -44,7 +44,7 @@ pub struct Plan {
 /// The traces of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlan {
-    /// Sampling interval; `None` records a row at every change of a flow's window.
+    /// Sampling interval; `None` records a row at every change: of a flow's window, of a probe.
     pub interval: Option<Span>,
     /// Record the flows.
     pub flows: bool,
@@ -54,6 +54,8 @@ pub struct RecordPlan {
     pub segments: bool,
     /// Record every transfer of an application.
     pub transfers: bool,
+    /// Record the probes of the controllers.
+    pub probes: bool,
 }
 
 /// A link, both directions.

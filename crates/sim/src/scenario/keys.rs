@@ -69,6 +69,9 @@ pub struct Record {
     /// Record every transfer: each short flow, burst and response, with its size and how long it took.
     #[serde(default)]
     pub transfers: bool,
+    /// Record the probes of the controllers: the quantities inside each that it names, as Vegas-A's alpha_segments.
+    #[serde(default)]
+    pub probes: bool,
 }
 
 /// A link: two directions, which are alike unless `reverse` says otherwise.

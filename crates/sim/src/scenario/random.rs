@@ -141,6 +141,9 @@ impl Draw<'_> {
                 }
             }
         }
+        if !tree["record"].is_null() && self.one_in(2) {
+            tree["record"]["probes"] = json!(true);
+        }
         tree
     }
 

@@ -134,6 +134,7 @@ fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
         flows: false,
         links: true,
         segments: false,
+        probes: true,
         transfers: false,
     };
     let recorded = run(&Plan { record: Some(record), ..plan.clone() }, &mut no_supply, &mut |_| true);

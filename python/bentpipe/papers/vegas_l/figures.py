@@ -230,5 +230,27 @@ def runs_section(found: Findings) -> Section:
                 f"PER {per:g} ({name}), by the algorithm of flow 1",
             )
             for per, name in ((LOW, "low"), (HIGH, "high"))
-        ],
+        ]
+        + [inside_table(found)],
+    )
+
+
+#: The algorithms with an alpha, of which `measure.inside` is.
+FAMILY = tuple(cc for cc in ALGORITHMS if cc.startswith("vegas"))
+
+
+def inside_table(found: Findings) -> Table:
+    """What the probes of Vegas's family show: how often alpha and Diff are above the alpha of the start."""
+    of = {cc: found.base.filter(pl.col("cc") == cc) for cc in FAMILY}
+
+    def row(what: str, column: str, per: float) -> list[str]:
+        values = {cc: runs.filter(pl.col("per") == per)[column].to_list() for cc, runs in of.items()}
+        return [f"{what}, PER {per:g}", *means(values, 100.0)]
+
+    listed = (("Diff > 1", "diff_above"), ("alpha > 1", "alpha_above"))
+    return Table(
+        [MEAN, *(LABELS[cc] for cc in FAMILY)],
+        [row(what, column, per) for per in (LOW, HIGH) for what, column in listed],
+        "Inside flow 1, sampled every second: the share of the run with Diff, the packets that it believes "
+        "queued, or alpha above 1 packet, % (Vegas's alpha is fixed)",
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.papers.vegas_l.figure_1 import ALPHA
 from bentpipe.stats import jain
 from bentpipe.studies.study import Case, Measures
 from bentpipe.studies.tolerance import Tolerance
@@ -32,7 +33,7 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     falls of its window by more than a tenth, per 100 s; ``x_rtt_s``, ``newreno_rtt_s``: mean RTT;
     ``x_rtt_min_s``, ``newreno_rtt_min_s``; ``x_lost``, ``newreno_lost``: data packets lost; ``x_timeouts``;
     ``newreno_uplink_lost``: those of NewReno that its own uplink's full queue dropped; ``queue``: mean queue
-    of the shared downlink, data and ACKs; ``utilisation`` of it.
+    of the shared downlink, data and ACKs; ``utilisation`` of it; and `inside` of flow 1.
     """
     import polars as pl
 
@@ -66,4 +67,24 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
         "newreno_timeouts": int(newreno["timeouts"]),
         "queue": float(shared["queue_mean_packets"]),
         "utilisation": float(shared["utilisation"]),
+        **inside(window),
+    }
+
+
+def inside(window: pl.DataFrame) -> Measures:
+    """What the probes of Vegas and its family show of a run; nothing for Veno, which has no alpha.
+
+    ``alpha_above``, ``diff_above``: the shares of the samples with alpha, or Diff, above the alpha of 1 packet
+    that all begin with; ``base_rtt_s``: baseRTT at the end.
+    """
+    if "alpha_segments" not in window.columns:
+        return {}
+
+    def above(probe: str) -> float:
+        return int((window[probe].fill_nan(None) > ALPHA).sum()) / window.height
+
+    return {
+        "alpha_above": above("alpha_segments"),
+        "diff_above": above("diff_segments"),
+        "base_rtt_s": float(window["base_rtt_s"][-1]),
     }

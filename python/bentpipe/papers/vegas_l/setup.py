@@ -192,7 +192,7 @@ class Setup(Choices):
         flows = [self.flow(1, "x", cc, self.recovery), self.flow(2, "newreno", "reno", "newreno")]
         stations = {name: {"lat": lat, "lon": lon} for name, (lat, lon) in STATIONS.items()}
         title = f"{cc} and NewReno by satellite, packet error rate {per:g}"
-        record = {"interval": "1 s"}
+        record = {"interval": "1 s", "probes": True}
         return parts.scenario(
             title, duration_s, seed, self.links(per, seed), flows, record=record, station=stations
         )

@@ -22,8 +22,8 @@ fn startup_finds_the_rate_and_drain_empties_the_queue_within_a_few_rounds() {
     });
     let rounds = filled.expect("STARTUP ended");
     assert!((9..=11).contains(&rounds), "after {rounds} rounds");
-    near(pipe.probe("btlbw"), 1e6, 0.01);
-    near(pipe.probe("rtprop"), 0.601, 1e-3);
+    near(pipe.probe("btlbw_bytes_per_s"), 1e6, 0.01);
+    near(pipe.probe("rtprop_s"), 0.601, 1e-3);
     assert!(highest < 1.9 * 600.0 + 20.0, "queue of {highest} segments: more than (2.885 - 1) BDP");
     assert!(pipe.queue() < 0.26 * 600.0, "queue of {} segments after DRAIN", pipe.queue());
 }
@@ -78,7 +78,7 @@ fn a_rise_of_the_propagation_delay_is_learned_within_two_windows() {
     pipe.run(15.0, |_| {});
     pipe.reroute(0.2);
     pipe.run(40.0, |_| {});
-    near(pipe.probe("rtprop"), 0.201, 0.01);
+    near(pipe.probe("rtprop_s"), 0.201, 0.01);
     let share = pipe.run(60.0, |_| {});
     assert!(share > 0.9, "{share}");
 }
@@ -126,11 +126,11 @@ fn a_recovery_that_follows_in_the_same_ack_does_not_conserve_packets_again() {
 fn a_timeout_costs_the_window_but_not_the_model() {
     let mut pipe = Pipe::new("bbr", &[], 0.1, 0.0);
     pipe.run(5.0, |_| {});
-    let (before, bw) = (pipe.cc.decision(), pipe.probe("btlbw"));
+    let (before, bw) = (pipe.cc.decision(), pipe.probe("btlbw_bytes_per_s"));
     assert_eq!(pipe.cc.backoff(&pipe.flow, Congestion::Timeout).cwnd, 1000);
     pipe.cc.on_congestion(&pipe.flow, Congestion::Timeout);
     assert_eq!(pipe.w(), 1.0);
-    assert_eq!((pipe.probe("btlbw"), pipe.cc.decision().pacing), (bw, before.pacing));
+    assert_eq!((pipe.probe("btlbw_bytes_per_s"), pipe.cc.decision().pacing), (bw, before.pacing));
     pipe.run(5.2, |_| {});
     near(pipe.w(), before.cwnd as f64 / 1000.0, 0.05);
 }

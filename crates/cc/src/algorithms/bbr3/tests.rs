@@ -22,8 +22,8 @@ fn startup_finds_the_rate_and_drain_empties_the_queue() {
     // From 10 to 100 segments, three rounds to see the plateau, at most three to drain.
     assert!((6..=11).contains(&rounds), "{rounds} rounds");
     assert!(queue < 10.0, "queue of {queue} segments");
-    near(pipe.probe("max_bw"), 1e6, 0.02);
-    near(pipe.probe("min_rtt"), 0.101, 1e-3);
+    near(pipe.probe("max_bw_bytes_per_s"), 1e6, 0.02);
+    near(pipe.probe("min_rtt_s"), 0.101, 1e-3);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn losses_in_startup_set_no_long_term_bound() {
     assert!(acks.probe("pacing_gain") > 2.0);
     acks.cc.on_congestion(&acks.flow, Congestion::Loss);
     acks.ack(10, 20, 5);
-    assert_eq!(acks.probe("inflight_hi"), f64::INFINITY);
+    assert_eq!(acks.probe("inflight_hi_bytes"), f64::INFINITY);
     assert!(acks.probe("pacing_gain") > 2.0);
 }
 
@@ -162,14 +162,14 @@ fn the_short_term_bounds_follow_one_round_after_the_first_loss() {
     acks.cc.on_congestion(&acks.flow, Congestion::Loss);
     acks.flow.phase = Phase::Recovery;
     acks.ack(0, 100, 1); // this ACK would end a round
-    assert_eq!(acks.probe("bw_lo"), f64::INFINITY);
+    assert_eq!(acks.probe("bw_lo_bytes_per_s"), f64::INFINITY);
     let mark = acks.flow.delivered;
     while acks.flow.delivered - 100_000 < mark {
         acks.ack(100, 100, 0);
-        assert_eq!(acks.probe("bw_lo"), f64::INFINITY);
+        assert_eq!(acks.probe("bw_lo_bytes_per_s"), f64::INFINITY);
     }
     acks.ack(100, 100, 0);
-    near(acks.probe("bw_lo"), 1e6, 0.02);
+    near(acks.probe("bw_lo_bytes_per_s"), 1e6, 0.02);
 }
 
 /// google/bbr tcp_bbr.c, `bbr_set_state(TCP_CA_Loss)`: outside probes inflight_lo begins at max(cwnd, prior_cwnd), not at the
@@ -181,7 +181,7 @@ fn after_a_timeout_the_short_term_bound_begins_at_the_window_before_it() {
         let before = acks.cc.decision().cwnd;
         acks.cc.on_congestion(&acks.flow, Congestion::Timeout);
         let expected = if bounded { before as f64 } else { f64::INFINITY };
-        assert_eq!((acks.cc.decision().cwnd, acks.probe("inflight_lo")), (1000, expected));
+        assert_eq!((acks.cc.decision().cwnd, acks.probe("inflight_lo_bytes")), (1000, expected));
     }
 }
 
@@ -193,9 +193,9 @@ fn a_timeout_during_a_probe_bounds_the_flight() {
     let before = acks.cc.decision();
     acks.flow.in_flight = 110_000;
     acks.cc.on_congestion(&acks.flow, Congestion::Timeout);
-    assert_eq!((acks.probe("inflight_hi"), acks.probe("pacing_gain")), (110_000.0, 0.9));
+    assert_eq!((acks.probe("inflight_hi_bytes"), acks.probe("pacing_gain")), (110_000.0, 0.9));
     acks.cc.on_undo(&acks.flow, &before);
-    assert_eq!((acks.probe("inflight_hi"), acks.probe("pacing_gain")), (f64::INFINITY, 1.0));
+    assert_eq!((acks.probe("inflight_hi_bytes"), acks.probe("pacing_gain")), (f64::INFINITY, 1.0));
     assert_eq!(acks.cc.decision().cwnd, before.cwnd);
 }
 
@@ -254,10 +254,10 @@ fn an_undo_returns_to_refill_if_losses_ended_up() {
     acks.cc.on_congestion(&acks.flow, Congestion::Loss);
     acks.ack(100, 100, 5);
     assert_eq!(acks.probe("pacing_gain"), 0.9);
-    assert!(acks.probe("inflight_hi") < 1e9);
+    assert!(acks.probe("inflight_hi_bytes") < 1e9);
     acks.cc.on_undo(&acks.flow, &before);
     acks.ack(50, 100, 0);
-    assert_eq!((acks.probe("pacing_gain"), acks.probe("inflight_hi")), (1.0, f64::INFINITY));
+    assert_eq!((acks.probe("pacing_gain"), acks.probe("inflight_hi_bytes")), (1.0, f64::INFINITY));
 }
 
 /// google/bbr tcp_bbr.c, `bbr_run_loss_probe_recovery`: the repair of a tail loss is a congestion report without a lost
@@ -271,7 +271,7 @@ fn a_loss_that_a_tail_loss_probe_repaired_reaches_the_bounds() {
     for _ in 0..101 {
         acks.ack(100, 100, 0);
     }
-    near(acks.probe("bw_lo"), 1e6, 0.02);
+    near(acks.probe("bw_lo_bytes_per_s"), 1e6, 0.02);
 }
 
 /// An idle path has no queue: after a pause the flow goes on at the estimated rate, whatever the gain was, and without ProbeRTT, though

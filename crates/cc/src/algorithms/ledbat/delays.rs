@@ -65,7 +65,7 @@ impl DelayHistory {
     }
 
     /// Names both for traces.
-    pub(crate) fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("base_rtt_s", self.base().unwrap_or(f64::NAN));
         emit("queueing_s", self.queueing().unwrap_or(f64::NAN));
     }

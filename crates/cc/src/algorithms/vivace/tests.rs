@@ -31,7 +31,7 @@ fn the_starting_phase_doubles_once_in_two_round_trips() {
     let mut pipe = Pipe::new("vivace", &[], 0.1, 0.0);
     let (mut last, mut doubled) = (0.0, alloc::vec::Vec::new());
     pipe.run(1.0, |p| {
-        let rate = p.probe("rate");
+        let rate = p.probe("rate_bytes_per_s");
         if last > 0.0 && rate != last {
             near(rate / last, 2.0, 1e-9);
             doubled.push(p.secs());
@@ -81,13 +81,13 @@ fn one_percent_of_random_loss_leaves_it_near_capacity() {
 fn a_timeout_halves_the_rate_and_an_undo_restores_it() {
     let mut pipe = Pipe::new("vivace", &[], 0.1, 0.0);
     pipe.run(10.0, |_| {});
-    let (before, rate) = (pipe.cc.decision(), pipe.probe("rate"));
+    let (before, rate) = (pipe.cc.decision(), pipe.probe("rate_bytes_per_s"));
     pipe.cc.on_congestion(&pipe.flow, Congestion::Loss);
     assert_eq!(pipe.cc.decision(), before);
     pipe.cc.on_congestion(&pipe.flow, Congestion::Timeout);
-    near(pipe.probe("rate"), rate / 2.0, 1e-9);
+    near(pipe.probe("rate_bytes_per_s"), rate / 2.0, 1e-9);
     pipe.cc.on_undo(&pipe.flow, &before);
-    near(pipe.probe("rate"), rate, 1e-9);
+    near(pipe.probe("rate_bytes_per_s"), rate, 1e-9);
 }
 
 /// A pause spoils the intervals under way, not the rate. What is in flight before it may still decide a step, at most the bound, and a probe
@@ -96,7 +96,7 @@ fn a_timeout_halves_the_rate_and_an_undo_restores_it() {
 fn a_pause_keeps_the_rate() {
     let mut pipe = Pipe::new("vivace", &[], 0.1, 0.0);
     pipe.run(10.0, |_| {});
-    let (rate, bound) = (pipe.probe("rate"), pipe.probe("boundary"));
+    let (rate, bound) = (pipe.probe("rate_bytes_per_s"), pipe.probe("boundary"));
     pipe.pause(30.0);
     let Pacing::Rate(now) = pipe.cc.decision().pacing else { panic!("it paces") };
     near(now.bytes_per_sec(), rate, 0.05 + bound);

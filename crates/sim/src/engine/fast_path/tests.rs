@@ -215,9 +215,13 @@ fn an_event_in_the_past_ends_the_run() {
 
 #[test]
 fn a_run_that_records_too_much_ends_in_an_error() {
-    for record in
-        ["interval = \"change\"", "interval = \"9 s\", segments = true", "interval = \"1 ms\", links = true"]
-    {
+    for record in [
+        "interval = \"change\"",
+        "interval = \"9 s\", segments = true",
+        "interval = \"1 ms\", links = true",
+        "interval = \"1 ms\", flows = false, probes = true",
+        "flows = false, probes = true",
+    ] {
         let text = format!(
             "duration = \"60 s\"\nrecord = {{ {record} }}\n[link.x]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n\
              [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\n"
