@@ -118,6 +118,9 @@ def section(entry: dict[str, Any]) -> list[str]:
     if entry["refuses_hystart"]:
         lines += [f"Cannot start by another `slow_start`: {entry['refuses_hystart']}.", ""]
     lines += table([param for param in entry["params"] if not param["shared"]])
+    if entry["probes"]:
+        names = ", ".join(f"`{probe['name']}`" for probe in entry["probes"])
+        lines += [f"Probes, which `record.probes` records: {names}.", ""]
     return lines
 
 

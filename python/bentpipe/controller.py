@@ -122,9 +122,9 @@ class Controller(ABC):
     have been set back already; `on_life(flow, what)`: "idle_restart", "recovered" or "mss_changed" happened;
     `on_path_change(flow, change)`: a hint that the path changes hands, given to classes that define it
     unless the flow's `path_hints` says otherwise; `backoff(flow, why) -> (cwnd, ssthresh)`: what
-    `on_congestion` would do, without doing it; and `probes() -> dict[str, float | None]`: quantities inside it
-    by name, for runs that record them (`Record(probes=True)`); a name ends in its unit, as "base_rtt_s", and
-    None is a value that is not known yet.
+    `on_congestion` would do, without doing it; and `probes() -> dict[str, float | None]`: quantities inside
+    it by name, for runs that record them (`Record(probes=True)`); a name ends in its unit, as "base_rtt_s",
+    and None is a value that is not known yet.
 
     Args:
         mss: payload bytes of a full segment.
@@ -250,7 +250,16 @@ def _alike(name: str, known: str) -> bool:
     return len(name) == n + 1 and any(known == name[:i] + name[i + 1 :] for i in range(1, n))
 
 
-_METHODS = ("__init__", "on_ack", "on_congestion", "on_undo", "on_life", "on_path_change", "backoff", "probes")
+_METHODS = (
+    "__init__",
+    "on_ack",
+    "on_congestion",
+    "on_undo",
+    "on_life",
+    "on_path_change",
+    "backoff",
+    "probes",
+)
 _KNOWN = ("cwnd", "ssthresh", "pacing_rate", "mss", *_METHODS)
 _LOOKED_FOR = tuple(name for name in _KNOWN if name not in ("mss", "__init__"))
 _LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)

@@ -287,6 +287,9 @@ def show_algorithm(entry: dict[str, Any]) -> None:
         console.print(words, markup=False)
     if entry["refuses_hystart"]:
         console.print(f"Cannot start by another slow_start: {entry['refuses_hystart']}.", markup=False)
+    if entry["probes"]:
+        names = ", ".join(probe["name"] for probe in entry["probes"])
+        console.print(f"Probes, which record.probes records: {names}.", markup=False)
     if not entry["params"]:
         console.print("No parameters.")
         return

@@ -37,5 +37,5 @@ def measured(cases: Sequence[Case], runs: Sequence[Ran]) -> Measured:
         packets=[int(report["packets"]) for report in reports],
         warnings=[report["warnings"] for report in reports],
         cpu_s=[ran.cpu_s for ran in runs],
-        traces=pl.concat(traces) if traces else None,
+        traces=pl.concat(traces, how="diagonal") if traces else None,
     )

@@ -210,7 +210,7 @@ def gather(batches: Iterable[StoredBatch]) -> Outcome:
     traces = [batch.read(batch.traces) for batch in batches if batch.keeps_traces()]
     return Outcome(
         runs=pl.DataFrame([json.loads(row) for row in stored["row"]], infer_schema_length=None),
-        traces=pl.concat(traces) if traces else pl.DataFrame(),
+        traces=pl.concat(traces, how="diagonal") if traces else pl.DataFrame(),
         packets=int(stored["packets"].sum()),
         cpu_s=float(stored["cpu_s"].sum()),
         warnings=list(dict.fromkeys(stored["warnings"].explode().drop_nulls())),

@@ -52,7 +52,7 @@ pub(crate) const ENTRY: Entry = Entry {
         Param::number("ineffectual", 5.0, 0.0..=1000.0).about(
             "backoffs without effect after which there are no more until the delay falls; 0: no limit",
         ),
-        Param::flag("shadow_segments", true).about("shadow window: losses undo the backoffs before them"),
+        Param::flag("shadow", true).about("shadow window: losses undo the backoffs before them"),
         Param::flag("loss_tolerance", false).about("losses while no queue is full keep the window"),
         Param::number("seed", 1.0, 0.0..=1e15).about("where the pseudo-random numbers begin"),
     ],
@@ -114,7 +114,7 @@ impl Cdg {
             g: args.number("g") / 1000.0,
             beta: args.number("beta"),
             ineffectual: args.number("ineffectual") as u32,
-            shadows: args.flag("shadow_segments"),
+            shadows: args.flag("shadow"),
             tolerates: args.flag("loss_tolerance"),
             round: None,
             last: None,
@@ -338,12 +338,8 @@ mod tests {
         round(&mut rig, 0.8);
         rig.congestion(Congestion::Loss);
         near(rig.w(), before / 2.0, 0.01);
-        let mut rig = Rig::new(
-            "cdg",
-            &[("window", Value::Number(1.0)), ("shadow_segments", Value::Flag(false))],
-            100.0,
-            2.0,
-        );
+        let mut rig =
+            Rig::new("cdg", &[("window", Value::Number(1.0)), ("shadow", Value::Flag(false))], 100.0, 2.0);
         round(&mut rig, 0.5);
         round(&mut rig, 0.8);
         round(&mut rig, 0.8);

@@ -74,8 +74,8 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
 def inside(window: pl.DataFrame) -> Measures:
     """What the probes of Vegas and its family show of a run; nothing for Veno, which has no alpha.
 
-    ``alpha_above``, ``diff_above``: the shares of the samples with alpha, or Diff, above the alpha of 1 packet
-    that all begin with; ``base_rtt_s``: baseRTT at the end.
+    ``alpha_above``, ``diff_above``: the shares of the samples with alpha, or Diff, above the alpha of 1
+    packet that all begin with; ``base_rtt_s``: baseRTT at the end.
     """
     if "alpha_segments" not in window.columns:
         return {}

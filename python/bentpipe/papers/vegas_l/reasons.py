@@ -140,11 +140,11 @@ def _same_at_high(found: Findings, column: str) -> tuple[float, float, bool]:
 #: derivative of ns-2's own source. The numbers were made by hand, so they stand here.
 WITNESS = (
     "A Vegas-A written into ns-2.35 itself says the same. A subclass of its Agent/TCP/Vegas took figure 1 in "
-    "place of Vegas's own step, Diff real, < as printed, alpha back to 1 at a timeout; with Vegas's step left "
-    "in, it gave ns-2's Vegas to the last digit. By ns-2's satellite nodes in the set-up of the base, over 12 "
-    "seeds, its window at 1e-3 is 59.4 packets and 0.810 Mbit/s (ns-2's Vegas: 59.4 and 0.807), with alpha > 1 "
-    "in 1.0 % of the rounds of congestion avoidance; at 1e-6 140.8 packets and 1.96 Mbit/s (Vegas: 52.8 and "
-    "0.85), with alpha > 1 in 49 %."
+    "place of Vegas's own step, Diff real, < as printed, alpha back to 1 at a timeout; with Vegas's step "
+    "left in, it gave ns-2's Vegas to the last digit. By ns-2's satellite nodes in the set-up of the base, "
+    "over 12 seeds, its window at 1e-3 is 59.4 packets and 0.810 Mbit/s (ns-2's Vegas: 59.4 and 0.807), with "
+    "alpha > 1 in 1.0 % of the rounds of congestion avoidance; at 1e-6 140.8 packets and 1.96 Mbit/s (Vegas: "
+    "52.8 and 0.85), with alpha > 1 in 49 %."
 )
 NOT_BY_FIGURE_1 = "by figure 1 Vegas-A cannot fall below Vegas while losses keep the queue empty (proof)"
 LINE_15 = (
@@ -196,14 +196,16 @@ def _proof(found: Findings) -> list[str]:
 def raised(found: Findings) -> list[str]:
     """How often alpha is above 1 in the runs, and in a Vegas-A written into ns-2."""
     share = {
-        per: {cc: fmean(claims.samples(found.base, "alpha_above", per)[LABELS[cc]]) for cc in figures.FAMILY[1:]}
+        per: {
+            cc: fmean(claims.samples(found.base, "alpha_above", per)[LABELS[cc]]) for cc in figures.FAMILY[1:]
+        }
         for per in (LOW, HIGH)
     }
     diff = fmean(claims.samples(found.base, "diff_above", HIGH)[claims.VEGAS_A])
     return paragraphs(f"""
         alpha itself was recorded (record.probes, every second). At {HIGH:g} it is above 1 in
-        {share[HIGH]["vegas-a"]:.1%} of Vegas-A's samples and {share[HIGH]["vegas-l"]:.1%} of Vegas-L's, because
-        Diff is above 1 in {diff:.1%} only; at {LOW:g} in {share[LOW]["vegas-a"]:.0%} and
+        {share[HIGH]["vegas-a"]:.1%} of Vegas-A's samples and {share[HIGH]["vegas-l"]:.1%} of Vegas-L's,
+        because Diff is above 1 in {diff:.1%} only; at {LOW:g} in {share[LOW]["vegas-a"]:.0%} and
         {share[LOW]["vegas-l"]:.0%}.
 
         {WITNESS}
