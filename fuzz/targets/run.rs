@@ -43,7 +43,14 @@ fuzz_target!(|data: &[u8]| {
         assert!((0.0..=1.0).contains(&link.utilisation), "{link:?}\n{text}");
         assert!(link.queue_mean_packets >= 0.0 && link.queue_mean_packets.is_finite(), "{link:?}\n{text}");
     }
-    plan.record = Some(RecordPlan { interval: Some(plan.duration), flows: true, links: true, segments: false, transfers: true, probes: true });
+    plan.record = Some(RecordPlan {
+        interval: Some(plan.duration),
+        flows: true,
+        links: true,
+        segments: false,
+        transfers: true,
+        probes: true,
+    });
     // It may take a few events more, and so be left.
     let Some(watched) = report(&plan, &text) else { return };
     assert_eq!(format!("{alone:?}"), format!("{watched:?}"), "{text}");
