@@ -203,8 +203,10 @@ def _k8(found: Findings) -> Reason:
 
 
 def _doubling_cut_to_whole(found: Findings) -> str:
-    """What the two controls whose doubling is furthest from the printed do if they cut to whole numbers."""
+    """What the two controls that double furthest from the printed do with whole cuts; "" if that was not run."""
     whole = found.runs.filter(pl.col("variant") == "whole-cuts", pl.col("experiment") == "square")
+    if whole.is_empty():
+        return ""
     same = found.base.filter(pl.col("seed").is_in(whole["seed"].unique().to_list()))
     told = []
     for cc in ("simd", "aiad"):
