@@ -203,7 +203,7 @@ def _k8(found: Findings) -> Reason:
 
 
 def _doubling_cut_to_whole(found: Findings) -> str:
-    """What the two controls that double furthest from the printed do with whole cuts; "" if that was not run."""
+    """What two controls whose doubling is far from the printed do with whole cuts; "" if that was not run."""
     whole = found.runs.filter(pl.col("variant") == "whole-cuts", pl.col("experiment") == "square")
     if whole.is_empty():
         return ""
