@@ -57,16 +57,18 @@ study: setup ## the main job: repeat the published experiments (STUDY=all MODE=-
 test: test-rust test-python ## every test, Rust and Python
 
 # The bindings have no tests of their own in Rust (Python tests them), and a test binary would need libpython to link.
+TEST_RUST := --workspace --exclude bentpipe-py --features bentpipe-quic/tools
+
 test-rust: setup
-	$(FEATURES) cargo test --workspace --exclude bentpipe-py --features bentpipe-quic/tools $$workspace
+	$(FEATURES) cargo test $(TEST_RUST) $$workspace
+
+# What `make test-rust` runs, only built. It needs nothing of .venv but what can be built here, so it may go on beside `make setup`, whose linking
+# keeps one processor busy for minutes.
+test-rust-built: .venv/.features
+	$(FEATURES) cargo test --no-run $(TEST_RUST) $$workspace
 
 # Tests marked root look at or change the networks and the kernel of the machine, so no two run at once. They mostly wait; the others run meanwhile, files
 # side by side. One run with `--dist loadgroup` would do, but with pytest 9.2 that groups nothing (pytest-xdist issue 1386).
-# All of it that `make test-rust` runs, built. It needs nothing of .venv but what can be built here, so it may go on beside `make setup`, whose
-# linking keeps one processor busy for minutes.
-test-rust-built: .venv/.features
-	$(FEATURES) cargo test --no-run --workspace --exclude bentpipe-py --features bentpipe-quic/tools $$workspace
-
 test-python: setup
 	@$(MAKE) --jobs 2 --output-sync=line test-python-root test-python-others
 
