@@ -69,10 +69,11 @@ def reckless_runs(one: Trials, cubic: Trials, *, shared: bool, endless: bool) ->
 
     The runs may be over different links.
     """
-    alone = [endless and (_drops(*pair) or _waits(*pair)) for pair in _by_run(one, cubic, "own_loss")]
-    beside = [_harms(ours) for ours, _ in _by_run(one, one, "harm_cubic")]
+    pairs = zip(_by_run(one, "own_loss"), _by_run(cubic, "own_loss"), strict=False)
+    alone = [endless and (_drops(*pair) or _waits(*pair)) for pair in pairs]
     if not shared:
         return alone, 0.0
+    beside = [_harms(ours) for ours in _by_run(one, "harm_cubic")]
     return alone, sum(beside) / len(beside) if beside else math.nan
 
 
@@ -84,15 +85,13 @@ def _means(one: Trials) -> _Values:
     return {name: one.mean(name) for name in _NAMES}
 
 
-def _by_run(one: Trials, other: Trials, name: str) -> list[tuple[_Values, _Values]]:
-    """The values of both in each run in which both have this quantity; NaN for others that are missing."""
-    count = min(len(some.values.get(name, [])) for some in (one, other))
-
-    def of(some: Trials, n: int) -> _Values:
-        known = {name: some.values.get(name, []) for name in _NAMES}
-        return {name: values[n] if n < len(values) else math.nan for name, values in known.items()}
-
-    return [(of(one, n), of(other, n)) for n in range(count)]
+def _by_run(one: Trials, name: str) -> list[_Values]:
+    """The values of each run that has this quantity; NaN for others that it lacks."""
+    rows = {other: one.values.get(other, []) for other in _NAMES}
+    return [
+        {other: values[n] if n < len(values) else math.nan for other, values in rows.items()}
+        for n in range(len(rows[name]))
+    ]
 
 
 def _drops(own: _Values, cubic: _Values) -> bool:

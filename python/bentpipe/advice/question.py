@@ -231,18 +231,21 @@ class Question:
             if more:
                 raise _core.ScenarioError(f"relay: {self.relay}: advise takes one; compare takes several")
             model = dataclasses.replace(model, relay=way)
-        if self.draws:
+        if (draw := self._draw(n)) is not None:
             (only,) = base.links.values()
-            draw = self.draws[n % len(self.draws)]
             only.loss = list(draw.losses) or None
             if draw.buffer is not None:
                 only.queue = {"kind": draw.queue, "limit": draw.buffer}
         return base, dataclasses.replace(model, stop=None)
 
+    def _draw(self, n: int) -> Draw | None:
+        """The link of run `n` if measurements leave several possible."""
+        return self.draws[n % len(self.draws)] if self.draws else None
+
     def _values(self, n: int) -> dict[str, str]:
         """What run `n` changes of the link, as texts of a scenario."""
-        if self.draws:
-            return self.draws[n % len(self.draws)].values()
+        if (draw := self._draw(n)) is not None:
+            return draw.values()
         unknown_spans = [span for span in self.spans.values() if not span.known]
         shares = dict(zip((s.name for s in unknown_spans), points(len(unknown_spans), n), strict=True))
         return {name: span.at(shares.get(name, 0.0)) for name, span in self.spans.items()}

@@ -110,9 +110,8 @@ class Draw:
     queue: str = _QUEUES[0][0]
 
     def values(self) -> dict[str, str]:
-        """Rate, round trip and buffer as texts of a scenario."""
-        found = {"rate": f"{self.rate_bps:.6g} bit/s", "rtt": f"{self.rtt_s:.9g} s"}
-        return found if self.buffer is None else {**found, "buffer": self.buffer}
+        """Rate and round trip as texts of a scenario."""
+        return {"rate": f"{self.rate_bps:.6g} bit/s", "rtt": f"{self.rtt_s:.9g} s"}
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as JSON has them, without what the simulator plays."""

@@ -108,12 +108,12 @@ class Test:
         resent = "" if self.resent is None else f" with {self.resent:,} segments sent again"
         return f"by {self.label}{several}, which received {rate(self.goodput_bps)}{resent}"
 
-    def played_s(self, packets: float, most: float, rtt_s: float, beside: int = 0) -> float:
+    def played_s(self, packets: float, most: float, rtt_s: float, beside: int) -> float:
         """How much of it is simulated: as many packets as `packets`, to reach `ENOUGH_S` up to `most`.
 
         It is a whole number of intervals, if those are known.
         """
-        each = self.packets(1.0) * (1 + beside / self.streams)
+        each = self.packets(1.0, beside)
         long_s = max(packets / each, min(ENOUGH_S, most / each), LEAST_TRIPS * rtt_s)
         if self.intervals is not None:
             long_s = math.ceil(long_s / self.intervals.width_s) * self.intervals.width_s
@@ -123,13 +123,13 @@ class Test:
         """How many samples are taken of so much of it."""
         return _RECORDS if self.intervals is None else max(round(lasted_s / self.intervals.width_s), 1)
 
-    def packets(self, lasted_s: float) -> float:
-        """About how many packets so much of it is."""
-        return max(self.goodput_bps * lasted_s / _PACKET_BITS, 1.0)
+    def packets(self, lasted_s: float, beside: int) -> float:
+        """About how many packets it and `beside` flows of others send in this time."""
+        return max(self.goodput_bps * lasted_s / _PACKET_BITS, 1.0) * (1 + beside / self.streams)
 
     def cost(self, lasted_s: float, beside: int) -> float:
-        """About how many packets are simulated for so much of it, beside so many flows of others."""
-        return self.packets(lasted_s + (AHEAD_S if beside else 0.0)) * (1 + beside / self.streams)
+        """About how many packets are simulated for this much of it."""
+        return self.packets(ahead_s(beside) + lasted_s, beside)
 
 
 @dataclass(frozen=True)
@@ -150,16 +150,22 @@ class Played:
     queue: str = "drop-tail"
 
 
+def ahead_s(beside: int) -> float:
+    """How long before a transfer this many flows of others begin."""
+    return AHEAD_S if beside else 0.0
+
+
 def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
     """The transfer over that link; it begins to count one round trip after the handshake began.
 
     Flows of others began `AHEAD_S` before it, within `_JITTER`.
     """
+    ahead = ahead_s(len(link.beside))
     window = test.windows[min(int(link.window * len(test.windows)), len(test.windows) - 1)]
     flow = Flow(
         test.cc, path=["link"], count=test.streams, profile="linux",
         receive_window=None if window is None else f"{window} bytes",
-        start=f"{AHEAD_S:g} s" if link.beside else None,
+        start=f"{ahead:g} s" if ahead else None,
     )  # fmt: skip
     over = Link(
         rate=link.rate,
@@ -171,7 +177,7 @@ def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
         Flow(cc, path=["link"], count=count, profile="linux", start_jitter=_JITTER)
         for cc, count in link.beside
     ]
-    duration_s = (AHEAD_S if link.beside else 0.0) + test.omit_s + link.rtt_s + lasted_s
+    duration_s = ahead + test.omit_s + link.rtt_s + lasted_s
     return Scenario(
         links={"link": over}, flows=[flow, *others], seed=link.seed, duration=f"{round(duration_s * 1e9)} ns",
         record=Record(
@@ -213,7 +219,8 @@ def differences(test: Test, result: Result, lasted_s: float) -> dict[str, float]
             (pl.col("event") == "resent") & pl.col("flow").cast(pl.String).is_in(names)
         )
         per_interval = np.histogram(resent["t_s"].to_numpy(), ends)[0]
-        found |= _losses(test.intervals, per_interval) | _trips(test, test.intervals, trace, ends[1:])
+        smoothed = trace["srtt_s"].to_numpy().reshape(-1, test.streams).mean(axis=1)
+        found |= _losses(test.intervals, per_interval) | _trips(test.intervals, t, smoothed, ends[1:])
     elif test.resent is not None:
         total = sum(flow["retransmitted_packets"] for flow in result.json["flows"][: test.streams])
         more = (1 / share - 1) * 2 * _dropped_late(result, (begin + end) / 2)
@@ -241,11 +248,9 @@ def _counts(ours: float, theirs: float, floor: float, name: str) -> float:
 
 
 def _trips(
-    test: Test, measured: Intervals, trace: pl.DataFrame, ends: NDArray[np.float64]
+    measured: Intervals, t: NDArray[np.float64], smoothed: NDArray[np.float64], ends: NDArray[np.float64]
 ) -> dict[str, float]:
-    """Smoothed round trips at the ends of the same intervals."""
-    smoothed = trace["srtt_s"].to_numpy().reshape(-1, test.streams).mean(axis=1)
-    t = trace["t_s"].to_numpy().reshape(-1, test.streams)[:, 0]
+    """Smoothed round trips at the ends of the same intervals; `smoothed` are those simulated at `t`."""
     ours = smoothed[np.searchsorted(t, ends - 1e-9).clip(max=len(t) - 1)]
     ours = ours[~np.isnan(ours)]
     theirs = np.asarray([trip for trip in measured.rtts_s[: len(ends)] if trip > 0])
