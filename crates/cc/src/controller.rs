@@ -180,6 +180,6 @@ pub trait Controller: Debug + Send {
     /// An extra segment was acknowledged. Data that it delivered is in an `on_ack` before.
     fn on_extra_ack(&mut self, _flow: &Flow) {}
     /// Names internal quantities for traces, always the same ones in the same order. A name ends in its unit, as `base_rtt_s`
-    /// ([`crate::probe::UNITS`]); one without is a pure number. NaN stands for a value that is not known yet.
+    /// ([`crate::probe::UNITS`]); a name without a unit is a pure number. NaN means that the value is not known yet.
     fn probe(&self, _emit: &mut dyn FnMut(&str, f64)) {}
 }

@@ -220,8 +220,11 @@ impl OnArrival for RedState {
         if self.average < p.min || waiting <= 1 {
             self.above = false;
         } else if p.mark_p.is_none() && self.average >= hard {
-            let marks = p.ecn && !p.hard_drop && arrival.ecn != Ecn::NotCapable;
-            (forced, verdict) = (forced || !marks, if marks { Verdict::Mark } else { verdict });
+            if self.can_mark(arrival) && !p.hard_drop {
+                verdict = Verdict::Mark;
+            } else {
+                forced = true;
+            }
         } else if !self.above {
             self.above = true;
             self.count = 1;
@@ -297,8 +300,13 @@ impl RedState {
         }
         self.restart();
         let p = &self.plan;
-        let marks = p.ecn && arrival.ecn != Ecn::NotCapable && p.mark_p.is_none_or(|most| base < most);
+        let marks = self.can_mark(arrival) && p.mark_p.is_none_or(|most| base < most);
         if marks { Verdict::Mark } else { Verdict::Drop }
+    }
+
+    /// Does the queue mark, and does the packet's transport understand it?
+    fn can_mark(&self, arrival: &Arrival) -> bool {
+        self.plan.ecn && arrival.ecn != Ecn::NotCapable
     }
 
     fn restart(&mut self) {

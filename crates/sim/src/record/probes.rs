@@ -61,7 +61,7 @@ pub(super) struct ProbeRecorder {
 }
 
 impl ProbeRecorder {
-    /// Of so many flows.
+    /// For a run with this many flows.
     pub(super) fn new(flows: usize) -> Self {
         Self { samples: ProbeSamples::default(), last: vec![Vec::new(); flows] }
     }
