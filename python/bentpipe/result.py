@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -88,6 +88,15 @@ _TRACES = ("trace", "link_trace", "segments", "transfers", "probes")
 _FILES = {"run.json", "flows.parquet", "links.parquet", *(f"{name}.parquet" for name in _TRACES)}
 
 
+def _named(frame: pl.DataFrame, **names: Sequence[str]) -> pl.DataFrame:
+    """The frame with columns of indices as categories: `names` has the name of each index of a column."""
+    import polars as pl
+
+    return frame.with_columns(
+        pl.Series(key, known, dtype=pl.Enum(known)).gather(frame[key]) for key, known in names.items()
+    )
+
+
 class Result:
     """The result of one run. Frames are built when they are first asked for.
 
@@ -168,13 +177,8 @@ class Result:
 
         if self._raw is None:
             return pl.DataFrame()
-        frame = pl.DataFrame(self._raw.probes())
-        flows, names = self._raw.flow_names, self._raw.probe_names
-        return frame.with_columns(
-            pl.Series("flow", flows, dtype=pl.Enum(flows)).gather(frame["flow"]),
-            pl.Series("probe", names, dtype=pl.Enum(names)).gather(frame["probe"]),
-            pl.col("value").fill_nan(None),
-        )
+        frame = pl.DataFrame(self._raw.probes()).with_columns(pl.col("value").fill_nan(None))
+        return _named(frame, flow=self._raw.flow_names, probe=self._raw.probe_names)
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
@@ -189,11 +193,8 @@ class Result:
         if self._raw is None:
             return pl.DataFrame()
         names = [f["name"] for f in self.json["flows"]]
-        frame = pl.DataFrame(self._raw.transfers())
-        return frame.with_columns(
-            pl.Series("flow", names, dtype=pl.Enum(names)).gather(frame["flow"]),
-            pl.col("completion_s").fill_nan(None),
-        )
+        frame = pl.DataFrame(self._raw.transfers()).with_columns(pl.col("completion_s").fill_nan(None))
+        return _named(frame, flow=names)
 
     @cached_property
     def segments(self) -> pl.DataFrame:
@@ -210,11 +211,7 @@ class Result:
         if self._raw is None:
             return pl.DataFrame()
         frame = pl.DataFrame(self._raw.segments())
-        names, events = self._raw.flow_names, self._raw.event_names
-        return frame.with_columns(
-            pl.Series("flow", names, dtype=pl.Enum(names)).gather(frame["flow"]),
-            pl.Series("event", events, dtype=pl.Enum(events)).gather(frame["event"]),
-        )
+        return _named(frame, flow=self._raw.flow_names, event=self._raw.event_names)
 
     def _columns(self, table: str, key: str) -> pl.DataFrame:
         import polars as pl
@@ -224,9 +221,7 @@ class Result:
         given = self._raw.trace() if table == "trace" else self._raw.link_trace()
         names = self._raw.link_names if key == "link" else self._raw.flow_names
         frame = pl.DataFrame(given)
-        if key not in frame.columns:
-            return frame
-        return frame.with_columns(pl.Series(key, names, dtype=pl.Enum(names)).gather(frame[key]))
+        return _named(frame, **{key: names}) if key in frame.columns else frame
 
     def save(self, directory: str | Path) -> Path:
         """Writes run.json, flows.parquet, links.parquet, and what was traced.

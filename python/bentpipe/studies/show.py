@@ -34,7 +34,7 @@ ENDINGS = (".png", ".svg", ".pdf", ".csv")
 #: Seeds of what is not from a finished run, at most.
 SEEDS = 4
 
-__all__ = ["ENDINGS", "FINISHED", "Shown", "listed", "show"]
+__all__ = ["ENDINGS", "FINISHED", "Shown", "show"]
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,6 @@ def check_ending(path: Path) -> None:
         )
 
 
-def listed(study: Study) -> Sequence[Place]:
-    """Every figure and table of the study's paper; empty if the study is of none."""
-    return study.places()
-
-
 def show(
     study: Study,
     kinds: Sequence[Kind],
@@ -126,7 +121,7 @@ def show(
         StudyFailed: a run failed.
     """
     try:
-        place = find(listed(study), kinds, number)
+        place = find(study.places(), kinds, number)
     except ValueError as wrong:
         raise _core.ScenarioError(f"{study.name} has {wrong}") from None
     if not place.given:
