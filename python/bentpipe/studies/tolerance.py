@@ -1,4 +1,4 @@
-"""Numbers that decide checks and stand in no paper: each with the checks that it decides, and its reason."""
+"""Limits that decide checks and that no paper prints, each with its checks and its reason."""
 
 from __future__ import annotations
 

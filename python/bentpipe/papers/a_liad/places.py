@@ -40,7 +40,7 @@ PLACES = (
         FIGURE,
         "4",
         "the network of the simulations",
-        why="senders and receivers around one bottleneck; rates and delays stand in the table of the set-up",
+        why="senders and receivers around one bottleneck; the set-up's table has rates and delays",
     ),
     Place(FIGURE, "5", "throughput at the start-up over GEO", figures.start_up, claims=("A2",), needs=STARTS),
     Place(FIGURE, "6", "windows at the start-up", figures.windows_with_sack, needs=STARTS),

@@ -23,7 +23,7 @@ PLACES = (
         Kind.FIGURE,
         "2",
         "the topology of the simulations",
-        why="a sender, a satellite link and a receiver; rates and delays stand in the table of the set-up",
+        why="a sender, a satellite link and a receiver; the set-up's table has rates and delays",
     ),
     Place(
         Kind.FIGURE,

@@ -115,7 +115,7 @@ PLACES = (
         FIGURE,
         "20",
         "the topology of the test of convergence",
-        why="three links in a row; rates, delays and flows stand in the table of the set-up",
+        why="three links in a row; the set-up's table has rates, delays and flows",
     ),
     Place(
         FIGURE,
