@@ -51,8 +51,8 @@ CAPTIONS = Captions("""
       (1 - BER) to the power 8000; (b) to the power 1000. | Two line charts of throughput against bit error
       rate on logarithmic axes, HSWA-TCP above SCPS-TP.
     - loss-scan | The loss rates that the numbers printed for a BER of 1e-5 need. | Throughput over the
-      printed value, where each packet is lost with the probability on the axis and HSWA's equations use a BER of
-      1e-5; {seeds} seeds, {span:g} s. Grey: within 20 % of the printed value. Dashed: the packet loss that
+      printed value, where each packet is lost with the probability on the axis and HSWA's equations use a BER
+      of 1e-5; {seeds} seeds, {span:g} s. Grey: within 20 % of the printed value. Dashed: the packet loss that
       errors per byte and per bit give. {ranges} | Two line charts of throughput over printed throughput
       against packet loss rate: the curves of HSWA cross 1 at a tenth of the loss rate at which that of
       SCPS-TP does.
