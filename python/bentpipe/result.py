@@ -88,7 +88,7 @@ _TRACES = ("trace", "link_trace", "segments", "transfers", "probes")
 _FILES = {"run.json", "flows.parquet", "links.parquet", *(f"{name}.parquet" for name in _TRACES)}
 
 
-def _named(frame: pl.DataFrame, **names: Sequence[str]) -> pl.DataFrame:
+def named(frame: pl.DataFrame, **names: Sequence[str]) -> pl.DataFrame:
     """The frame with columns of indices as categories: `names` has the name of each index of a column."""
     import polars as pl
 
@@ -178,7 +178,7 @@ class Result:
         if self._raw is None:
             return pl.DataFrame()
         frame = pl.DataFrame(self._raw.probes()).with_columns(pl.col("value").fill_nan(None))
-        return _named(frame, flow=self._raw.flow_names, probe=self._raw.probe_names)
+        return named(frame, flow=self._raw.flow_names, probe=self._raw.probe_names)
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
@@ -194,7 +194,7 @@ class Result:
             return pl.DataFrame()
         names = [f["name"] for f in self.json["flows"]]
         frame = pl.DataFrame(self._raw.transfers()).with_columns(pl.col("completion_s").fill_nan(None))
-        return _named(frame, flow=names)
+        return named(frame, flow=names)
 
     @cached_property
     def segments(self) -> pl.DataFrame:
@@ -211,7 +211,7 @@ class Result:
         if self._raw is None:
             return pl.DataFrame()
         frame = pl.DataFrame(self._raw.segments())
-        return _named(frame, flow=self._raw.flow_names, event=self._raw.event_names)
+        return named(frame, flow=self._raw.flow_names, event=self._raw.event_names)
 
     def _columns(self, table: str, key: str) -> pl.DataFrame:
         import polars as pl
@@ -221,7 +221,7 @@ class Result:
         given = self._raw.trace() if table == "trace" else self._raw.link_trace()
         names = self._raw.link_names if key == "link" else self._raw.flow_names
         frame = pl.DataFrame(given)
-        return _named(frame, **{key: names}) if key in frame.columns else frame
+        return named(frame, **{key: names}) if key in frame.columns else frame
 
     def save(self, directory: str | Path) -> Path:
         """Writes run.json, flows.parquet, links.parquet, and what was traced.

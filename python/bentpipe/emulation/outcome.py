@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.result import Result
+from bentpipe.result import Result, named
 
 
 def made(network: _core.EmulatedNetwork, scenario: dict[str, Any], report: dict[str, Any]) -> Result:
@@ -28,10 +28,7 @@ def made(network: _core.EmulatedNetwork, scenario: dict[str, Any], report: dict[
         "emulation": report,
     }
     names = [f"{link['name']}/{link['direction']}" for link in links]
-    frame = pl.DataFrame(network.link_trace())
-    trace = frame.with_columns(
-        pl.Series("link", names, dtype=pl.Enum(names)).gather(frame["link"]).alias("link")
-    ).sort("t_s", "link")
+    trace = named(pl.DataFrame(network.link_trace()), link=names).sort("t_s", "link")
     if trace.height:  # one way may have taken a sample more than the other
         trace = trace.filter(pl.col("t_s") <= trace.group_by("link").agg(pl.col("t_s").max())["t_s"].min())
     whole = json.loads(_core.check(json.dumps(scenario)))
