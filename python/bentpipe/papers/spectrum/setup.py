@@ -391,17 +391,17 @@ class Size(design.Size):
     #: Section 6.3 takes one sample of the windows per run, and takes more seeds, too.
     chain_seeds: int = 24
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
-    load_seeds: int = 6
+    load_seeds: int = 4
     #: Figure 7: loss rates, and length in round trips.
     loss_rates: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     rounds: int = 3000
     #: Figures 8 to 13: link rates in Mbit/s with the numbers of flows of each kind and of seeds; length.
     shares: tuple[tuple[float, tuple[int, ...], int], ...] = (
-        (15.0, (1, 2, 4, 8, 16, 32, 64), 5),
+        (15.0, (1, 2, 4, 8, 16, 32, 64), 4),
         (60.0, (8, 32), 4),
     )
-    #: Seeds of figures 8 to 13 under each changed choice, which runs every number of flows at 15 Mbit/s.
-    share_seeds: int = 2
+    #: Seeds of figures 8 to 17 under each changed choice, which runs every number of flows at 15 Mbit/s.
+    few_load_seeds: int = 2
     share_s: float = 400.0
     #: Figures 14 to 17: link rates and length.
     smooth_mbps: tuple[float, ...] = (60.0, 15.0)
@@ -445,7 +445,7 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     choice, size = of.setup, of.size
     shares = size.shares
     if not of.variant.whole:  # a choice: the smaller link, where losses are high and low
-        shares = tuple((mbps, counts, size.share_seeds) for mbps, counts, _ in shares[:1])
+        shares = tuple((mbps, counts, size.few_load_seeds) for mbps, counts, _ in shares[:1])
 
     def runs(experiment: str, controls: Iterable[str], queue: str = "red", **more: Key) -> Iterator[Keys]:
         for cc in controls:
