@@ -157,7 +157,7 @@ def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
     """
     import starlink
 
-    capacities, _, _ = starlink.measured(directory / starlink.PLACE)
+    capacities, _, _ = starlink.measured(directory)
     order = sorted(capacities, key=lambda capacity: capacity.mean_bps)
     found = []
     for name, label, share in (

@@ -1,11 +1,12 @@
-"""Simulated CUBIC over measured Starlink capacity, beside TCP measured minutes apart: docs/starlink.md.
+"""BBR and CUBIC over measured Starlink capacity, beside TCP measured minutes apart: docs/starlink.md.
 
-    git -C STARLINK archive 4beb9fa1 datasets/maine_starlink_trip/starlink/20240527 | tar x -C DIR
+    git -C STARLINK archive ba7fa17 datasets/maine_starlink_trip/raw/{starlink,dish_history} | tar x -C DIR
     python scripts/starlink.py DIR
 
-STARLINK is a clone of NUWiNS/starlink-measurement. Only the runs of 27 May 2024 are read: the days after are
-kept for judging. The data has no licence, so only distributions are written: docs/validation/starlink.csv,
-the figure docs/starlink.svg, and the tables of docs/starlink.md.
+STARLINK is a clone of NUWiNS/starlink-measurement. Only the runs of 27 May 2024 are simulated and compared;
+those of the days after are read for signs of the sender's algorithm. The data has no licence, so only
+distributions are written: docs/validation/starlink.csv, the figure docs/starlink.svg, and the tables of
+docs/starlink.md.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +29,12 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import files, terminal
-from bentpipe.timeline.traces import nuttcp
+from bentpipe.timeline.traces import dish, nuttcp
 
 DAY = "20240527"
-PLACE = Path("datasets/maine_starlink_trip/starlink") / DAY
+DAYS = (DAY, "20240528", "20240529")
+RAW = Path("datasets/maine_starlink_trip/raw")
+PLACE, DISH = RAW / "starlink", RAW / "dish_history"
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 TEST_S = 120.0
 SLOT_S = 0.5
@@ -41,18 +45,26 @@ MSS = 1408
 HEADER = 52
 DATAGRAM, DATAGRAM_HEADER = 1400, 28
 """Payload of iperf3's datagrams (`-l 1400` in run_network_measurement.sh), and the heads of UDP and IPv4."""
-DARK_BPS = 1e6
-"""A slot in which less came through was dark."""
+LEAST_KB = 5
+"""BBR's least window, 4 segments (draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.3.2), in KB."""
 SHARES = (10, 25, 50, 75, 90)
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """A measured UDP downlink: when it began, what came through in each slot, and the ping minutes later."""
+    """A measured UDP downlink.
+
+    Attributes:
+        begin_s: when it began, Unix time.
+        frame: payload that came through in each slot.
+        ping: delays of the ping minutes later.
+        outages: the loss rate by the dish's outages in the minutes of the test.
+    """
 
     begin_s: float
     frame: pl.DataFrame
     ping: pl.DataFrame
+    outages: pl.DataFrame
 
     @property
     def rtt_s(self) -> float:
@@ -76,33 +88,54 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Variant:
-    """How a capacity is simulated: what is changed against a buffer of one bandwidth-delay product."""
+    """A sender and a path: what is changed against a buffer of one bandwidth-delay product.
+
+    Attributes:
+        share: of what UDP got, what TCP can get.
+        loss: of the packets that are lost at random.
+        ping: the delay follows the ping; else it is constant, half of the least round trip.
+        outages: what is sent in an outage of the dish is lost.
+    """
 
     name: str
+    cc: str
     label: str
     buffer_bdp: float = 1.0
-    loss: float = 0.0
     window: str | None = None
-    ping: bool = False
-    dark_loses: bool = False
-    outage: str | None = None
+    share: float = 1.0
+    loss: float = 0.0
+    ping: bool = True
+    outages: bool = True
 
 
 VARIANTS = (
-    Variant("buffer-0.25", "buffer 0.25 BDP", buffer_bdp=0.25),
-    Variant("buffer-0.5", "buffer 0.5 BDP", buffer_bdp=0.5),
-    Variant("buffer-1", "buffer 1 BDP"),
-    Variant("buffer-2", "buffer 2 BDP", buffer_bdp=2.0),
-    Variant("buffer-4", "buffer 4 BDP", buffer_bdp=4.0),
-    Variant("window-2MB", "1 BDP, receive window 2 MB", window="2 MB"),
-    Variant("loss-1e-5", "1 BDP, loss 0.001 %", loss=1e-5),
-    Variant("loss-1e-4", "1 BDP, loss 0.01 %", loss=1e-4),
-    Variant("loss-1e-3", "1 BDP, loss 0.1 %", loss=1e-3),
-    Variant("ping", "1 BDP, delay as ping saw it", ping=True),
-    Variant("dark-loses", "1 BDP, idle slots lose what is sent", dark_loses=True),
-    Variant("outage-100ms", "1 BDP, all lost for 100 ms every 15 s", outage="100 ms"),
-    Variant("outage-400ms", "1 BDP, all lost for 400 ms every 15 s", outage="400 ms"),
-    Variant("ping-2MB", "1 BDP, delay as ping saw it, window 2 MB", window="2 MB", ping=True),
+    Variant("bbr-bare", "bbr", "BBR, constant delay, no outages", ping=False, outages=False),
+    Variant("bbr-no-outages", "bbr", "BBR, 0.25 BDP, window 1 MiB, no outages", 0.25, "1 MiB", outages=False),
+    Variant("bbr-window", "bbr", "BBR, 0.25 BDP, window 1 MiB", 0.25, "1 MiB"),
+    Variant("bbr-window-1.25", "bbr", "BBR, 0.25 BDP, window 1.25 MiB", 0.25, "1.25 MiB"),
+    Variant("bbr-share", "bbr", "BBR, 2.5 BDP, 65 % of the capacity", 2.5, share=0.65),
+    Variant("bbr-small", "bbr", "BBR, 0.25 BDP", 0.25),
+    Variant("cubic-bare", "cubic", "CUBIC, constant delay, no outages", ping=False, outages=False),
+    Variant("cubic-window", "cubic", "CUBIC, 0.25 BDP, window 1 MiB", 0.25, "1 MiB"),
+    Variant("cubic-share", "cubic", "CUBIC, 2.5 BDP, 65 % of the capacity", 2.5, share=0.65),
+    Variant("cubic-small", "cubic", "CUBIC, 0.25 BDP", 0.25),
+    *(
+        Variant(
+            f"cubic-{name}-{loss:g}",
+            "cubic",
+            f"CUBIC, {words}, loss {100 * loss:g} %",
+            bdp,
+            share=share,
+            loss=loss,
+        )
+        for name, words, bdp, share in (
+            ("small", "0.25 BDP", 0.25, 1.0),
+            ("share", "2.5 BDP, 65 %", 2.5, 0.65),
+        )
+        for loss in (6e-6, 2e-5, 1e-4)
+    ),
+    Variant("bbr-small-0.0001", "bbr", "BBR, 0.25 BDP, loss 0.01 %", 0.25, loss=1e-4),
+    Variant("bbr-share-0.0001", "bbr", "BBR, 2.5 BDP, 65 %, loss 0.01 %", 2.5, share=0.65, loss=1e-4),
 )
 
 
@@ -111,41 +144,90 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "directory", type=Path, help="with datasets/maine_starlink_trip/starlink/20240527 in it"
-    )
+    parser.add_argument("directory", type=Path, help="with datasets/maine_starlink_trip/raw in it")
     parser.add_argument("--out", type=Path, default=DOCS, help="where starlink.md lies; default docs")
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args(arguments)
-    place = given.directory / PLACE
+    place = given.directory / PLACE / DAY
     if not place.is_dir():
         terminal.error(f"{place} is no directory; the head of {Path(__file__).name} says how to get it")
         return 2
-    capacities, transfers, skipped = measured(place)
+    capacities, transfers, skipped = measured(given.directory)
     if not capacities or not transfers:
         terminal.error(
             f"{place}: {len(capacities)} UDP and {len(transfers)} TCP runs can be read; both are needed"
         )
         return 2
     simulated = simulate(capacities, given.threads)
-    write(given.out, capacities, transfers, simulated, skipped)
+    write(given.out, capacities, transfers, simulated, skipped, signs(given.directory))
     return 0
 
 
-def measured(place: Path) -> tuple[list[Capacity], list[Transfer], list[str]]:
-    """The UDP and the TCP downlinks of a day, and what cannot be read, each with its reason."""
+def measured(directory: Path) -> tuple[list[Capacity], list[Transfer], list[str]]:
+    """The UDP and the TCP downlinks of the day, and what cannot be read, each with its reason."""
+    place = directory / PLACE / DAY
+    dark = outages(directory / DISH / DAY)
     capacities, transfers, skipped = [], [], []
     for run in sorted(entry for entry in place.iterdir() if entry.is_dir()):
         try:
             for file in run.glob("udp_downlink_*.out"):
                 (ping,) = run.glob("ping_*.out")
                 frame, delays = bp.timeline.read_trace(file, "iperf3"), bp.timeline.read_trace(ping, "ping")
-                capacities.append(Capacity(_begin(file), frame, delays.select("t_s", "delay_s")))
+                begin_s = _begin(file)
+                lost = dish.lossy(dark, begin_s, begin_s + TEST_S)
+                capacities.append(Capacity(begin_s, frame, delays.select("t_s", "delay_s"), lost))
             for file in run.glob("tcp_downlink_*.out"):
                 transfers.append(_transfer(file))
         except (bp.ScenarioError, ValueError) as wrong:
             skipped.append(str(wrong).replace(str(place), "."))
     return capacities, transfers, skipped
+
+
+def outages(place: Path) -> list[dish.Outage]:
+    """All outages of a day, each once: a reply of the dish lists those since it was switched on."""
+    known = {one.begin_s: one for file in place.glob("*/dish_history.out") for one in dish.outages(file)}
+    return [known[begin_s] for begin_s in sorted(known)]
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What reports of nuttcp show of the sender's algorithm.
+
+    Attributes:
+        tests: how many reports.
+        falls: how often the window is smaller than in the report before, without a retransmission since.
+        rises: how often it is larger.
+        least: how many tests report BBR's least window, `LEAST_KB`.
+        below: how many report a smaller window, as TCP without BBR has after a timeout.
+    """
+
+    tests: int
+    falls: int
+    rises: int
+    least: int
+    below: int
+
+
+def signs(directory: Path) -> dict[str, Signs]:
+    """The signs of the downlinks of each day, and of the uplinks of the first."""
+    found = {day: _signs(directory / PLACE / day, "tcp_downlink") for day in DAYS}
+    return found | {"uplink": _signs(directory / PLACE / DAY, "tcp_uplink")}
+
+
+def _signs(place: Path, kind: str) -> Signs:
+    tests = falls = rises = least = below = 0
+    for file in sorted(place.glob(f"*/{kind}_*.out")):
+        text = file.read_text(encoding="utf-8")
+        reports = [(int(r), int(kb)) for r, kb in re.findall(r"(\d+) retrans +(\d+) KB-cwnd", text)]
+        if not reports:
+            continue
+        steps = [now - was for (_, was), (again, now) in pairwise(reports) if again == 0]
+        tests += 1
+        falls += sum(step < 0 for step in steps)
+        rises += sum(step > 0 for step in steps)
+        least += any(kb == LEAST_KB for _, kb in reports)
+        below += any(kb < LEAST_KB for _, kb in reports)
+    return Signs(tests, falls, rises, least, below)
 
 
 def _begin(file: Path) -> float:
@@ -169,7 +251,7 @@ def _transfer(file: Path) -> Transfer:
 def simulate(capacities: Sequence[Capacity], threads: int) -> dict[str, list[Transfer]]:
     """Each variant over each capacity; in the order of both."""
     found: dict[str, list[Transfer]] = {}
-    with tempfile.TemporaryDirectory() as work, terminal.Bar("CUBIC over measured capacity") as bar:
+    with tempfile.TemporaryDirectory() as work, terminal.Bar("TCP over measured capacity") as bar:
         for done, variant in enumerate(VARIANTS):
             bar(done, len(VARIANTS))
             scenarios = [
@@ -182,23 +264,21 @@ def simulate(capacities: Sequence[Capacity], threads: int) -> dict[str, list[Tra
 
 
 def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> bp.Scenario:
-    """One CUBIC flow over a measured capacity, whose time line is written to `line`.
+    """One flow over a measured capacity, whose time line is written to `line`.
 
     The rate is that of the IP packets that carried the measured payload, in both directions: what darkens one
     darkens the other. The buffer is a multiple of the mean rate times the least round trip.
     """
-    to_ip = (DATAGRAM + DATAGRAM_HEADER) / DATAGRAM
+    to_ip = variant.share * (DATAGRAM + DATAGRAM_HEADER) / DATAGRAM
     rate_bps, delay_s = capacity.mean_bps * to_ip, capacity.rtt_s / 2
     frame = capacity.frame.with_columns(pl.col("rate_bps") * to_ip)
     if variant.ping:
         frame = bp.timeline.join(frame, repeated(capacity.ping, TEST_S), columns=["delay_s"])
     else:
         frame = frame.with_columns(delay_s=pl.lit(delay_s))
-    if variant.dark_loses:
-        # What is sent at the rate of the slot before is lost, instead of waiting in the transmitter.
-        dark = pl.col("rate_bps") < DARK_BPS
-        last = pl.when(dark).then(None).otherwise(pl.col("rate_bps")).forward_fill().fill_null(rate_bps)
-        frame = frame.with_columns(last.alias("rate_bps"), loss_rate=dark.cast(pl.Float64))
+    if variant.outages:
+        lost = pl.max_horizontal("loss_rate", pl.lit(variant.loss))
+        frame = bp.timeline.join(frame, capacity.outages.with_columns(loss_rate=lost), columns=["loss_rate"])
     bp.timeline.write(frame, line)
     limit = variant.buffer_bdp * rate_bps * capacity.rtt_s / 8
     link: dict[str, object] = {
@@ -207,12 +287,10 @@ def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> 
         "timeline": str(line),
         "queue": {"kind": "drop-tail", "limit": f"{max(limit, 10 * (MSS + HEADER)):.0f} bytes"},
     }
-    if variant.loss or variant.dark_loses:
+    if variant.loss or variant.outages:
         link["loss"] = {"kind": "packet-error", "rate": variant.loss}
-    if variant.outage is not None:
-        link["loss"] = {"kind": "outage", "every": "15 s", "length": variant.outage}
     flow: dict[str, object] = {
-        "cc": "cubic", "path": ["sat"], "mss": f"{MSS} bytes", "header": f"{HEADER} bytes",
+        "cc": variant.cc, "path": ["sat"], "mss": f"{MSS} bytes", "header": f"{HEADER} bytes",
         "min_rto": "200 ms",  # as Linux has it, which sent the measured flows
     }  # fmt: skip
     if variant.window is not None:
@@ -286,12 +364,13 @@ def write(
     transfers: Sequence[Transfer],
     simulated: dict[str, list[Transfer]],
     skipped: Sequence[str],
+    seen: dict[str, Signs],
 ) -> None:
     """Writes the table of distributions, the figure, and the tables of the page."""
     own = {capacity.begin_s: capacity.mean_bps for capacity in capacities}
     found = {"measured": distribution(transfers, lambda at: near(capacities, at))}
     found |= {name: distribution(runs, own.get) for name, runs in simulated.items()}
-    labels = {"measured": "measured"} | {variant.name: variant.label for variant in VARIANTS}
+    labels = {"measured": "measured (BBR)"} | {variant.name: variant.label for variant in VARIANTS}
     rows = [_row(name, found[name]) for name in found]
     table = io.StringIO()
     writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")
@@ -302,7 +381,7 @@ def write(
         out / "validation" / "starlink.csv", lambda work: work.write_text(table.getvalue(), encoding="utf-8")
     )
     figure(out / "starlink.svg", found, labels)
-    _fill(out / "starlink.md", _tables(rows, labels, capacities, transfers, found["measured"], skipped))
+    _fill(out / "starlink.md", _tables(rows, labels, capacities, transfers, found["measured"], skipped, seen))
     terminal.line(table.getvalue().rstrip())
 
 
@@ -320,15 +399,29 @@ def _tables(
     transfers: Sequence[Transfer],
     compared: Distribution,
     skipped: Sequence[str],
+    seen: dict[str, Signs],
 ) -> str:
     def percent(row: dict[str, str], key: str, digits: int) -> str:
         return f"{100 * float(row[key]):.{digits}f}"
 
+    named = {day: f"downlink, {day[6:]} May" for day in DAYS} | {"uplink": f"uplink, {DAY[6:]} May"}
+    told = (
+        "",
+        "tests",
+        "window falls, no segment sent again",
+        "window rises",
+        "tests with 5 KB",
+        "with less",
+    )
+    lines = [_line(told), _line(["---", *["---:"] * (len(told) - 1)])]
+    for key, of in seen.items():
+        lines.append(_line([named[key], *map(str, (of.tests, of.falls, of.rises, of.least, of.below))]))
     heads = (
-        "CUBIC", "goodput / capacity of tests, %: p10, p50, p90", "of half seconds, %: p10, p50, p90",
+        "sender and path", "goodput / capacity of tests, %: p10, p50, p90",
+        "of half seconds, %: p10, p50, p90",
         "idle half seconds, %", "sent again in tests, %: p10, p50, p90",
     )  # fmt: skip
-    lines = [_line(heads), _line(["---"] * len(heads))]
+    lines += ["", _line(heads), _line(["---"] * len(heads))]
     for row in rows:
         goodput, slot, again = (
             ", ".join(percent(row, f"{key}_p{share}", digits) for share in (10, 50, 90))
@@ -373,20 +466,20 @@ def _fill(page: Path, tables: str) -> None:
 
 SHOWN = {
     "measured": ("black", "-", 1.6),
-    "buffer-0.25": ("#9ecae1", "-", 1.0),
-    "buffer-1": ("#3182bd", "-", 1.0),
-    "buffer-4": ("#08306b", "-", 1.0),
-    "ping-2MB": ("#2ca02c", "--", 1.0),
-    "loss-1e-5": ("#fdae6b", "-.", 1.0),
-    "loss-1e-4": ("#e6550d", "-.", 1.0),
-    "outage-400ms": ("#9467bd", ":", 1.2),
+    "bbr-window": ("#3182bd", "-", 1.0),
+    "bbr-share": ("#08306b", "-", 1.0),
+    "bbr-bare": ("#9ecae1", "-", 1.0),
+    "cubic-bare": ("#fdae6b", "-.", 1.0),
+    "cubic-small-6e-06": ("#e6550d", "-.", 1.0),
+    "cubic-small-0.0001": ("#a63603", "-.", 1.0),
+    "cubic-share-6e-06": ("#9467bd", ":", 1.2),
 }
 """What the figure draws: colour, dashes, width."""
 
 
 def figure(path: Path, found: dict[str, Distribution], labels: dict[str, str]) -> None:
     """Distributions of goodput over capacity, of tests and of half seconds, and of segments sent again."""
-    drawn = Figure(figsize=(2 * bp.plot.WIDTH, 2.9), layout="constrained")
+    drawn = Figure(figsize=(2 * bp.plot.WIDTH, 3.2), layout="constrained")
     with bp.plot.styled():
         tests, slots, again = drawn.subplots(1, 3, sharey=True)
         for name, look in SHOWN.items():
@@ -395,14 +488,21 @@ def figure(path: Path, found: dict[str, Distribution], labels: dict[str, str]) -
             _steps(again, 100 * found[name].again, look, labels[name])
         tests.set(xlabel="tests: goodput / capacity", xlim=(0, 1.4), ylim=(0, 1), ylabel="share")
         slots.set(xlabel="half seconds: goodput / capacity", xlim=(0, 2))
-        again.set(xlabel="tests: sent again / %", xscale="log", xlim=(0.01, 20))
-        drawn.legend(*tests.get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        again.set(xlabel="tests: segments sent again / %", xscale="log", xlim=(0.01, 20))
+        drawn.legend(*tests.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     bp.plot.save(drawn, path)
+
+
+STEPS = 200
+"""A curve of the figure has no more."""
 
 
 def _steps(axes: Axes, values: np.ndarray, look: tuple[str, str, float], label: str) -> None:
     ordered = np.sort(np.maximum(values, 1e-3))  # a logarithmic axis has no place for 0
     shares = np.arange(1, len(ordered) + 1) / len(ordered)
+    if len(ordered) > STEPS:
+        shares = np.arange(1, STEPS + 1) / STEPS
+        ordered = np.quantile(ordered, shares)
     colour, dashes, width = look
     axes.step(ordered, shares, where="post", color=colour, linestyle=dashes, linewidth=width, label=label)
 

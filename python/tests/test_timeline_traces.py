@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+from datetime import UTC, datetime
 
 import pytest
 
@@ -478,6 +479,48 @@ def test_damaged_paths_of_leoem(trace, text, said):
 # --- all
 
 
+HISTORY = """Start time: 1716834606028
+{"id": "0", "dishGetHistory": {"current": "99", "outages": [
+ {"cause": "NO_DOWNLINK", "startTimestampNs": "1400869599500000000", "durationNs": "500000000"},
+ {"cause": "BOOTING", "startTimestampNs": "1400869556000000000", "durationNs": "40000000000"},
+ {"cause": "NO_PINGS", "startTimestampNs": "1400869599750000000", "durationNs": 1250000000}]}}
+End time: 1716834606450
+"""
+
+
+def test_the_outages_of_a_dish_lose_all(trace):
+    """GPS second 1400869556 is 18:25:38 UTC on 27 May 2024; the first two that overlap are one."""
+    found = trace(HISTORY, "dish")
+    assert found["t_s"] == pytest.approx([0, 40, 43.5, 45])
+    assert found["loss_rate"] == [1, 0, 1, 0]
+
+
+def test_outages_have_the_time_of_utc(tmp_path):
+    from bentpipe.timeline.traces import dish
+
+    file = tmp_path / "history.json"
+    file.write_text(HISTORY)
+    first, second, third = dish.outages(file)
+    assert datetime.fromtimestamp(first.begin_s, UTC).isoformat() == "2024-05-27T18:25:38+00:00"
+    assert [first.cause, second.cause, third.cause] == ["BOOTING", "NO_DOWNLINK", "NO_PINGS"]
+    assert (first.length_s, second.length_s, third.length_s) == (40, 0.5, 1.25)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Start time: 5", "the JSON is damaged"),
+        ('{"dishGetStatus": {}}', "no dishGetHistory"),
+        ('{"dishGetHistory": {"current": "5"}}', "lists no outage"),
+        ('{"dishGetHistory": {"outages": 5}}', "should be a list"),
+        ('{"dishGetHistory": {"outages": [{"durationNs": "5"}]}}', "outage 1 lacks a whole number"),
+        (HISTORY.replace("1250000000", "-5"), "outage 3 has a time or a length that is negative"),
+    ],
+)
+def test_damaged_histories_of_a_dish(trace, text, said):
+    wrong(trace, said, text, "dish")
+
+
 def test_a_wrong_format_or_option_is_named(trace):
     wrong_format = pytest.raises(bp.ScenarioError, match="mahimahi")
     with wrong_format:
@@ -486,7 +529,7 @@ def test_a_wrong_format_or_option_is_named(trace):
 
 
 def test_bytes_that_are_no_text_are_refused(trace):
-    for format in ("mahimahi", "iperf3", "nuttcp", "ping", "csv", "hypatia", "leoem"):
+    for format in ("mahimahi", "iperf3", "nuttcp", "ping", "csv", "hypatia", "leoem", "dish"):
         options = {"mahimahi": {"bin_s": 0.1}, "csv": {"columns": "t=a:s, up=b"}}.get(format, {})
         wrong(trace, "no text in UTF-8", b"\xff\xfe\x00", format, **options)
 
@@ -506,6 +549,7 @@ WHOLE = {
     "hypatia paths": ("0,12-3-4-13\n500000000,Unreachable\n600000000,12-4-13\n", {}),
     "hypatia pings": ("12,13,0,0,1,1,1,1,30000000,YES\n12,13,1,100000000,-1,-1,-1,-1,-1,LOST\n", {}),
     "leoem": (LEOEM, {}),
+    "dish": (HISTORY, {}),
 }
 PIECES = [
     b"-",

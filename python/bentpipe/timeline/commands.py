@@ -25,7 +25,9 @@ def import_verb(
     out: Out,
     format: Annotated[
         str,
-        typer.Option(metavar="NAME", help="mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia or leoem."),
+        typer.Option(
+            metavar="NAME", help="mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia, leoem or dish."
+        ),
     ],
     bin_: Annotated[
         str | None, typer.Option("--bin", metavar="TIME", help='mahimahi: a rate in bins of "100 ms".')

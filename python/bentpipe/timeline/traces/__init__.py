@@ -24,6 +24,7 @@ FORMATS = {
     "csv": "any table, by its columns and their units",
     "hypatia": "satgenpy's round trips, paths or forwarding state; ns-3's pings and round trips",
     "leoem": "a precomputed path of LeoEM",
+    "dish": "outages of a Starlink dish: JSON of its get_history",
 }
 """The formats that are read, and what each gives."""
 _MODULES = {"csv": "columns"}
@@ -37,8 +38,8 @@ def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
         path: the file; of Hypatia's forwarding state the directory.
         format: one of `FORMATS`.
         options: those of the format: `bin_s` (mahimahi), `stream` (iperf3), `interval_s` (ping), `outage_s`
-            (ping, irtt, hypatia), `columns` (csv), `pair` (hypatia), and `gap_s` (all but mahimahi), in
-            seconds.
+            (ping, irtt, hypatia), `columns` (csv), `pair` (hypatia), and `gap_s` (all but mahimahi and dish),
+            in seconds.
 
     Raises:
         ScenarioError: the format is unknown, an option is not its own, or the file is damaged; the message

@@ -1,0 +1,100 @@
+"""The history that a Starlink dish keeps: its outages since it was switched on.
+
+Source: the reply to `get_history` of the dish's gRPC interface (api version 17), as JSON, for instance by
+`grpcurl -plaintext -d '{"get_history":{}}' 192.168.100.1:9200 SpaceX.API.Device.Device/Handle`. The times of
+outages are nanoseconds since GPS began, 1980-01-06; GPS has no leap seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bentpipe.foreign import decoded, refuse, unpacked, value
+
+#: Unix time of the epoch of GPS, and the leap seconds since: none after 2017.
+GPS_EPOCH_S, LEAP_S = 315_964_800, 18
+_LONGEST_S = 3.2e9
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A time in which nothing came through.
+
+    Attributes:
+        begin_s: when it began, Unix time.
+        length_s: how long it lasted.
+        cause: the dish's word: NO_DOWNLINK, NO_PINGS, OBSTRUCTED, NO_SCHEDULE, BOOTING and others.
+    """
+
+    begin_s: float
+    length_s: float
+    cause: str
+
+
+def read(path: Path) -> pl.DataFrame:
+    """The outages as a loss rate of 1, counted from the first, which is the boot of the dish.
+
+    Raises:
+        ScenarioError: the file is no history of a dish, it has no outage, or a number is damaged.
+        OSError: it cannot be read.
+    """
+    known = outages(path)
+    if not known:
+        refuse(path, None, "the dish lists no outage, so a time line of it would be empty")
+    return lossy(known, known[0].begin_s, known[-1].begin_s + known[-1].length_s)
+
+
+def outages(path: Path) -> list[Outage]:
+    """All outages since the dish was switched on, in the order of their times.
+
+    Text around the JSON is skipped: scripts often write the time of the request before and after it.
+
+    Raises:
+        ScenarioError: the file is no history of a dish, or a number is damaged.
+        OSError: it cannot be read.
+    """
+    text = decoded(path, unpacked(path))
+    reply = value(path, text[text.find("{") : text.rfind("}") + 1].encode())
+    try:
+        listed: Any = reply["dishGetHistory"].get("outages", [])
+    except (KeyError, TypeError, AttributeError):
+        refuse(path, None, "the JSON has no dishGetHistory, which is the dish's reply to get_history")
+    if not isinstance(listed, list):
+        refuse(path, None, "dishGetHistory.outages should be a list")
+    return sorted((_outage(path, i, one) for i, one in enumerate(listed)), key=lambda one: one.begin_s)
+
+
+def _outage(path: Path, index: int, one: Any) -> Outage:
+    try:
+        gps_s, length_s = int(one["startTimestampNs"]) / 1e9, int(one["durationNs"]) / 1e9
+        cause = str(one.get("cause", "UNKNOWN"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        refuse(path, None, f"outage {index + 1} lacks a whole number as startTimestampNs or durationNs")
+    if not (0 <= gps_s <= _LONGEST_S and 0 <= length_s <= _LONGEST_S):
+        refuse(path, None, f"outage {index + 1} has a time or a length that is negative or too large")
+    return Outage(gps_s + GPS_EPOCH_S - LEAP_S, length_s, cause)
+
+
+def lossy(known: list[Outage], begin_s: float, end_s: float) -> pl.DataFrame:
+    """A time line of ``loss_rate`` between two Unix times: 1 in an outage, else 0.
+
+    Outages that overlap count as one. The last row is the end.
+    """
+    lost: list[tuple[float, float]] = []
+    for one in known:
+        first, last = max(one.begin_s, begin_s) - begin_s, min(one.begin_s + one.length_s, end_s) - begin_s
+        if first >= last:
+            continue
+        if lost and first <= lost[-1][1]:
+            lost[-1] = (lost[-1][0], max(last, lost[-1][1]))
+        else:
+            lost.append((first, last))
+    rows = {0.0: 0.0, end_s - begin_s: 0.0}
+    for first, last in lost:
+        rows |= {first: 1.0, last: 0.0}
+    times = sorted(rows)
+    return pl.DataFrame({"t_s": times, "loss_rate": [rows[t] for t in times]})
