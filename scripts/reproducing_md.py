@@ -127,14 +127,14 @@ def every_claim(found: list[Best], below: str) -> list[str]:
         rows.append(
             [
                 f"[{one.id}]({below}/{of.study['name']}.md#{one.id.lower()}) {safe(one.title)}",
+                one.verdict,
                 safe(f"{one.what}: {one.paper}"),
                 safe(one.measured),
-                one.verdict,
                 "as the base" if name == BASE else under,
                 of.claim["cause"] or "",
             ]
         )
-    titles = ["claim", "the paper", "the base", "verdict", "best declared reading", "why not, in the base"]
+    titles = ["claim", "verdict", "the paper", "the base", "best declared reading", "why not, in the base"]
     return table(titles, rows)
 
 
