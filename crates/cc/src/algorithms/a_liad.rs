@@ -12,8 +12,9 @@
 //!  * eq. 2 and 3 stall before their targets: growth is at least one segment per round trip, and slow start ends at T - 1.
 //!  * eq. 3's second branch adds a segment per ACK, but the text calls it linear: one per round trip; `probe = "eq3"` is
 //!    literal.
-//!  * RTTmax in eq. 7 is the largest since the last congestion, of ACKs outside recovery. beta is at most 1/2: the largest RTT
-//!    ever would cut at every later random loss by the depth of the buffer. `decrease` also offers that and a constant.
+//!  * RTTmax in eq. 7 is the largest since the last congestion, of ACKs outside recovery: the largest RTT ever would cut at
+//!    every later random loss by the depth of the buffer. `decrease` also offers that and a constant. beta is at most
+//!    `beta_max`, 1/2 by default; eq. 7 has no bound, which is `beta_max = 1`.
 //!  * Wmax is the window of the loss, also below the last Wmax. Eq. 4 to 6 never exceed Wmax, and of a window that reaches it
 //!    without a loss the paper says nothing. Both grow by one segment per round trip then. With `at_w_max = "probe"`
 //!    max-probing (eq. 3) begins anew, with the ssthresh that the last loss has set: towards 2 (1 - beta) Wmax.
@@ -60,6 +61,9 @@ pub(crate) const PARAMS: &[Param] = &[
     Param::number("beta", 0.46, 0.0..=0.9)
         .unit("1")
         .about("share of the window that a loss takes, with decrease = fixed only"),
+    Param::number("beta_max", 0.5, 0.0..=1.0)
+        .unit("1")
+        .about("largest beta of eq. 7, which prints no bound: 1 is none"),
     Param::choice("start", &["hybrid", "standard"])
         .about("slow start: eq. 2 with an estimated ssthresh, or that of RFC 5681"),
     Param::number("delta", 1.93, 1.0..=100.0)
@@ -80,8 +84,8 @@ pub(crate) fn alpha_of(rtt: f64) -> f64 {
 
 /// eq. 2, 3: half of the gap per round trip.
 const HALF: f64 = 0.5;
-/// Largest beta of eq. 7.
-const MOST: f64 = 0.5;
+/// beta before the first RTT sample.
+const UNSAMPLED: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Decrease {
@@ -115,6 +119,7 @@ pub(crate) struct Liad {
     adaptive: bool,
     hybrid: bool,
     decrease: Decrease,
+    beta_max: f64,
     delta: f64,
     literal_probe: bool,
     probes_at_w_max: bool,
@@ -138,6 +143,7 @@ impl Liad {
             adaptive,
             hybrid: args.is("start", "hybrid"),
             decrease,
+            beta_max: args.number("beta_max"),
             delta: args.number("delta"),
             literal_probe: args.is("probe", "eq3"),
             probes_at_w_max: args.is("at_w_max", "probe"),
@@ -154,9 +160,9 @@ impl Liad {
         if let Decrease::Fixed(beta) = self.decrease {
             return beta;
         }
-        let Some(min) = flow.rtt.map(|rtt| rtt.min.secs()) else { return MOST };
+        let Some(min) = flow.rtt.map(|rtt| rtt.min.secs()) else { return UNSAMPLED.min(self.beta_max) };
         let max = self.epoch.rtt_max.map_or(min, Span::secs);
-        if max > min { (1.0 - min / max).min(MOST) } else { 0.0 } // eq. 7
+        if max > min { (1.0 - min / max).min(self.beta_max) } else { 0.0 } // eq. 7
     }
 
     fn begin_probe(&mut self, w: &mut Window) {

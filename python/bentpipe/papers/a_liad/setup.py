@@ -265,6 +265,7 @@ A_PHASE = "one RTT to the last digit may be an accident of phases"
 VARIANTS = (
     _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK", LIADS, PAPER, "as printed", quick=True, ack_mode="eq6"),
     _tuned("lifetime", "A-LIAD: RTTmax is the largest ever", LIADS, PAPER, EVER, decrease="lifetime"),
+    _tuned("uncapped", "A-LIAD: beta of eq 7 without a bound", LIADS, PAPER, "as printed", beta_max=1.0),
     _tuned("probe", "A-LIAD: slow probing by eq 3", LIADS, PAPER, "as printed", probe="eq3"),
     _tuned("at-w-max", AT_W_MAX, LIADS, OURS, "the paper is silent", quick=True, at_w_max="probe"),
     _tuned("standard", "A-LIAD: standard slow start", LIADS, OURS, "what eq 2 replaces", start="standard"),
@@ -327,7 +328,7 @@ SEARCH = "NewReno without SACK, CUBIC of RFC 9438, window_ of 1500 and a loss of
 OUTSTANDING = "window_ of 1500 bounds what is outstanding, as in ns-2's own senders"
 SHORT_QUEUE = "ns-2's queue of 50 packets everywhere"
 READINGS = (
-    Reading(AS_PRINTED, TO_THE_LETTER, ("eq6", "lifetime", "probe", "westwood")),
+    Reading(AS_PRINTED, TO_THE_LETTER, ("eq6", "lifetime", "uncapped", "probe", "westwood")),
     Reading(DEFENSIBLE, DEFENDED, ("newreno", "sweep-loss"), quick=True),
     Reading("outstanding", OUTSTANDING, ("bounded", "window-1500"), quick=True),
     Reading("short-queue", SHORT_QUEUE, ("buffer-50",)),

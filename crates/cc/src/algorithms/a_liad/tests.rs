@@ -228,6 +228,13 @@ fn adaptive_decrease() {
         rig.congestion(Congestion::Ecn);
         assert_eq!(rig.w(), before, "a new epoch has its own RTTmax");
     }
+    for (bound, left) in [(1.0, 25.0), (0.6, 40.0), (0.5, 50.0)] {
+        let mut rig = Rig::new("a-liad", &[("beta_max", Value::Number(bound))], 100.0, 2.0);
+        rig.ack(1e-6, 0.5, 0.5, false);
+        rig.ack(1e-6, 0.5, 2.0, false);
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), left, 1e-4);
+    }
     let mut rig = Rig::new("a-liad", &[("decrease", text("lifetime"))], 100.0, 2.0);
     rig.ack(1e-6, 0.5, 0.5, false);
     rig.ack(1e-6, 0.5, 0.625, false);
