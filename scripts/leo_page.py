@@ -70,8 +70,8 @@ of mean rate and mean round trip.
 
 **The order of algorithms here holds for paths without outages and almost without random loss.** Starlink has
 both. With the outages of a measured dish and one random loss in 50,000 to 10,000 packets CUBIC has 15 to
-40 % of a Starlink downlink, not the 85 to 100 % of these tables, and BBR keeps its share
-([starlink.md](starlink.md)). The columns Starlink, Kuiper and Telesat are orbits alone: delays and
+40 % of a Starlink downlink, and BBR keeps its share ([starlink.md](starlink.md)). On the paths here that lose
+nothing at random CUBIC has 85 to 100 %. The columns Starlink, Kuiper and Telesat are orbits alone: delays and
 handovers, and no access link.
 
     bentpipe compare --scenario leo-handover --cc "cubic,bbr,leocc,satcp,vegas,vegas path_change=reset"

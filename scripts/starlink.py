@@ -46,7 +46,7 @@ HEADER = 52
 DATAGRAM, DATAGRAM_HEADER = 1400, 28
 """Payload of iperf3's datagrams (`-l 1400` in run_network_measurement.sh), and the heads of UDP and IPv4."""
 LEAST_KB = 5
-"""BBR's least window, 4 segments (draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.3.2), in KB."""
+"""BBR's least window in KB: 4 segments (draft-cardwell-iccrg-bbr-congestion-control-00, BBRMinPipeCwnd)."""
 SHARES = (10, 25, 50, 75, 90)
 
 
@@ -186,7 +186,7 @@ def measured(directory: Path) -> tuple[list[Capacity], list[Transfer], list[str]
 def outages(place: Path) -> list[dish.Outage]:
     """All outages of a day, each once: a reply of the dish lists those since it was switched on."""
     known = {one.begin_s: one for file in place.glob("*/dish_history.out") for one in dish.outages(file)}
-    return [known[begin_s] for begin_s in sorted(known)]
+    return sorted(known.values(), key=lambda one: one.begin_s)
 
 
 @dataclass(frozen=True)
@@ -217,16 +217,18 @@ def signs(directory: Path) -> dict[str, Signs]:
 def _signs(place: Path, kind: str) -> Signs:
     tests = falls = rises = least = below = 0
     for file in sorted(place.glob(f"*/{kind}_*.out")):
-        text = file.read_text(encoding="utf-8")
-        reports = [(int(r), int(kb)) for r, kb in re.findall(r"(\d+) retrans +(\d+) KB-cwnd", text)]
-        if not reports:
+        try:
+            rows = nuttcp.intervals(file)
+        except bp.ScenarioError:  # the test was refused
             continue
-        steps = [now - was for (_, was), (again, now) in pairwise(reports) if again == 0]
+        windows = [row.window_kb for row in rows if row.window_kb is not None]
+        quiet = [row.retransmitted == 0 for row in rows if row.window_kb is not None]
+        steps = [now - was for (was, now), still in zip(pairwise(windows), quiet[1:], strict=True) if still]
         tests += 1
         falls += sum(step < 0 for step in steps)
         rises += sum(step > 0 for step in steps)
-        least += any(kb == LEAST_KB for _, kb in reports)
-        below += any(kb < LEAST_KB for _, kb in reports)
+        least += LEAST_KB in windows
+        below += any(kb < LEAST_KB for kb in windows)
     return Signs(tests, falls, rises, least, below)
 
 
@@ -405,15 +407,8 @@ def _tables(
         return f"{100 * float(row[key]):.{digits}f}"
 
     named = {day: f"downlink, {day[6:]} May" for day in DAYS} | {"uplink": f"uplink, {DAY[6:]} May"}
-    told = (
-        "",
-        "tests",
-        "window falls, no segment sent again",
-        "window rises",
-        "tests with 5 KB",
-        "with less",
-    )
-    lines = [_line(told), _line(["---", *["---:"] * (len(told) - 1)])]
+    titles = ("", "tests", "window falls, none resent", "window rises", "tests with 5 KB", "tests with less")
+    lines = [_line(titles), _line(["---", *["---:"] * (len(titles) - 1)])]
     for key, of in seen.items():
         lines.append(_line([named[key], *map(str, (of.tests, of.falls, of.rises, of.least, of.below))]))
     heads = (

@@ -22,6 +22,7 @@ _PARSED = re.compile(
     r"megabytes=\S+ real_(?:seconds|sec)=(?P<sec>\S+) rate_(?P<unit>[MGk])bps=(?P<rate>\S+)(?P<rest>.*)"
 )
 _RETRANSMITTED = re.compile(r"(?:\b(\d{1,12}) retrans\b|\bretrans=(\d{1,12})\b)")
+_WINDOW = re.compile(r"\b(\d{1,12}) KB-cwnd\b")
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -35,6 +36,7 @@ class Interval:
         end_s: when it ended.
         rate_bps: what the receiver got, bits per second.
         retransmitted: segments sent again, by the count that nuttcp prints; None for UDP.
+        window_kb: the sender's congestion window as printed, in KB; None where it is not.
     """
 
     line: int
@@ -42,6 +44,7 @@ class Interval:
     end_s: float
     rate_bps: float
     retransmitted: int | None
+    window_kb: int | None
 
 
 def read(path: Path, *, gap_s: float | None = None) -> pl.DataFrame:
@@ -81,9 +84,15 @@ def intervals(path: Path) -> list[Interval]:
         if length <= 0:
             refuse(path, number, f"the interval lasts {length:g} s")
         again = _RETRANSMITTED.search(row["rest"])
+        window = _WINDOW.search(row["rest"])
         found.append(
             Interval(
-                number, now, now + length, rate, int(again[1] or again[2]) if again is not None else None
+                number,
+                now,
+                now + length,
+                rate,
+                int(again[1] or again[2]) if again is not None else None,
+                int(window[1]) if window is not None else None,
             )
         )
         now = round(now + length, 6)
