@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bentpipe import extras
+
 
 @dataclass(frozen=True)
 class Check:
@@ -75,16 +77,9 @@ def _packages() -> list[Check]:
 
 
 def _extras() -> list[Check]:
-    """Packages that only some verbs need, by the name of the extra that installs each."""
-    extras = {
-        "fpdf2": ("pdf", "bentpipe advise --pdf"),
-        "itur": ("weather", "rain over a place"),
-        "marimo": ("explore", "bentpipe explore"),
-        "ray": ("ray", "many runs on a cluster"),
-    }
     return [
-        Check(name, _version(name), False, purpose, f'pip install "bentpipe[{extra}]"')
-        for name, (extra, purpose) in extras.items()
+        Check(name, _version(name), False, purpose, extras.install(name))
+        for name, purpose in extras.PACKAGES.items()
     ]
 
 

@@ -25,7 +25,7 @@ from bentpipe.sweeps.fingerprint import named_files
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None,
-    reason='the extra "ray" is not installed: pip install "bentpipe[ray]"',
+    reason="the package ray is not installed: pip install ray",
 )
 
 #: How long a step may take on a machine that is busy, s.
@@ -361,7 +361,7 @@ def test_an_address_without_a_cluster_is_refused(address: str, why: str) -> None
 
 def test_without_ray_it_is_said_how_to_install_it() -> None:
     said = alone("import sys; sys.modules['ray'] = None" + MANY, "127.0.0.1:1")
-    assert said == 'ScenarioError --ray needs the package ray: pip install "bentpipe[ray]"\n'
+    assert said == "ScenarioError --ray needs the package ray: pip install ray\n"
 
 
 def alone(text: str, *arguments: str) -> str:

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, registry, stats
+from bentpipe import _core, extras, registry, stats
 from bentpipe.advice import linux, ranking
 from bentpipe.advice.page import COSTS, GOAL_COLUMNS
 from bentpipe.advice.verdict import Advice
@@ -37,9 +37,7 @@ def check(paper: str) -> None:
     try:
         import fpdf  # noqa: F401
     except ImportError:
-        raise _core.ScenarioError(
-            '--pdf needs the package fpdf2: pip install "bentpipe[pdf]", or pip install fpdf2'
-        ) from None
+        raise extras.missing("--pdf", "fpdf2") from None
 
 
 def write_sheet(advice: Advice, path: str | Path, paper: str = "A4") -> Path:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import terminal
+from bentpipe import extras, terminal
 
 
 def explore_verb(
@@ -23,12 +23,8 @@ def explore_verb(
     """Serve a page with sliders for a link, to this machine only: the curves follow the hand."""
     from importlib.util import find_spec
 
-    from bentpipe._core import ScenarioError
-
     if find_spec("marimo") is None:
-        raise ScenarioError(
-            'explore needs the package marimo; install it with: pip install "bentpipe[explore]"'
-        )
+        raise extras.missing("explore", "marimo")
     from bentpipe.explore.server import serve
 
     serve(port, browser=browser, tell=lambda at: terminal.line(f"{at} shows the link; Ctrl-C ends it"))

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bentpipe import _core
+from bentpipe import _core, extras
 from bentpipe.sweeps.execution import Batch, Ran
 from bentpipe.sweeps.fingerprint import named_files
 from bentpipe.sweeps.parcel import pack, run_packed, versions
@@ -154,7 +154,7 @@ def _connect(address: str) -> tuple[Any, bool]:
             worker: Any = import_module("ray._private.worker")
             import_module("ray.exceptions")
     except ImportError:
-        raise _core.ScenarioError('--ray needs the package ray: pip install "bentpipe[ray]"') from None
+        raise extras.missing("--ray", "ray") from None
     if ray.is_initialized():
         return ray, False
     host, _, port = address.rpartition(":")

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from bentpipe import _core
+from bentpipe import _core, extras
 from bentpipe.weather.station import Station
 from bentpipe.weather.store import kept
 
@@ -101,10 +101,8 @@ def _itur() -> Any:
         import itur.models.itu837
         import itur.models.itu839
         import itur.models.itu1511
-    except ImportError as missing:
-        raise _core.ScenarioError(
-            f'weather needs the package itur ({missing}); install it with: pip install "bentpipe[weather]"'
-        ) from None
+    except ImportError:
+        raise extras.missing("weather", "itur") from None
     return itur
 
 

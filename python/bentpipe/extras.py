@@ -1,0 +1,28 @@
+"""Packages that only some verbs need, and the message when one is missing."""
+
+from __future__ import annotations
+
+from bentpipe import _core
+
+PACKAGES = {
+    "fpdf2": "bentpipe advise --pdf",
+    "itur": "bentpipe weather",
+    "marimo": "bentpipe explore",
+    "ray": "many runs on a cluster (--ray)",
+}
+"""What each package is for, by its name on the package index. `pyproject.toml` has an extra for each."""
+
+
+def install(package: str) -> str:
+    """The command that installs a package of `PACKAGES`."""
+    return f"pip install {package}"
+
+
+def missing(asker: str, package: str) -> _core.ScenarioError:
+    """The error of a verb or an option that needs a package which is not installed.
+
+    Args:
+        asker: what needs it, such as "--ray".
+        package: a name of `PACKAGES`.
+    """
+    return _core.ScenarioError(f"{asker} needs the package {package}: {install(package)}")
