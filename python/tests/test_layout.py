@@ -1,8 +1,9 @@
-"""The house: no two files of most crates import each other, and no two types of a crate share a name."""
+"""The house: no circles of files, no two types of one name in a crate, a citation of the present version."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-CRATES = Path(__file__).parents[2] / "crates"
+ROOT = Path(__file__).parents[2]
+CRATES = ROOT / "crates"
 
 
 def code(path: Path) -> str:
@@ -83,3 +85,10 @@ def test_no_two_types_of_a_crate_share_a_name(crate: str) -> None:
             where[found].append(name)
     assert len(where) > 20
     assert {name: places for name, places in where.items() if len(places) > 1} == {}
+
+
+def test_the_citation_has_the_version_and_the_licence_of_the_manifest() -> None:
+    package = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {package['version']}\n" in cited
+    assert re.findall(r"^  - ((?:MIT|Apache)\S*)$", cited, re.MULTILINE) == package["license"].split(" OR ")
