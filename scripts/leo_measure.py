@@ -10,7 +10,7 @@ import numpy as np
 from leo_paths import MovingPath
 
 import bentpipe as bp
-from bentpipe import stats
+from bentpipe import measures, stats
 
 WINDOW_S = 0.5
 """Goodput is looked at over this time: several round trips, and long against the darkness of a handover."""
@@ -54,7 +54,7 @@ def measure(path: MovingPath, cc: str, seed: int, result: bp.Result) -> Measured
     times = recovery(path, t, delivered)
     return Measured(
         path.name, cc, seed, flow["goodput_bps"], 8.0 * flow["delivered_bytes"] / (end - begin),
-        flow["rtt_p95_s"] or math.nan, flow["dropped_packets"] / max(flow["sent_packets"], 1),
+        flow["rtt_p95_s"] or math.nan, measures.lost([flow]) or 0.0,
         float(np.median(times)) if times else math.nan,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, stats
+from bentpipe import _core, measures, stats
 from bentpipe.controller import load_controller
 from bentpipe.models import BitError, PacketError, Record
 from bentpipe.plain import Model
@@ -524,12 +524,8 @@ def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
     every = [flow for run in compared for flow in run]
     goodput = stats.interval([_goodput(r, flows) for r in results], least=0)
     repeated = goodput.n > 1
-    sent = sum(f["sent_packets"] for f in every)
-    loss = sum(f["dropped_packets"] for f in every) / sent if sent else 0.0
-    busiest = [
-        max((k["utilisation"] for k in r["links"] if k["direction"] == "forward"), default=0.0)
-        for r in results
-    ]
+    loss = measures.lost(every)
+    busiest = [measures.utilisation(r["links"]) or 0.0 for r in results]
     ended = [time for f in every for time in (f["completion_s"], f["completion_mean_s"]) if time is not None]
     done = [
         f["completed"] / f["transfers"] if f["transfers"] else f["completion_s"] is not None for f in every
@@ -545,8 +541,8 @@ def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
         "rtt_p50_s": _mean_of(every, "rtt_p50_s"),
         "rtt_p95_s": _mean_of(every, "rtt_p95_s"),
         "loss": loss,
-        "lossy": loss > LOSSY,
-        "retransmitted": sum(f["retransmitted_packets"] for f in every) / sent if sent else 0.0,
+        "lossy": loss is not None and loss > LOSSY,
+        "retransmitted": measures.resent(every),
         "timeouts": sum(f["timeouts"] for f in every) / len(results),
         "jain": stats.mean(stats.jain(f["goodput_bps"] for f in run) for run in compared).mean,
         "completion_s": stats.mean(ended).mean if ended else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Iterable
 from functools import cache
@@ -111,6 +112,11 @@ def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> 
     if found is None:
         raise _core.ScenarioError(unknown(what, name, list(known)))
     return dict(found)
+
+
+def chooses(key: str) -> bool:
+    """Whether a key of a scenario or a sweep chooses an algorithm: "flow.0.cc", "flow.star.cc.name"."""
+    return key in ("cc", "key.cc") or re.fullmatch(r"flow\.[^.]+\.cc(\.name)?", key) is not None
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:

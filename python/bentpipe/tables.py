@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import terminal, units
+from bentpipe import measures, terminal, units
 from bentpipe.comparison import LOSSY
 from bentpipe.doctor import Check
 from bentpipe.registry import GRADES, allowed
@@ -79,7 +79,6 @@ def show_run(result: Result) -> None:
     finite = any(flow["completion_s"] is not None for flow in data["flows"])
     flows = []
     for flow in data["flows"][: terminal.MOST_ROWS]:
-        sent = flow["sent_packets"] or 1
         cc = flow["cc"] or "cbr"
         name = flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})"
         done = flow["completion_s"]
@@ -89,8 +88,8 @@ def show_run(result: Result) -> None:
                 units.digits(flow["goodput_bps"] / 1e6),
                 units.milliseconds(flow["rtt_p50_s"]),
                 units.milliseconds(flow["rtt_p95_s"]),
-                units.percent(flow["dropped_packets"] / sent, 2),
-                units.percent(flow["retransmitted_packets"] / sent, 2),
+                units.percent(measures.lost([flow]), 2),
+                units.percent(measures.resent([flow]), 2),
                 str(flow["timeouts"]),
                 f"{flow['cwnd_mean_segments']:.1f}",
                 *([units.digits(done) if done is not None else "-"] if finite else []),

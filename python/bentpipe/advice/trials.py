@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bentpipe import _core, stats
+from bentpipe import _core, measures, stats
 from bentpipe.advice.question import RIVALS, Candidate, Question
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case, Key
@@ -209,7 +209,7 @@ def _alone(
 ) -> dict[str, float]:
     count = 1 if question.whole else question.flows
     flows = each_once(result["flows"])[:count]
-    sent = sum(f["sent_packets"] for f in flows)
+    lost, resent = measures.lost(flows), measures.resent(flows)
     rows = _rows_of(trace, [f["name"] for f in flows])
     t, delivered = _delivered(rows)
     rtt_min_s = least_rtt_s(result)
@@ -222,9 +222,9 @@ def _alone(
         "rtt_min_s": rtt_min_s,
         "rtt_p50_s": float(np.percentile(trips, 50)) if trips.size else math.nan,
         "rtt_p95_s": float(np.percentile(trips, 95)) if trips.size else math.nan,
-        "loss": sum(f["dropped_packets"] for f in flows) / sent if sent else 0.0,
+        "loss": math.nan if lost is None else lost,
         "own_loss": _own_loss(question, link_trace, begin),
-        "resent": sum(f["retransmitted_packets"] for f in flows) / sent if sent else 0.0,
+        "resent": math.nan if resent is None else resent,
         "startup_s": startup(t, delivered, rtt_min_s),
     }
 

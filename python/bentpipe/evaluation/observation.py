@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import measures
 from bentpipe.evaluation.network import FULL_PACKET
 
 if TYPE_CHECKING:
@@ -49,9 +50,13 @@ class Observation:
 
     def loss(self, name: str = "test") -> float:
         """Share of the packets that the flows of this name sent that were lost."""
-        flows = self.named(name)
-        sent = sum(f["sent_packets"] for f in flows)
-        return sum(f["dropped_packets"] for f in flows) / sent if sent else math.nan
+        lost = measures.lost(self.named(name))
+        return math.nan if lost is None else lost
+
+    def resent(self, name: str = "test") -> float:
+        """Share of the packets that the flows of this name sent that were retransmissions."""
+        resent = measures.resent(self.named(name))
+        return math.nan if resent is None else resent
 
     def drops(self, name: str = "link", direction: str = "forward") -> float:
         """Share of the packets offered to a direction that its queue dropped."""

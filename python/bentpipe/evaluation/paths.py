@@ -56,7 +56,7 @@ def _radio_measure(run: Observation) -> Measured:
         {},
         {
             "goodput": run.goodput() / (RADIO_RATE * 1e6),
-            "again": run.named()[0]["retransmitted_packets"] / max(run.named()[0]["sent_packets"], 1),
+            "again": run.resent(),
         },
     )
 

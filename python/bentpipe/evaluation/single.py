@@ -96,13 +96,12 @@ def _many_build(s: Setting, cc: Any, seed: int) -> Scenario:
 
 
 def _many_measure(run: Observation) -> Measured:
-    sent = sum(f["sent_packets"] for f in run.named())
     yield (
         {},
         {
             "loss": run.loss(),
             "useful": run.goodput() / (RATE * 1e6),
-            "again": sum(f["retransmitted_packets"] for f in run.named()) / sent if sent else math.nan,
+            "again": run.resent(),
             "timeouts": sum(f["timeouts"] for f in run.named()) / len(run.named()),
             "jain": jain(f["goodput_bps"] for f in run.named()),
         },

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from bentpipe import registry, stats
+from bentpipe import measures, registry, stats
 from bentpipe.comparison import LOSSY
 from bentpipe.explore.setting import Setting
 from bentpipe.pages import Axis, Badge, Curve, Prose, live
@@ -97,7 +97,7 @@ def _table(setting: Setting, each: list[tuple[str, Result]]) -> Markup:
     goodputs = []
     for cc, result in each:
         flow = next(flow for flow in result.json["flows"] if flow["name"] == cc)
-        lost = flow["dropped_packets"] / max(flow["sent_packets"], 1)
+        lost = measures.lost([flow])
         goodput = flow["goodput_bps"] * 1e-6
         goodputs.append(goodput)
         rtt = flow["rtt_p95_s"]
@@ -107,7 +107,7 @@ def _table(setting: Setting, each: list[tuple[str, Result]]) -> Markup:
                 f"{goodput:.3g}",
                 f"{100 * goodput / setting.rate_mbps:.3g}",
                 f"{1e3 * rtt:.4g}" if rtt is not None else "-",
-                [f"{100 * lost:.3g} ", Badge("loses much", "bad")] if lost > LOSSY else f"{100 * lost:.3g}",
+                _lost(lost),
                 str(flow["timeouts"]),
             ]
         )
@@ -117,3 +117,10 @@ def _table(setting: Setting, each: list[tuple[str, Result]]) -> Markup:
         said += f" Jain's index {stats.jain(goodputs):.3f}."
     table: Markup = blocks().table(_COLUMNS, cells, "", None, False, "")
     return table + Markup("<p><small>{}</small></p>").format(said)
+
+
+def _lost(share: float | None) -> Prose:
+    """A cell of the table: lost packets, %, with a badge if they are many."""
+    if share is None:
+        return "-"
+    return [f"{100 * share:.3g} ", Badge("loses much", "bad")] if share > LOSSY else f"{100 * share:.3g}"

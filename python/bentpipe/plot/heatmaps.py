@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from bentpipe import _core
+from bentpipe.measures import measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
 from bentpipe.plot.looks import size, styled, text
@@ -118,7 +119,7 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
         for (x, y), part in rows.group_by(across, up, maintain_order=True):
             samples = _samples(part)
             paired = len({len(values) for values in samples.values()}) == 1
-            leaders = groups(samples, highest_first=words.high_is_good(value), paired=paired)[0]
+            leaders = groups(samples, highest_first=measure(value).better == "more", paired=paired)[0]
             one = float(np.mean(samples[leaders[0]]))
             at = xs.index(x), ys.index(y)
             _shared(axes, at, [found.looks[name]["color"] for name in leaders])
@@ -145,7 +146,7 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
         runs = [int(str(cell["n"])) for cell in told]
         one_run = max(runs) == 1
         same = "" if one_run else "; stripes: not told apart at 95 %"
-        best = "best" if words.high_is_good(value) else "smallest"
+        best = "best" if measure(value).better == "more" else "smallest"
         said = _runs(min(runs), max(runs))
         note(fig, f"{best} {how.label.replace(' / ', ' in ')}; {said}{same}{failures(found)}")
     fig.data = pl.DataFrame(told)

@@ -12,8 +12,8 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.plot.looks import look
-from bentpipe.plot.words import chooses, named
-from bentpipe.registry import unknown
+from bentpipe.plot.words import named
+from bentpipe.registry import chooses, unknown
 from bentpipe.result import PARTS, Result
 from bentpipe.sweeps.columns import quantity
 from bentpipe.sweeps.engine import Runs

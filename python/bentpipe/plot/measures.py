@@ -1,14 +1,7 @@
-"""Measures of each run among many: columns of its flows and of its slowest link, and what follows from them.
+"""Measures of each run among many, by the table of `bentpipe.measures`: a row for each run and line.
 
-- goodput_bps, and any other column: of the flows of a line, their mean, because flows of one run are not
-  independent
-- utilisation: share of the run in which its slowest link sends (`Result.links`)
-- queueing_p95_s: 95th percentile of the RTT less the smallest RTT that a flow in the same place had in any
-  run of the same keys, whatever its algorithm
-- lost, resent: packets dropped, and sent again, in all packets sent
-- share: goodput of a line's flows in that of all TCP flows of the run
-- jain: Jain's fairness index of the goodput of all TCP flows of the run
-- rtt_ratio: largest to smallest of the RTTs without queues of the TCP flows
+`queueing_p95_s` is above the smallest RTT that a flow in the same place had in any run of the same keys,
+whatever its algorithm.
 """
 
 from __future__ import annotations
@@ -19,13 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from bentpipe import _core
+from bentpipe import _core, measures
 from bentpipe.plot.many import SERIES, Many
-from bentpipe.plot.words import bounds, chooses
-from bentpipe.registry import unknown
-from bentpipe.stats import Interval, interval, jain
+from bentpipe.registry import chooses, unknown
+from bentpipe.stats import Interval, interval
 
-DERIVED = ("utilisation", "queueing_p95_s", "lost", "resent", "share", "jain", "rtt_ratio")
+DERIVED = ("utilisation", "queueing_p95_s", "lost", "resent", "share", "jain", "jain_own", "rtt_ratio")
 """Measures that are no column of the flows."""
 _HIDDEN = ("run", "seed", "position", "start_s")
 _OF_FLOWS = ("dropped_packets", "inside_packets")
@@ -47,15 +39,15 @@ def per_run(found: Many, measure: str) -> pl.DataFrame:
         on = ["run", SERIES] if measure == "share" else ["run"]
         rows = named.join(rows, on=on, how="left", maintain_order="left")
     elif measure in _of_links(found):
-        y = found.slowest.select("run", y=pl.col(measure).cast(pl.Float64))
+        links = measures.bottleneck(found.links) if measure == "utilisation" else found.slowest
+        y = links.select("run", y=pl.col(measure).cast(pl.Float64))
         named = flows.select(heads).unique(maintain_order=True)
         rows = named.join(y, on="run", how="left", maintain_order="left")
     else:
-        value = _of_flows(found, measure)
         if measure == "queueing_p95_s":
             floor = floors(found).select("run", "position", "floor_s")
             flows = flows.join(floor, on=["run", "position"], how="left", maintain_order="left")
-        rows = flows.with_columns(y=value).group_by(heads, maintain_order=True).agg(pl.col("y").mean())
+        rows = flows.group_by(heads, maintain_order=True).agg(y=_of_flows(found, measure))
     rows = rows.filter(pl.col("y").is_not_null() & pl.col("y").is_finite())
     if not rows.height:
         raise _core.ScenarioError(f"no run has a value of {measure}")
@@ -113,11 +105,11 @@ def summary(
     Returns:
         The heads, then mean, low and high (null if there is one run), n, alike.
     """
-    least, by_name = bounds(measure)
+    by_name = measures.measure(measure).most
     found: list[dict[str, Any]] = []
     for point, part in rows.group_by(*heads, maintain_order=True):
         values = part["y"].to_list()
-        at = interval(values, least=_within(least, min(values)), most=_beyond(most or by_name, max(values)))
+        at = interval(values, least=_within(0.0, min(values)), most=_beyond(most or by_name, max(values)))
         found.append(dict(zip(heads, point, strict=True)) | _columns(at))
     types = {head: rows.schema[head] for head in heads}
     types |= dict.fromkeys(("mean", "low", "high"), pl.Float64()) | {"n": pl.Int64(), "alike": pl.Boolean()}
@@ -175,23 +167,18 @@ def _of_links(found: Many) -> list[str]:
 
 
 def _of_flows(found: Many, measure: str) -> pl.Expr:
-    sent = pl.col("sent_packets").clip(lower_bound=1)
-    derived = {
-        "lost": (["dropped_packets", "sent_packets"], pl.col("dropped_packets") / sent),
-        "resent": (["retransmitted_packets", "sent_packets"], pl.col("retransmitted_packets") / sent),
-        "queueing_p95_s": (["rtt_p95_s", "rtt_min_s"], pl.col("rtt_p95_s") - pl.col("floor_s")),
-    }
-    if measure in derived:
-        needs, value = derived[measure]
-        if set(needs) <= set(found.flows.columns):
-            return value
-    elif measure in available(found):
-        return pl.col(measure).cast(pl.Float64)
-    elif measure == "utilisation":
+    if measure == "queueing_p95_s":
+        found.need("rtt_p95_s")
+        return (pl.col("rtt_p95_s") - pl.col("floor_s")).mean()
+    known = measure in DERIVED or measure in available(found)
+    value = measures.of_flows(measure, found.flows) if known else None
+    if value is None and measure == "utilisation":
         raise _core.ScenarioError(
             "utilisation is of links, and this frame is of flows: give the directory of the sweep or its runs"
         )
-    raise _core.ScenarioError(unknown("measure", measure, available(found)))
+    if value is None:
+        raise _core.ScenarioError(unknown("measure", measure, available(found)))
+    return value
 
 
 def _together(found: Many, measure: str) -> pl.DataFrame:
@@ -199,11 +186,7 @@ def _together(found: Many, measure: str) -> pl.DataFrame:
     tcp = found.flows.filter(pl.col("cc") != "cbr")
     several(found, measure)
     if measure == "jain":
-        return tcp.group_by("run", maintain_order=True).agg(
-            pl.col("goodput_bps").map_batches(
-                lambda each: pl.Series([jain(each)]), return_dtype=pl.Float64, returns_scalar=True
-            ).alias("y")
-        )  # fmt: skip
+        return tcp.group_by("run", maintain_order=True).agg(y=measures.jain())
     if measure == "rtt_ratio":
         floor = floors(found).group_by("run", maintain_order=True)
         return floor.agg(y=pl.col("floor_s").max() / pl.col("floor_s").min())

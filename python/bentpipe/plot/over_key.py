@@ -11,6 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from bentpipe import _core
+from bentpipe.measures import measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled, text
@@ -182,7 +183,7 @@ def _scale(axes: Axes, across: words.Scaled, up: words.Scaled, y: str) -> None:
         logarithmic(axes.xaxis)
     if across.names:
         axes.set_xticks(range(len(across.names)), [text(words.named(str(name))) for name in across.names])
-    if up.log and not words.high_is_good(y):
+    if up.log and measure(y).better == "less":
         logarithmic(axes.yaxis)
         return
     axes.set_ylim(bottom=0)

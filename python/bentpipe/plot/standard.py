@@ -29,7 +29,7 @@ def utilisation(
     by: str | None = None,
     where: Mapping[str, Any] | None = None,
 ) -> Drawing:
-    """Utilisation of the slowest link against the loss rate, one line per algorithm, with 95 % intervals.
+    """Utilisation of the bottleneck against the loss rate, one line per algorithm, with 95 % intervals.
 
     The utilisation is the share of the run in which the link sends (RFC 5166, section 2.1). The arguments
     are those of `against`; `x` is by default the key of a loss rate that varies. Of a frame, which has no

@@ -11,6 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse, Polygon
 
+from bentpipe.measures import measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, note
 from bentpipe.plot.looks import size, styled
@@ -76,7 +77,7 @@ def throughput_delay(
                 rate = limit * up.factor
                 panel.axes.axhspan(rate, 2 * rate, color="0.9", linewidth=0, zorder=0)
                 panel.axes.set_ylim(0, 1.08 * rate)
-            if words.high_is_good(y) and not words.high_is_good(x):
+            if measure(y).better == "more" and measure(x).better == "less":
                 _better(panel.axes)
         name_axes(fig, drawn, across.label, up.label)
         title(fig, drawn, seen)

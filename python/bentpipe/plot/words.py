@@ -9,32 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bentpipe.measures import LOG_FROM, MEASURES, measure
 from bentpipe.plot.looks import text
-from bentpipe.registry import style
-
-MEASURES = {
-    "goodput_bps": "goodput",
-    "utilisation": "link utilisation",
-    "queueing_p95_s": "p95 queueing delay",
-    "rtt_p95_s": "p95 RTT",
-    "rtt_p50_s": "median RTT",
-    "rtt_mean_s": "mean RTT",
-    "rtt_min_s": "smallest RTT",
-    "rtt_s": "RTT",
-    "srtt_s": "smoothed RTT",
-    "completion_s": "completion time",
-    "completion_mean_s": "mean completion time",
-    "completion_p50_s": "median completion time",
-    "completion_p95_s": "p95 completion time",
-    "completion_p99_s": "p99 completion time",
-    "lost": "packets lost",
-    "resent": "packets sent again",
-    "share": "share of the goodput",
-    "jain": "Jain's index",
-    "rtt_ratio": "ratio of the round trips",
-    "cwnd_mean_segments": "mean window",
-}
-"""Measures by the name of their column, in words."""
+from bentpipe.registry import chooses, style
 
 _KEYS = (
     (r"link\.(.+?)\.loss\.(rate|per)", "error rate of {0}"),
@@ -49,8 +26,6 @@ _KEYS = (
     (r"flow\.(\d+)\.cc(?:\.name)?", "algorithm"),
 )
 _SUFFIX = re.compile(r"_(bps|s|bytes|packets|segments|bdp)$")
-_LOW = ("queueing", "rtt", "completion", "lost", "resent", "timeouts", "queue", "dropped", "retransmitted")
-_SHARES = ("utilisation", "share", "jain", "lost", "resent")
 
 
 @dataclass(frozen=True)
@@ -82,11 +57,6 @@ class Scaled:
         return self.label.rpartition(" / ")[2] if " / " in self.label else ""
 
 
-def chooses(key: str) -> bool:
-    """Does the key choose an algorithm?"""
-    return key in ("cc", "key.cc") or re.fullmatch(r"flow\.[^.]+\.cc(\.name)?", key) is not None
-
-
 def about_loss(key: str) -> bool:
     """Is it how many packets a link loses?"""
     return re.search(r"(^|\.)loss(\.|_|$)|(^|\.)(per|ber)$", key) is not None
@@ -108,7 +78,7 @@ def about_size(key: str) -> bool:
 
 
 def scaled(column: str, values: pl.Series) -> Scaled:
-    """How a column is drawn; on a logarithmic axis where it spans more than a factor of 20.
+    """How a column is drawn; on a logarithmic axis where it spans more than a factor of `LOG_FROM`.
 
     Args:
         column: a key or a measure, with its SI unit at the end.
@@ -118,7 +88,7 @@ def scaled(column: str, values: pl.Series) -> Scaled:
     if not known.dtype.is_numeric() or not known.len():
         return Scaled(_name(column), 1.0, log=False, names=tuple(known.unique(maintain_order=True)))
     low, high = (float(str(end)) for end in (known.min(), known.max()))
-    log = low > 0 and high / low > 20 and not _base(column).startswith(_SHARES)
+    log = low > 0 and high / low > LOG_FROM and measure(column).most is None
     log = log or ("." in column and low > 0 and _geometric(known))
     found = _SUFFIX.search(column)
     unit, factor = _unit(found[1] if found else "", high)
@@ -150,16 +120,6 @@ def named(algorithm: str) -> str:
     return style(first.rpartition(":")[2])["label"] + space + rest
 
 
-def high_is_good(column: str) -> bool:
-    """Is more of it better?"""
-    return not _base(column).startswith(_LOW)
-
-
-def bounds(column: str) -> tuple[float | None, float | None]:
-    """The possible range of a measure."""
-    return 0.0, 1.0 if _base(column).startswith(_SHARES) else None
-
-
 def _geometric(values: pl.Series) -> bool:
     """Are the ratios of neighbours more alike than their distances?"""
     known = np.unique(values.cast(pl.Float64).to_numpy())
@@ -169,13 +129,9 @@ def _geometric(values: pl.Series) -> bool:
     return bool(ratios.std() / ratios.mean() < distances.std() / distances.mean())
 
 
-def _base(column: str) -> str:
-    return column.rpartition(".")[2]
-
-
 def _name(column: str) -> str:
     if column in MEASURES:
-        return MEASURES[column]
+        return MEASURES[column].words
     stem = _SUFFIX.sub("", column)
     for pattern, words in _KEYS:
         found = re.fullmatch(pattern, stem)

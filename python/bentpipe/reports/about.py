@@ -10,7 +10,7 @@ from typing import Any
 from bentpipe import _core, stats
 from bentpipe.pages import Page, Prose, Snippet
 from bentpipe.reports.means import interval
-from bentpipe.reports.measures import Measure, Parameter, Sample
+from bentpipe.reports.measures import Parameter, Sample, Shown
 from bentpipe.reports.reading import Stored
 
 #: Most rows of a table; what is beyond is in the data files.
@@ -212,7 +212,7 @@ def failed(page: Page, stored: Stored) -> None:
         page.paragraphs(f"These are the first {ROWS} of {stored.failed.height:,}.", small=True)
 
 
-def _shown(values: Sequence[float | None], measure: Measure) -> str:
+def _shown(values: Sequence[float | None], measure: Shown) -> str:
     there = [value for value in values if value is not None and value == value]
     if not there:
         return "-"

@@ -24,7 +24,8 @@ def report_verb(
         typer.Option(
             metavar="NAMES",
             help="What is shown of each run, with commas between: goodput, rtt_p95, rtt_p50, loss, "
-            "retransmitted, completion, jain, utilisation, timeouts. The first orders the algorithms.",
+            "retransmitted, completion, jain, jain_own, utilisation, timeouts. The first orders the "
+            "algorithms.",
         ),
     ] = "",
 ) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from bentpipe import registry
 from bentpipe.pages import Axis, Curve, Page
 from bentpipe.reports.means import Means, at_points, interval, means
-from bentpipe.reports.measures import Measure, Parameter, Sample
+from bentpipe.reports.measures import Parameter, Sample, Shown
 
 #: Most points of the chart of all runs, and up to which each says which run it is.
 POINTS, NOTED = 100_000, 20_000
@@ -101,7 +101,7 @@ def _choices(
 
 
 def _curves(
-    found: Sample, parameter: Parameter, measure: Measure, at: Mapping[float | str, Means]
+    found: Sample, parameter: Parameter, measure: Shown, at: Mapping[float | str, Means]
 ) -> tuple[list[Curve], set[tuple[int, bool]]]:
     """A curve for each algorithm, and how many runs its points rest on and whether they are alike."""
     drawn, counts = [], set()
@@ -207,7 +207,7 @@ def every_run(page: Page, found: Sample) -> None:
         notes = [] if rows.height > NOTED else [_said(found, row) for row in of.iter_rows(named=True)]
         x, y = (of[m.name].fill_null(float("nan")).to_list() for m in (right, up))
         drawn.append(Curve(algorithm, x, y, kind="points", notes=notes, **looks(found, algorithm)))
-    good = ("lower", "upper")[up.high_is_good] + " " + ("left", "right")[right.high_is_good]
+    good = ("lower", "upper")[up.better == "more"] + " " + ("left", "right")[right.better == "more"]
     page.chart(
         drawn,
         x=Axis(right.label),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from bentpipe import stats
-from bentpipe.reports.measures import Measure, Sample
+from bentpipe.reports.measures import Sample, Shown
 
 #: Among at most so many combinations the leaders of each are looked for.
 POINTS = 2000
@@ -30,20 +30,20 @@ class Means:
     paired: bool
     shared: bool = True
 
-    def interval(self, algorithm: str, measure: Measure) -> stats.Interval | None:
+    def interval(self, algorithm: str, measure: Shown) -> stats.Interval | None:
         """The mean of an algorithm with its 95 % interval, if it has one."""
         values = self.values.get(algorithm)
         return interval(values, measure) if values else None
 
-    def groups(self, measure: Measure, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
+    def groups(self, measure: Shown, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
         """The algorithms in groups that intervals cannot tell apart; empty for one or one run each."""
         ranked = {name: values for name, values in self.values.items() if name not in rivals}
         if not self.shared or len(ranked) < 2 or min(map(len, ranked.values())) < 2:
             return []
-        return stats.groups(ranked, highest_first=measure.high_is_good, paired=self.paired)
+        return stats.groups(ranked, highest_first=measure.better == "more", paired=self.paired)
 
 
-def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
+def interval(values: Sequence[float], measure: Shown) -> stats.Interval:
     """The mean of runs with its 95 % interval, within what the measure can be."""
     most = measure.most
     if most is not None:
@@ -51,10 +51,10 @@ def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
         values = [min(value, most) if value < most * (1 + 1e-12) else value for value in values]
         if max(values) > most:
             most = None
-    return stats.interval(values, least=measure.least, most=most)
+    return stats.interval(values, least=0.0, most=most)
 
 
-def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> Means:
+def means(found: Sample, measure: Shown, rows: pl.DataFrame | None = None) -> Means:
     """Means over the combinations at which every algorithm has all its runs, and each of them the measure.
 
     An algorithm that has no such combination at all is left out. If the others have none in common, each mean
@@ -95,7 +95,7 @@ def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> 
     )
 
 
-def at_points(found: Sample, measure: Measure) -> dict[int, Means]:
+def at_points(found: Sample, measure: Shown) -> dict[int, Means]:
     """The runs of each combination by its number; all of them count."""
     name = measure.name
     rows = (
@@ -112,7 +112,7 @@ def at_points(found: Sample, measure: Measure) -> dict[int, Means]:
     return {point: Means(some, 1, paired=len(seeds[point]) == 1) for point, some in values.items()}
 
 
-def leads(found: Sample, measure: Measure) -> dict[str, int]:
+def leads(found: Sample, measure: Shown) -> dict[str, int]:
     """At how many combinations each algorithm is in the best group; empty if that cannot be told."""
     if found.least_runs < 2 or not 1 < found.points <= POINTS or len(found.algorithms) < 2:
         return {}

@@ -3,61 +3,77 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import polars as pl
 
-from bentpipe import registry
+from bentpipe import measures, registry
 from bentpipe._core import ScenarioError
+from bentpipe.measures import LOG_FROM
 from bentpipe.pages import Axis
 from bentpipe.reports.reading import Stored
 from bentpipe.result import PARTS
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A number of each run: its name, its label with the unit, and which values are the better ones."""
+class Shown:
+    """A measure as a report shows it: its name there, its column, its unit, and the factor to it."""
 
     name: str
-    label: str
-    high_is_good: bool
-    #: What it can be at least and at most, in the unit of the label.
-    least: float = 0.0
-    most: float | None = None
+    column: str
+    unit: str = ""
+    factor: float = 1.0
+    #: The most that it can be, in the unit, if it is known better than by the measure.
+    at_most: float | None = None
 
     @property
     def quantity(self) -> str:
-        """The label without its unit."""
-        return self.label.rpartition(", ")[0] or self.label
+        """What it is, in words."""
+        return measures.MEASURES[self.column].words
+
+    @property
+    def label(self) -> str:
+        """The quantity with its unit."""
+        return f"{self.quantity}, {self.unit}" if self.unit else self.quantity
 
     @property
     def title(self) -> str:
         """The quantity at the beginning of a sentence."""
         return self.quantity[0].upper() + self.quantity[1:]
 
+    @property
+    def better(self) -> Literal["more", "less"]:
+        """Which values are the better ones."""
+        return measures.MEASURES[self.column].better
 
-_MEASURES = (
-    Measure("goodput", "goodput, Mbit/s", high_is_good=True),
-    Measure("rtt_p95", "95th percentile of the RTT, ms", high_is_good=False),
-    Measure("rtt_p50", "median RTT, ms", high_is_good=False),
-    Measure("loss", "packets lost, %", high_is_good=False, most=100.0),
-    Measure("retransmitted", "packets retransmitted, %", high_is_good=False, most=100.0),
-    Measure("completion", "completion time, s", high_is_good=False),
-    Measure("jain", "Jain's index", high_is_good=True, most=1.0),
-    Measure("utilisation", "utilisation of the busiest link, %", high_is_good=True, most=100.0),
-    Measure("timeouts", "timeouts per flow", high_is_good=False),
+    @property
+    def most(self) -> float | None:
+        """The most that it can be, in the unit."""
+        most = measures.MEASURES[self.column].most
+        return self.at_most if most is None else most * self.factor
+
+
+_SHOWN = (
+    Shown("goodput", "goodput_bps", "Mbit/s", 1e-6),
+    Shown("rtt_p95", "rtt_p95_s", "ms", 1e3),
+    Shown("rtt_p50", "rtt_p50_s", "ms", 1e3),
+    Shown("loss", "lost", "%", 100.0),
+    Shown("retransmitted", "resent", "%", 100.0),
+    Shown("completion", "completion_s", "s"),
+    Shown("jain", "jain"),
+    Shown("jain_own", "jain_own"),
+    Shown("utilisation", "utilisation", "%", 100.0),
+    Shown("timeouts", "timeouts"),
 )
-MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _MEASURES}
-"""Every measure by its name."""
+MEASURES: Mapping[str, Shown] = {shown.name: shown for shown in _SHOWN}
+"""Every measure of a report by its name."""
 USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
 """Those that are shown if nobody chooses, as far as the runs have them."""
 
 #: The unit behind a column's name, as it is shown, and by which it is multiplied.
 _UNITS = {"bps": ("Mbit/s", 1e-6), "s": ("s", 1.0), "bytes": ("bytes", 1.0), "packets": ("packets", 1.0)}
-#: A logarithmic axis, or names at equal distances if one value is 0, from this ratio of its ends on.
-_WIDE = 30
 
 
 @dataclass(frozen=True)
@@ -91,14 +107,14 @@ class Parameter:
         if not self.numeric:
             return True
         numbers = [float(value) for value in self.values]
-        return numbers[0] == 0 and len(numbers) > 2 and numbers[-1] > _WIDE * numbers[1]
+        return numbers[0] == 0 and len(numbers) > 2 and numbers[-1] > LOG_FROM * numbers[1]
 
     def axis(self) -> Axis:
-        """Its axis: logarithmic where the values span more than a factor of 30."""
+        """Its axis: logarithmic where the values span more than a factor of `LOG_FROM`."""
         if self.spaced:
             return self.named_axis()
         numbers = [float(value) for value in self.values]
-        wide = numbers[0] > 0 and len(numbers) > 2 and numbers[-1] > _WIDE * numbers[0]
+        wide = numbers[0] > 0 and len(numbers) > 2 and numbers[-1] > LOG_FROM * numbers[0]
         return Axis(self.label, log=wide)
 
     def named_axis(self) -> Axis:
@@ -130,7 +146,7 @@ class Sample:
     #: The id of each algorithm in the registry, which gives its colour.
     ids: dict[str, str]
     parameters: Sequence[Parameter]
-    measures: Sequence[Measure]
+    measures: Sequence[Shown]
     #: Those that are beside another in the same runs: they are shown, and not ranked.
     rivals: frozenset[str] = frozenset()
 
@@ -160,7 +176,7 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
         if name not in MEASURES:
             raise ScenarioError(registry.unknown("measure", name, list(MEASURES)))
     flows = labelled(stored)
-    choosing = [key for key in stored.keys if _chooses(key) or (stored.apart and key == "directory")]
+    choosing = [key for key in stored.keys if registry.chooses(key) or (stored.apart and key == "directory")]
     parameters = [
         found for key in stored.keys if key not in choosing and (found := _parameter(flows, key)) is not None
     ]
@@ -169,10 +185,12 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
         *(pl.col(p.key) * p.factor for p in parameters if p.numeric),
         *(pl.col(p.key).cast(pl.String).fill_null("-") for p in parameters if not p.numeric),
     )
-    rows = scaled.group_by("algorithm", "run", "seed", *keys, maintain_order=True).agg(*_columns())
-    if stored.links.height and "utilisation" in stored.links.columns:
-        busiest = stored.links.group_by("run").agg(utilisation=pl.col("utilisation").max() * 100)
-        rows = rows.join(busiest, on="run", how="left")
+    rows = scaled.group_by("algorithm", "run", "seed", *keys, maintain_order=True).agg(
+        (value * shown.factor).alias(name)
+        for name, shown in MEASURES.items()
+        if (value := measures.of_flows(shown.column, flows)) is not None
+    )
+    rows = rows.join(_of_runs(stored, flows), on="run", how="left")
     point = pl.struct(keys).rank("dense") - 1 if keys else pl.lit(0)
     rows = rows.with_columns(point=point.cast(pl.Int64)).with_columns(
         nth=pl.struct("seed", "run").rank("ordinal").over("algorithm", "point") - 1
@@ -183,12 +201,22 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
         raise ScenarioError(f"measures: no run has {missing[0]!r}")
     ids = dict(flows.select("algorithm", "id").unique(maintain_order=True).iter_rows())
     rivals = frozenset(flows.filter("rival")["algorithm"].unique())
-    measures = [MEASURES[name] for name in there]
+    shown = [MEASURES[name] for name in there]
     rates = stored.links["rate_bps"].max() if "rate_bps" in stored.links.columns else None
     if isinstance(rates, float) and math.isfinite(rates):
         # No flow is faster than the fastest link.
-        measures = [replace(m, most=rates * 1e-6) if m.name == "goodput" else m for m in measures]
-    return Sample(rows, list(ids), ids, parameters, measures, rivals)
+        shown = [replace(one, at_most=rates * one.factor) if one.name == "goodput" else one for one in shown]
+    return Sample(rows, list(ids), ids, parameters, shown, rivals)
+
+
+def _of_runs(stored: Stored, flows: pl.DataFrame) -> pl.DataFrame:
+    """A row for each run with the measures of all its flows together and of its links."""
+    several = pl.when(pl.len() > 1)
+    runs = flows.group_by("run", maintain_order=True).agg(jain=several.then(measures.jain()))
+    if "utilisation" not in stored.links.columns:
+        return runs
+    links = measures.bottleneck(stored.links)
+    return runs.join(links.select("run", pl.col("utilisation") * 100), on="run", how="left")
 
 
 def labelled(stored: Stored) -> pl.DataFrame:
@@ -209,7 +237,7 @@ def labelled(stored: Stored) -> pl.DataFrame:
     if stored.apart:
         named = pl.concat_str([_called(cc), pl.col("directory")], separator=" in ")
         return flows.with_columns(algorithm=named, id=cc, rival=pl.lit(value=False))
-    choosing = [key for key in stored.keys if _chooses(key)]
+    choosing = [key for key in stored.keys if registry.chooses(key)]
     if not choosing:
         return flows.with_columns(algorithm=_called(cc), id=cc, rival=pl.lit(value=False))
     # A value may carry parameters: {name = "cubic", hystart = true}.
@@ -229,32 +257,8 @@ def _called(cc: pl.Expr) -> pl.Expr:
     return name.replace(known) + cc.str.extract(r"^(\S*)(.*)$", 2)
 
 
-def _columns() -> list[pl.Expr]:
-    """A column for each measure, over the flows of an algorithm in a run."""
-    sent = pl.col("sent_packets").clip(lower_bound=1)
-    done, rate = pl.col("completion_s"), pl.col("goodput_bps")
-    # R. Jain, D.-M. Chiu, W. Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984; null for one flow.
-    fair = rate.sum() ** 2 / (pl.len() * (rate**2).sum())
-    given = {
-        "goodput": rate.mean() * 1e-6,
-        "rtt_p95": pl.col("rtt_p95_s").mean() * 1e3,
-        "rtt_p50": pl.col("rtt_p50_s").mean() * 1e3,
-        "loss": (pl.col("dropped_packets") / sent).mean() * 100,
-        "retransmitted": (pl.col("retransmitted_packets") / sent).mean() * 100,
-        "completion": pl.when(done.is_null().any()).then(None).otherwise(done.mean()),
-        "jain": pl.when(pl.len() > 1, rate.sum() > 0).then(fair),
-        "timeouts": pl.col("timeouts").mean(),
-    }
-    return [column.alias(name) for name, column in given.items()]
-
-
 def _finite(rows: pl.DataFrame, name: str) -> bool:
     return bool(rows[name].is_finite().any())
-
-
-def _chooses(key: str) -> bool:
-    """Does the key choose an algorithm?"""
-    return key == "cc" or re.fullmatch(r"flow\.[^.]+\.cc(\.name)?", key) is not None
 
 
 def _parameter(flows: pl.DataFrame, key: str) -> Parameter | None:

@@ -39,7 +39,7 @@ def summary(page: Page, found: Sample) -> None:
 def _ordered(found: Sample, first: Means, place: dict[str, int]) -> list[str]:
     """The algorithms, the best first, those without a value last."""
     last = len(found.algorithms) + 1
-    sign = -1 if found.measures[0].high_is_good else 1
+    sign = -1 if found.measures[0].better == "more" else 1
 
     def rank(name: str) -> tuple[int, float]:
         values = first.values.get(name)
@@ -86,7 +86,7 @@ def _said(found: Sample, first: Means) -> list[Prose]:
 def _notes(page: Page, found: Sample, of: dict[str, Means], *, grouped: bool, led: bool) -> None:
     first = found.measures[0]
     if grouped:
-        better = "highest" if first.high_is_good else "lowest"
+        better = "highest" if first.better == "more" else "lowest"
         page.paragraphs(
             f"Group 1 has the {better} {first.quantity} and all that these runs cannot tell from it (paired "
             "t tests, 5 % in all, after Holm). In one group does not mean equal: more seeds can tell apart. "

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import stats, terminal, units
+from bentpipe import measures, stats, terminal, units
 from bentpipe.sweeps.enough import goodput
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> lis
 
     With the keys, and runs; goodput_bps of all flows together, its mean over runs, with the ends of its 95 %
     interval, goodput_low_bps and goodput_high_bps (None for one run), which are not beyond the rates of the
-    links; rtt_p95_s, the mean over flows and runs; loss, the lost of the data packets sent.
+    links; rtt_p95_s, the mean over flows and runs; loss, as `measures.lost`.
     """
     rates: dict[int, list[float]] = {}
     for run, direction, rate in links.select("run", "direction", "rate_bps").iter_rows():
@@ -37,7 +37,6 @@ def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> lis
         most = math.fsum(rates.get(next(iter(runs)), ()))
         mean = stats.interval(values, least=0, most=most if most >= max(values) else None)
         every = [row for rows in runs.values() for row in rows]
-        sent = sum(row["sent_packets"] for row in every)
         rtts = [row["rtt_p95_s"] for row in every if row["rtt_p95_s"] is not None]
         found.append(
             {
@@ -47,7 +46,7 @@ def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> lis
                 "goodput_low_bps": mean.low if mean.n > 1 else None,
                 "goodput_high_bps": mean.high if mean.n > 1 else None,
                 "rtt_p95_s": math.fsum(rtts) / len(rtts) if rtts else None,
-                "loss": sum(row["dropped_packets"] for row in every) / sent if sent else 0.0,
+                "loss": measures.lost(every),
             }
         )
     return found

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 
+from bentpipe import measures
 from bentpipe.truth.cell import Cell
 from bentpipe.truth.curve import Side, grid, held, mean_after_handshake
 
@@ -25,7 +26,7 @@ def simulate(cell: Cell) -> Side:
     return Side(
         goodput_bps=last["delivered_bytes"] * 8 / cell.length_s,
         rtt_s=mean_after_handshake(at, srtt),
-        retransmitted=flow["retransmitted_packets"] / max(1, flow["sent_packets"]),
+        retransmitted=measures.resent([flow]) or 0.0,
         cwnd=np.floor(held(at, t, trace["cwnd"].astype(np.float64))),
         more={"timeouts": flow["timeouts"], "srtt": srtt},
     )

@@ -1,0 +1,155 @@
+"""The measures of a run: what each number means, in one place.
+
+Tables, figures, reports, answers and evaluations ask here. A measure is a number of the flows of one
+algorithm in one run, because flows of one run are not independent; intervals are over runs. Names are those
+of result columns, with the SI unit at their end; `lost`, `resent` and the like are shares of 1.
+
+- lost: packets dropped in all packets sent, over the flows together; unknown if nothing was sent
+- resent: retransmitted packets in all packets sent, likewise
+- completion_s: the mean over the flows; unknown if a flow has not finished
+- utilisation: the share of the run in which the bottleneck sends (RFC 5166, section 2.1); the bottleneck is
+  the busiest forward direction
+- jain: Jain's fairness index of the goodput of all TCP flows of the run
+- jain_own: the same among the flows of one algorithm
+- share: goodput of an algorithm's flows in that of all TCP flows of the run
+- queueing_p95_s: 95th percentile of the RTT less the RTT without a queue
+- any other column of flows: the mean over the flows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bentpipe import stats
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LOG_FROM = 20.0
+"""An axis is logarithmic from this ratio of its ends on."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a column says.
+
+    Attributes:
+        column: its name, with the SI unit at the end.
+        words: the quantity, as axes and legends call it.
+        better: which values are the better ones.
+        most: the most it can be; None: no bound.
+    """
+
+    column: str
+    words: str
+    better: Literal["more", "less"]
+    most: float | None = None
+
+
+_ROWS = (
+    Measure("goodput_bps", "goodput", "more"),
+    Measure("utilisation", "link utilisation", "more", 1.0),
+    Measure("queueing_p95_s", "p95 queueing delay", "less"),
+    Measure("rtt_p95_s", "p95 RTT", "less"),
+    Measure("rtt_p50_s", "median RTT", "less"),
+    Measure("rtt_mean_s", "mean RTT", "less"),
+    Measure("rtt_min_s", "smallest RTT", "less"),
+    Measure("rtt_s", "RTT", "less"),
+    Measure("srtt_s", "smoothed RTT", "less"),
+    Measure("completion_s", "completion time", "less"),
+    Measure("completion_mean_s", "mean completion time", "less"),
+    Measure("completion_p50_s", "median completion time", "less"),
+    Measure("completion_p95_s", "p95 completion time", "less"),
+    Measure("completion_p99_s", "p99 completion time", "less"),
+    Measure("lost", "packets lost", "less", 1.0),
+    Measure("resent", "packets retransmitted", "less", 1.0),
+    Measure("timeouts", "timeouts per flow", "less"),
+    Measure("share", "share of the goodput", "more", 1.0),
+    Measure("jain", "Jain's index", "more", 1.0),
+    Measure("jain_own", "Jain's index of its own flows", "more", 1.0),
+    Measure("rtt_ratio", "ratio of the round trips", "less"),
+    Measure("cwnd_mean_segments", "mean window", "more"),
+)
+MEASURES: Mapping[str, Measure] = {measure.column: measure for measure in _ROWS}
+"""Every measure by its column."""
+
+#: Columns of which less is better, by how their names begin: those that are no measure of the table.
+_LESS = ("queue", "rtt", "completion", "dropped", "retransmitted")
+
+
+def measure(column: str) -> Measure:
+    """The measure of a column; of one that the table lacks, what follows from its name."""
+    if column in MEASURES:
+        return MEASURES[column]
+    base = column.rpartition(".")[2]
+    return MEASURES.get(base) or Measure(column, base, "less" if base.startswith(_LESS) else "more")
+
+
+def of_flows(column: str, flows: pl.DataFrame) -> pl.Expr | None:
+    """The measure as an aggregate over the flows of one algorithm in one run; None if a column is missing.
+
+    Its value is null where it is unknown.
+    """
+    import polars as pl
+
+    value = pl.col(column).cast(pl.Float64)
+    needs, aggregate = {
+        "lost": (("dropped_packets", "sent_packets"), _share_of_sent),
+        "resent": (("retransmitted_packets", "sent_packets"), _share_of_sent),
+        "jain_own": (("goodput_bps",), lambda _: pl.when(pl.len() > 1).then(jain())),
+        "completion_s": ((column,), lambda _: pl.when(value.is_not_null().all()).then(value.mean())),
+    }.get(column, ((column,), lambda _: value.mean()))
+    return aggregate(needs[0]) if set(needs) <= set(flows.columns) else None
+
+
+def jain() -> pl.Expr:
+    """Jain's index of the goodput of flows as an aggregate: `stats.jain`."""
+    import polars as pl
+
+    return pl.col("goodput_bps").map_batches(
+        lambda each: pl.Series([stats.jain(each)]), return_dtype=pl.Float64, returns_scalar=True
+    )
+
+
+def bottleneck(links: pl.DataFrame) -> pl.DataFrame:
+    """The row of each run's bottleneck: the busiest forward direction, or of all if nothing goes forward."""
+    import polars as pl
+
+    if not links.height:
+        return links
+    forward = (pl.col("direction") == "forward") & (pl.col("utilisation") > 0)
+    ordered = links.with_columns(_forward=forward).sort(
+        "run", "_forward", "utilisation", descending=[False, True, True], maintain_order=True
+    )
+    return ordered.unique(subset="run", keep="first", maintain_order=True).drop("_forward")
+
+
+def lost(flows: Iterable[Mapping[str, Any]]) -> float | None:
+    """Packets dropped in all packets sent of rows of flows, `Result.json["flows"]`; None if none was sent."""
+    return _of_sent(flows, "dropped_packets")
+
+
+def resent(flows: Iterable[Mapping[str, Any]]) -> float | None:
+    """Retransmitted packets in all packets sent of rows of flows; None if none was sent."""
+    return _of_sent(flows, "retransmitted_packets")
+
+
+def utilisation(links: Sequence[Mapping[str, Any]]) -> float | None:
+    """Utilisation of the bottleneck of one run, of its rows of links; None without links."""
+    forward = [link["utilisation"] for link in links if link["direction"] == "forward"]
+    return max(forward if any(forward) else (link["utilisation"] for link in links), default=None)
+
+
+def _share_of_sent(column: str) -> pl.Expr:
+    import polars as pl
+
+    sent = pl.col("sent_packets").sum()
+    return pl.when(sent > 0).then(pl.col(column).sum() / sent)
+
+
+def _of_sent(flows: Iterable[Mapping[str, Any]], part: str) -> float | None:
+    counts = [(flow[part], flow["sent_packets"]) for flow in flows]
+    sent = sum(of for _, of in counts)
+    return sum(some for some, _ in counts) / sent if sent else None
