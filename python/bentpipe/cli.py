@@ -139,7 +139,7 @@ def _version(wanted: bool) -> None:  # noqa: FBT001
     if wanted:
         from bentpipe import _core
 
-        terminal.line(f"bentpipe {_core.version()}")
+        terminal.line(f"bentpipe {_core.__version__}")
         raise typer.Exit
 
 
