@@ -21,8 +21,8 @@ RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 # What `make docs-check` asks whether it is up to date; what takes longest first.
 CHECKED := scripts/plots_md.py scripts/gallery.py scripts/quic_md.py scripts/linux_truth_md.py scripts/satellite_2026.py scripts/emulators \
-	scripts/controllers_md.py scripts/queues_md.py scripts/scenario_md.py python/tests/witness/closed_forms.py scripts/validate.py \
-	scripts/performance_md.py
+	scripts/controllers_md.py scripts/queues_md.py scripts/scenario_md.py scripts/models_py.py python/tests/witness/closed_forms.py \
+	scripts/validate.py scripts/performance_md.py
 JOBS ?= $(shell nproc)
 
 # What is attacked, and for how many processor seconds in all.
@@ -100,12 +100,13 @@ fmt-check: setup
 	cargo fmt --all --check
 	$(BIN)/ruff format --check .
 
-docs: setup ## all pages and figures that are written by programs, and the Rust documentation (five minutes)
+docs: setup ## all pages, figures and classes that are written by programs, and the Rust documentation (five minutes)
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/queues_md.py
 	$(FEATURES) $(BIN)/python scripts/quic_md.py $$workspace
 	$(BIN)/python scripts/linux_truth_md.py
 	$(BIN)/python scripts/scenario_md.py
+	$(BIN)/python scripts/models_py.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/plots_md.py
 	$(BIN)/python scripts/readme_figures.py

@@ -265,7 +265,6 @@ DEFAULTS = {
     "Flow.cc": "must be given, unless the traffic has none",
     "Flow.profile": '`"modern"`',
     "Link.delay": "must be given, or a satellite or timeline",
-    "Link.queue": '`{ kind = "drop-tail", limit = "1 bdp" }`',
     "Link.rate": "must be given, or a timeline",
     "Link.reorder": "no",
     "Link.up": "yes",

@@ -16,6 +16,7 @@ __all__ = [
     "RawResult",
     "ScenarioError",
     "Threads",
+    "__version__",
     "check",
     "controllers",
     "kernel_detach",
@@ -33,8 +34,9 @@ __all__ = [
     "read_file",
     "run",
     "schema",
-    "version",
 ]
+
+__version__: str
 
 EVENTS_PER_PROGRESS: int
 """A run reports its progress once in so many events."""
@@ -164,7 +166,6 @@ class Threads:
     def stop(self) -> None:
         """Ends the runs in hand, forgets those that wait, and waits for the threads."""
 
-def version() -> str: ...
 def controllers() -> str: ...
 def queues() -> str: ...
 def load(path: str, overrides: list[tuple[str, str]] = ..., sweep: bool = False) -> str:

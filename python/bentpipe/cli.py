@@ -139,7 +139,7 @@ def _version(wanted: bool) -> None:  # noqa: FBT001
     if wanted:
         from bentpipe import _core
 
-        terminal.line(f"bentpipe {_core.version()}")
+        terminal.line(f"bentpipe {_core.__version__}")
         raise typer.Exit
 
 
@@ -255,9 +255,9 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
 def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
     from bentpipe.comparison import named_algorithm
+    from bentpipe.models import Cbr
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source
-    from bentpipe.traffic import Cbr
 
     scenario = Scenario.from_dict(Source(file).load(overrides(set_)))
     if cc is not None:

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, measures, stats
 from bentpipe.controller import load_controller
-from bentpipe.models import BitError, PacketError, Record
-from bentpipe.plain import Model
+from bentpipe.models import BitError, Cbr, Flow, Link, Loss, PacketError, Record
 from bentpipe.registry import find
 from bentpipe.relays import BUFFER, NONE, listed, relay_of
 from bentpipe.result import LIMITS, Result, each_once
 from bentpipe.runs import run_many
-from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted, State, run_cases
-from bentpipe.traffic import Cbr
 from bentpipe.units import seconds, spaced
 
 SEEDS = 5
@@ -495,7 +493,7 @@ def _change(
     if buffer is not None:
         link.queue = {"kind": "drop-tail", "limit": spaced(buffer)}
     if ber is not None or per is not None:
-        losses: list[Model | dict[str, Any]] = []
+        losses: list[Loss | dict[str, Any]] = []
         if ber is not None:
             losses.append(BitError(ber))
         if per is not None:

@@ -56,7 +56,7 @@ def _python() -> Check:
 def _core() -> Check:
     try:
         module = importlib.import_module("bentpipe._core")
-        found = f"{module.version()}, {os.cpu_count()} processors"
+        found = f"{module.__version__}, {os.cpu_count()} processors"
     except ImportError:
         found = None
     return Check("simulator core", found, True, "everything", "build it: make build")

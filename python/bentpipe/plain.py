@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 
-@dataclass(frozen=True)
 class Model:
-    """A part of a scenario that is written as a table, with the key `kind` if there are several kinds."""
+    """A part of a scenario that is written as a table, with the key `kind` if there are several kinds.
+
+    Each is a dataclass, written by scripts/models_py.py.
+    """
 
     kind: ClassVar[str | None] = None
 
     def to_dict(self) -> dict[str, Any]:
         """The table: fields that are None are left out, and `from_` is written `from`."""
         table: dict[str, Any] = {} if self.kind is None else {"kind": self.kind}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value is not None:
-                table[field.name.rstrip("_")] = value
-        return table
+        return table | filled(self)
+
+
+class OnPath(Model):
+    """A part of a scenario with a `path`, for which the name of one link will do."""
+
+    path: Sequence[str] | None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.path, str):
+            self.path = [self.path]
+
+
+def filled(item: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are not None, under the names that a scenario uses."""
+    found = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+    return {name.rstrip("_"): value for name, value in found.items() if value is not None}
 
 
 def to_plain(value: Any) -> Any:

@@ -244,7 +244,7 @@ class Result:
         for name, frame in frames.items():
             sums[f"{name}.parquet"] = write_frame(directory / f"{name}.parquet", frame)
         head = {key: value for key, value in self.json.items() if key not in ("flows", "links")}
-        about = {**head, "version": _core.version(), "scenario": self.scenario, "files": sums}
+        about = {**head, "version": _core.__version__, "scenario": self.scenario, "files": sums}
         about["sum"] = _sum(about)
         (directory / "run.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 

@@ -5,27 +5,37 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
 from bentpipe.controller import Controller, check_controller
-from bentpipe.models import AckThinning, Arq, Dama, Queue, Record, from_plain
-from bentpipe.plain import Model, to_plain
+from bentpipe.models import KINDS, Flow, Link, Record
+from bentpipe.plain import filled, to_plain
 from bentpipe.registry import unknown
 from bentpipe.source import Source
-from bentpipe.traffic import Traffic
-
-Steps = Sequence[Sequence[Any]]
-"""Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
 
 
-def _table(item: Any) -> dict[str, Any]:
-    """The fields of a dataclass that are set, under the names that a scenario uses."""
-    found = {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
-    return {name.rstrip("_"): to_plain(value) for name, value in found.items() if value is not None}
+def from_plain(value: Any) -> Any:
+    """The reverse of `to_plain`: tables of a known kind become models, others stay tables."""
+    if isinstance(value, list):
+        return [from_plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    model = KINDS.get(value.get("kind", ""))
+    if model is None:
+        return value
+    names = _arguments(model)
+    if not set(value) <= {"kind", *names}:
+        return value
+    return model(**{names[key]: from_plain(item) for key, item in value.items() if key != "kind"})
+
+
+def _arguments(cls: Any) -> dict[str, str]:
+    """The arguments of a class by the keys of a scenario."""
+    return {field.name.rstrip("_"): field.name for field in dataclasses.fields(cls)}
 
 
 def _expect(value: Any, kind: type | tuple[type, ...], where: str, wanted: str) -> None:
@@ -37,135 +47,11 @@ def _expect(value: Any, kind: type | tuple[type, ...], where: str, wanted: str) 
 def _fields(cls: type, table: Any, where: str) -> dict[str, Any]:
     """Constructor arguments of `cls` from a table of a scenario."""
     _expect(table, Mapping, where, "a table")
-    names = {f.name.rstrip("_"): f.name for f in dataclasses.fields(cls)}
+    names = _arguments(cls)
     for key in table:
         if key not in names:
             raise _core.ScenarioError(f"{where}: {unknown('key', key, sorted(names))}")
     return {names[key]: from_plain(value) for key, value in table.items()}
-
-
-@dataclass(kw_only=True)
-class Link:
-    """A link between two places: a forward direction, which data crosses, and a return direction for ACKs.
-
-    Args:
-        rate: "10 Mbit/s", or steps: [["0 s", "100 Mbit/s"], ["15 s", "60 Mbit/s"]].
-        delay: one way, "250 ms", or steps; or instead `from_`, `to` (cities or own stations) and `satellite`.
-        timeline: name of a CSV or Parquet file with t_s, rate_bps, delay_s, loss_rate, up and handover, or
-            {"file": "leo.parquet", "repeat": True, "delay": "steps", "offset": "10 s"}.
-        up: whether the path is there, as steps: [["0 s", True], ["14.5 s", False], ["15 s", True]].
-        nominal: of which rate and delay `1 bdp` is, {"rate": "100 Mbit/s", "delay": "20 ms"}.
-        reorder: whether a packet may overtake when the delay shrinks.
-        handover: what a change of path does, and when: {"in_flight": "lost", "queue": "flushed",
-            "outage": "500 ms", "every": "15 s"}.
-        from_: ground station at the sender's end.
-        to: ground station at the receiver's end.
-        satellite: {"geo": "100E", "min_elevation": 0.0}.
-        queue: default one bandwidth-delay product.
-        loss: one loss model, or a list of them; forward direction only.
-        opportunities: a file of mahimahi's packet opportunities; forward direction only, as the next three.
-        access: how the sender gets the right to send, a `Dama`.
-        arq: repeats of what is lost, an `Arq`.
-        ack_thinning: an `AckThinning`.
-        reverse: keys that differ in the return direction, {"rate": "1 Mbit/s", "loss": BitError(1e-7)}.
-    """
-
-    rate: str | Steps | None = None
-    delay: str | Steps | None = None
-    timeline: str | Path | dict[str, Any] | None = None
-    up: Steps | None = None
-    nominal: dict[str, Any] | None = None
-    reorder: bool | None = None
-    handover: dict[str, Any] | None = None
-    from_: str | None = None
-    to: str | None = None
-    satellite: dict[str, Any] | None = None
-    queue: Queue | dict[str, Any] | None = None
-    loss: Model | dict[str, Any] | Sequence[Model | dict[str, Any]] | None = None
-    opportunities: str | Path | None = None
-    access: Dama | dict[str, Any] | None = None
-    arq: Arq | dict[str, Any] | None = None
-    ack_thinning: AckThinning | dict[str, Any] | None = None
-    reverse: dict[str, Any] | None = None
-
-
-@dataclass
-class Flow:
-    """One TCP connection, or `count` equal ones.
-
-    `cc` is an algorithm's name, or {"name": "simd", "beta": 0.0625} with parameters, or a `Controller`
-    subclass. `path` names the directions that data crosses, in order: "sat" is the forward direction of a
-    link, "sat/reverse" the other. Acknowledgements return over the opposite ones, or over those of
-    `ack_path`. `relay`, {"at": "gateway", "cc": "hybla", "buffer": "4 MB"}, splits it into two connections,
-    each a row of the result; requests and responses are two each. `subflow`,
-    [{"path": ["leo"], "cc": "lia"}], adds further paths (Multipath TCP): the connection is a row, and each
-    of its subflows another one. What is not given is set by `profile` ("modern", the default, "paper",
-    "linux" or "scps") and by what the algorithm asks of its sender.
-    """
-
-    cc: Any = None
-    path: Sequence[str] | None = None
-    _: dataclasses.KW_ONLY
-    name: str | None = None
-    start: str | None = None
-    stop: str | None = None
-    start_jitter: str | None = None
-    count: int | None = None
-    traffic: Traffic | dict[str, Any] | None = None
-    profile: str | None = None
-    ack_path: Sequence[str] | None = None
-    extra_delay: str | None = None
-    ack_jitter: str | None = None
-    priority: int | None = None
-    mss: str | None = None
-    header: str | None = None
-    ack_size: str | None = None
-    initial_window: float | None = None
-    initial_ssthresh: float | None = None
-    receive_window: str | None = None
-    read_rate: str | None = None
-    relay: dict[str, Any] | None = None
-    subflow: Sequence[dict[str, Any]] | None = None
-    scheduler: str | None = None
-    opportunistic: bool | None = None
-    both_ways: bool | dict[str, Any] | None = None
-    recovery: str | None = None
-    rack: bool | None = None
-    tlp: bool | None = None
-    dsack: bool | None = None
-    sack_restarts_rto: bool | None = None
-    snack: bool | None = None
-    snack_vector: int | None = None
-    newreno_exit: str | None = None
-    prr: bool | None = None
-    byte_counting: bool | None = None
-    slow_start_limit: bool | None = None
-    limited_transmit: bool | None = None
-    delayed_ack: bool | None = None
-    delayed_ack_timeout: str | None = None
-    acks: str | None = None
-    timestamps: bool | None = None
-    ecn: bool | str | None = None
-    ect1: bool | None = None
-    handshake: bool | None = None
-    initial_rto: str | None = None
-    rto: str | None = None
-    min_rto: str | None = None
-    max_rto: str | None = None
-    granularity: str | None = None
-    spurious: str | None = None
-    idle_restart: bool | None = None
-    pacing: bool | None = None
-    aen: bool | None = None
-    bulk_repeat: bool | None = None
-    fixed_rto: bool | None = None
-    path_hints: bool | None = None
-    hint_delay: str | None = None
-    hint_lead: str | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.path, str):
-            self.path = [self.path]
 
 
 @dataclass(kw_only=True)
@@ -269,18 +155,16 @@ class Scenario:
         _expect(self.flows, (list, tuple), "flows", "a list of flows, [bp.Flow(...)]")
         for i, flow in enumerate(self.flows):
             _expect(flow, Flow, f"flows[{i}]", "a bp.Flow")
-        table = _table(self)
-        table.pop("links")
+        table: dict[str, Any] = to_plain(filled(self))
         stations = table.pop("stations", None)
         if stations:
             table["station"] = stations
-        table["link"] = {name: _table(link) for name, link in self.links.items()}
+        table["link"] = table.pop("links")
         names, _ = self._keyed()
         table["flow"] = [
-            {key: value for key, value in {**_table(flow), "cc": cc}.items() if value is not None}
-            for flow, cc in zip(self.flows, names, strict=True)
+            {key: value for key, value in {**flow, "cc": cc}.items() if value is not None}
+            for flow, cc in zip(table.pop("flows"), names, strict=True)
         ]
-        table.pop("flows")
         return table
 
     def to_json(self) -> str:

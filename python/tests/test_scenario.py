@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.models import KINDS, from_plain
+from bentpipe.models import KINDS
 from bentpipe.plain import to_plain
+from bentpipe.scenario import from_plain
 from bentpipe.schema import scenario_schema
 from bentpipe.source import SCENARIOS
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -109,13 +110,11 @@ def python() -> str:
     homes: dict[str, list[str]] = {}
     modules = []
     for name in bentpipe.__all__:
-        home = bentpipe._HOME.get(name)
-        if home == "bentpipe._core":
-            continue  # exceptions of the extension, of which the page tells at its head
-        if home is not None:
-            homes.setdefault(home, []).append(name)
-        elif name in bentpipe._MODULES:
+        value = getattr(bentpipe, name)
+        if isinstance(value, ModuleType):
             modules.append(name)
+        elif (home := getattr(value, "__module__", "")).startswith("bentpipe."):
+            homes.setdefault(home, []).append(name)  # not the exceptions of the extension: the head has them
     lines = [
         "# Python",
         "",
@@ -126,7 +125,13 @@ def python() -> str:
         "right. `bp.ControllerError` is what an own controller did wrong during a run.",
         "",
     ]
-    order = ["bentpipe.scenario", "bentpipe.runs", "bentpipe.result", "bentpipe.comparison"]
+    order = [
+        "bentpipe.scenario",
+        "bentpipe.models",
+        "bentpipe.runs",
+        "bentpipe.result",
+        "bentpipe.comparison",
+    ]
     for home in sorted(homes, key=lambda h: (order.index(h) if h in order else len(order), h)):
         lines += [f"## {home.removeprefix('bentpipe.')}", ""]
         for name in homes[home]:

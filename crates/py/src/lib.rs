@@ -39,12 +39,6 @@ pyo3::create_exception!(
     "A scenario that is wrong; the message says what and where."
 );
 
-/// The version of the package.
-#[pyfunction]
-fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
-}
-
 /// The registry of controllers as JSON.
 #[pyfunction]
 fn controllers() -> String {
@@ -395,12 +389,12 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         kind.setattr(name, PyTuple::empty(m.py()))?;
         m.add(kind.name()?, kind)?;
     }
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
     m.add_class::<pool::Threads>()?;
     #[cfg(target_os = "linux")]
     m.add_class::<emulation::EmulatedNetwork>()?;
-    m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(queues, m)?)?;
     m.add_function(wrap_pyfunction!(load, m)?)?;

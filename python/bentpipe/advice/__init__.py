@@ -7,21 +7,6 @@
 docs/advise.md says how it is found.
 """
 
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-if TYPE_CHECKING:
-    from bentpipe.advice.job import advise
-    from bentpipe.advice.verdict import Advice
-
-_HOME = {"Advice": "bentpipe.advice.verdict", "advise": "bentpipe.advice.job"}
-
-__all__ = ["Advice", "advise"]
-
-
-def __getattr__(name: str) -> Any:
-    """Loads a public name on its first use: the command line imports this package at its start."""
-    from importlib import import_module
-
-    if name not in _HOME:
-        raise AttributeError(f"module 'bentpipe.advice' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

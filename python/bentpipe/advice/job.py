@@ -16,7 +16,7 @@ from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.spans import Span, span
 from bentpipe.advice.verdict import Advice
 from bentpipe.comparison import algorithms
-from bentpipe.scenario import Link
+from bentpipe.models import Link
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | 
         ScenarioError: the file has a rate or a delay, and another one is given.
         OSError: it cannot be read.
     """
-    from bentpipe.scenario import Link
+    from bentpipe.models import Link
     from bentpipe.timeline.measures import nominal
 
     known = nominal(timeline)

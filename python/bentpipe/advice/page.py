@@ -46,7 +46,8 @@ def build(advice: Advice) -> Page:
     page = Page(
         f"Which congestion control for {advice.question.title}?",
         lead=said[0],
-        foot=f"Written by bentpipe {_core.version()}. The same plan gives the same numbers on every machine.",
+        foot=f"Written by bentpipe {_core.__version__}. "
+        "The same plan gives the same numbers on every machine.",
     )
     if advice.interrupted:
         page.banner(Badge("Interrupted", "partly"), " The answer rests on the runs that were done.")

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core
 from bentpipe.advice.spans import Span, points
 from bentpipe.comparison import _base, _change, _named, named_algorithm, relays
-from bentpipe.models import Record
+from bentpipe.models import Bulk, Flow, Link, Record
 from bentpipe.registry import controllers, find, unknown
-from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.scenario import Scenario
 from bentpipe.timeline.measures import lasts
-from bentpipe.traffic import Bulk
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:

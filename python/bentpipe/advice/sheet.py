@@ -84,7 +84,7 @@ def _sheet(advice: Advice, figure: bytes, paper: str, size: float) -> FPDF:
         _text(pdf, f"• {sentence}", 0.9 * size)
     pdf.ln(1)
     _text(pdf, f"Repeated exactly by: {advice.command}", 0.9 * size)
-    _text(pdf, f"bentpipe {_core.version()}. Means with 95 % intervals over the seeds.", 0.8 * size)
+    _text(pdf, f"bentpipe {_core.__version__}. Means with 95 % intervals over the seeds.", 0.8 * size)
     return pdf
 
 
@@ -100,7 +100,7 @@ def _blank(paper: str) -> FPDF:
     pdf.add_font("text", "", fonts / "DejaVuSans.ttf")
     pdf.add_font("text", "B", fonts / "DejaVuSans-Bold.ttf")
     pdf.set_title("Which congestion control?")
-    pdf.set_creator(f"bentpipe {_core.version()}")
+    pdf.set_creator(f"bentpipe {_core.__version__}")
     pdf.add_page()
     return pdf
 

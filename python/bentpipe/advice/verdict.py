@@ -234,7 +234,7 @@ class Advice:
         chosen = self.recommended
         return {
             "schema": 2,
-            "version": _core.version(),
+            "version": _core.__version__,
             "advice": self.sentences(),
             "known": not self.doubts,
             "doubts": self.doubts,

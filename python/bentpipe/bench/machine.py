@@ -15,7 +15,7 @@ def describe() -> dict[str, str]:
     """What was measured, where and when; a value is "unknown" where the system does not tell."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "bentpipe": _core.version(),
+        "bentpipe": _core.__version__,
         "processor": _field("/proc/cpuinfo", "model name") or platform.machine(),
         "processors": str(os.cpu_count() or "unknown"),
         "memory": _memory(),

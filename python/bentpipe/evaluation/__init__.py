@@ -5,18 +5,6 @@ experiments; `plan` makes their runs; `lines` says when a criterion counts as me
 verdicts beside criteria; `show` and `report` present them.
 """
 
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-if TYPE_CHECKING:
-    from bentpipe.evaluation.assessment import Evaluation, evaluate
-
-__all__ = ["Evaluation", "evaluate"]
-
-
-def __getattr__(name: str) -> Any:
-    """Loads a public name on its first use (PEP 562)."""
-    if name not in __all__:
-        raise AttributeError(f"module 'bentpipe.evaluation' has no attribute {name!r}")
-    from bentpipe.evaluation import assessment
-
-    return getattr(assessment, name)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -36,7 +36,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     """The whole evaluation as plain data that JSON can hold."""
     return {
         "schema": SCHEMA,
-        "version": _core.version(),
+        "version": _core.__version__,
         "algorithm": evaluation.subject.id,
         "label": evaluation.label,
         "extent": evaluation.extent,

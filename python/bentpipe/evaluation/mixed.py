@@ -18,8 +18,8 @@ from bentpipe.evaluation.experiment import (
 )
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
+from bentpipe.models import Bulk, Cbr
 from bentpipe.scenario import Scenario
-from bentpipe.traffic import Bulk, Cbr
 
 RATE, RTT = 10.0, 40.0
 """Mbit/s and ms of the link."""

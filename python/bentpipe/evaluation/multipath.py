@@ -10,7 +10,8 @@ from typing import Any
 from bentpipe.evaluation.experiment import Curves, Experiment, Extent, Measured, Metric, Setting
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step, scenario
 from bentpipe.evaluation.observation import Observation
-from bentpipe.scenario import Flow, Scenario
+from bentpipe.models import Flow
+from bentpipe.scenario import Scenario
 
 RATE, RTT = 10.0, 40.0
 """Mbit/s and ms of each link."""

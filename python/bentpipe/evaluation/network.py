@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bentpipe import units
-from bentpipe.models import DropTail, Queue, Record
-from bentpipe.scenario import Flow, Link, Scenario
-from bentpipe.traffic import Bulk, Cbr
+from bentpipe.models import Bulk, Cbr, DropTail, Flow, Link, Queue, Record
+from bentpipe.scenario import Scenario
 
 FULL_PACKET = 1500
 """Bytes of a full packet."""

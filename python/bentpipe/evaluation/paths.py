@@ -20,8 +20,8 @@ from bentpipe.evaluation.experiment import (
 )
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import Arq, GilbertElliott, PacketError
-from bentpipe.scenario import Link, Scenario
+from bentpipe.models import Arq, GilbertElliott, Link, PacketError
+from bentpipe.scenario import Scenario
 from bentpipe.source import Source
 
 # Losses of the channel --------------------------------------------------------------------------------------

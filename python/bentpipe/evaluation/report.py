@@ -32,7 +32,7 @@ def build(evaluation: Evaluation) -> Page:
         lead="What RFC 9743 and the TCP evaluation suite (draft-irtf-iccrg-tcpeval-01) ask of a congestion "
         f"control algorithm, answered for {evaluation.label} with simulations. {standards} run in the same "
         "set-ups, with the same seeds.",
-        foot=f"Written by bentpipe {_core.version()} from {evaluation.runs:,} runs ({evaluation.extent}). "
+        foot=f"Written by bentpipe {_core.__version__} from {evaluation.runs:,} runs ({evaluation.extent}). "
         "Equal seeds give equal runs.",
     )
     counted = Counter(answer["verdict"] for answer in evaluation.answers)

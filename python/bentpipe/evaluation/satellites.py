@@ -14,10 +14,9 @@ from bentpipe.evaluation.experiment import (
     Setting,
 )
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import BitError
-from bentpipe.scenario import Flow, Scenario
+from bentpipe.models import BitError, Bulk, Flow
+from bentpipe.scenario import Scenario
 from bentpipe.source import Source
-from bentpipe.traffic import Bulk
 
 # Satellites -------------------------------------------------------------------------------------------------
 

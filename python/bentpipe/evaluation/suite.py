@@ -34,8 +34,8 @@ from bentpipe.evaluation.network import (
 from bentpipe.evaluation.observation import Observation
 from bentpipe.evaluation.round_trips import PAIR
 from bentpipe.evaluation.transients import FLOOD
+from bentpipe.models import Bulk
 from bentpipe.scenario import Scenario
-from bentpipe.traffic import Bulk
 
 TRAFFIC = (
     "Instead of the draft's traces of a campus, transfers arrive as a Poisson process; their sizes, 20 kB "

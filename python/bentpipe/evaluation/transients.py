@@ -22,8 +22,8 @@ from bentpipe.evaluation.network import (
     out_of_step,
 )
 from bentpipe.evaluation.observation import Observation
-from bentpipe.scenario import Flow, Link, Scenario
-from bentpipe.traffic import Cbr
+from bentpipe.models import Cbr, Flow, Link
+from bentpipe.scenario import Scenario
 
 # Transients -------------------------------------------------------------------------------------------------
 

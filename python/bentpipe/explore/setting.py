@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bentpipe.models import DropTail, PacketError, Record
-from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.models import DropTail, Flow, Link, PacketError, Record
+from bentpipe.scenario import Scenario
 
 #: Samples of a run: more than a chart has columns of pixels.
 SAMPLES = 600

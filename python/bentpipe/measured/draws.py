@@ -36,7 +36,7 @@ from bentpipe.measured.population import (
 )  # fmt: skip
 from bentpipe.measured.quantities import Estimate
 from bentpipe.measured.transfers import Played, Test, log_fit, scenario
-from bentpipe.plain import Model
+from bentpipe.models import Loss
 
 Told = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
@@ -103,7 +103,7 @@ class Draw:
     rate_bps: float
     rtt_s: float
     buffer: str | None
-    losses: tuple[Model, ...]
+    losses: tuple[Loss, ...]
     hypothesis: str
     loss: float
     together: float | None = None

@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.models import BitError, GilbertElliott, Outage, PacketError
-from bentpipe.plain import Model
+from bentpipe.models import BitError, GilbertElliott, Loss, Outage, PacketError
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -161,7 +160,7 @@ class Hypothesis:
         none = np.zeros_like(share)
         return Chain(none, none + 1, share, share)
 
-    def models(self, of: Mapping[str, float], phase: float) -> list[Model]:
+    def models(self, of: Mapping[str, float], phase: float) -> list[Loss]:
         """What the simulator plays; `phase`, 0 to 1, is how long ago the last fade was, in its periods."""
         match self.name:
             case "independent" | "per":
@@ -284,7 +283,7 @@ def _counted(chain: Chain, count: Count) -> Floats:
     return np.asarray(ways + xlogy(lost, share) + xlog1py(sent - lost, -share) - wide)
 
 
-def _outages(of: Mapping[str, float], phase: float) -> list[Model]:
+def _outages(of: Mapping[str, float], phase: float) -> list[Loss]:
     """Fades at equal distances: each of a few outages that together lose its share of packets."""
     every, length, inside = of["between_s"] + of["length_s"], of["length_s"], of["inside"]
     pieces = 1 if inside > 1 - 0.5 / _PIECES else _PIECES

@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bentpipe.models import Record
-from bentpipe.plain import Model
+from bentpipe.models import Flow, Link, Loss, Record
 from bentpipe.result import Result
-from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.scenario import Scenario
 
 ENOUGH_S = 20.0
 """At least so much of a transfer is simulated; one that is not simulated whole goes on as its second half."""
@@ -143,7 +142,7 @@ class Played:
     rate: str
     rtt_s: float
     buffer: str
-    losses: Sequence[Model]
+    losses: Sequence[Loss]
     window: float
     seed: int
     beside: Sequence[tuple[str, int]] = ()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bentpipe.models import DropTail, LossTrace, PacketError
+from bentpipe.models import DropTail, Flow, Link, LossTrace, PacketError
 from bentpipe.ns2.agents import Agent
-from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.scenario import Scenario
 
 MSS = 1460
 """Payload bytes of a data segment."""

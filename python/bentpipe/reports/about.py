@@ -137,7 +137,7 @@ def _versions(page: Page, stored: Stored) -> None:
     where = _few([str(place) for place in stored.places])
     page.paragraphs(
         f"Read from {where}. The runs: {'; '.join(dict.fromkeys(facts)) or 'of an unknown version'}. "
-        f"The page: version {_core.version()}.",
+        f"The page: version {_core.__version__}.",
         small=True,
     )
 

@@ -28,7 +28,7 @@ def build(stored: Stored, measures: Sequence[str] = ()) -> Page:
     page = Page(
         _title(stored) or f"Runs of {names}",
         lead=f"{_many(runs + stored.failed.height, 'run')} in {names}.",
-        foot=f"Written by bentpipe {_core.version()}.",
+        foot=f"Written by bentpipe {_core.__version__}.",
     )
     if stored.failed.height:
         one = stored.failed.height == 1

@@ -77,7 +77,7 @@ class Fit:
         return {
             "schema": 1,
             "study": self.study.name,
-            "version": _core.version(),
+            "version": _core.__version__,
             "seeds": self.seeds,
             "choices": {v.name: [v.choice, str(v.evidence), v.source] for v in variants},
             "front": [_plain(of) for of in self.search.front()],
@@ -149,7 +149,7 @@ def write(found: Fit, out: Path, keep: Path | None = None) -> list[Path]:
         lead="A search over the choices that the paper leaves open. What it finds is a fit: with enough "
         "free choices some combination fits anything, so the table sets the one against the other. It is "
         "never the base of the study.",
-        foot=f"bentpipe study fit {found.study.name}; bentpipe {_core.version()}",
+        foot=f"bentpipe study fit {found.study.name}; bentpipe {_core.__version__}",
     )
     for section in sections(data, found):
         add_section(page, section)

@@ -206,7 +206,7 @@ def _reproducing(page: Page, study: Study, plan: Plan, outcome: Outcome) -> None
     page.paragraphs(
         [
             f"{len(plan.cases)} runs, {outcome.packets:,} data packets delivered, {outcome.cpu_s:.0f} s of "
-            f"processor time; bentpipe {_core.version()}. {plan.settings['note']} Equal seeds "
+            f"processor time; bentpipe {_core.__version__}. {plan.settings['note']} Equal seeds "
             "give equal runs. The measured values of every run are in ",
             Hyperlink("runs.parquet", "runs.parquet"),
             ", the verdicts in ",

@@ -173,7 +173,7 @@ def _made(
     seeds = {case.keys["seed"] for case in cases}
     ran = f"{len(cases)} runs, seeds {min(seeds)} to {max(seeds)}" if seeds else "Closed forms, no runs"
     more = "; --full runs all seeds" if mode != "full" and cases else ""
-    source = f"{ran}{more}. bentpipe {_core.version()}."
+    source = f"{ran}{more}. bentpipe {_core.__version__}."
     if place.draw is None:
         return _tabled(study, place, found, source, claims)
     with mpl.rc_context(draw.STYLE):

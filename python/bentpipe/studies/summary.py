@@ -117,7 +117,7 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
     before = f", for which {taken_over:,} of the runs were there from earlier" if taken_over else ""
     page.paragraphs(
         [
-            f"Mode {mode}; {wall_s:.0f} s of wall time{before}; bentpipe {_core.version()}. Equal seeds "
+            f"Mode {mode}; {wall_s:.0f} s of wall time{before}; bentpipe {_core.__version__}. Equal seeds "
             "give equal runs. All verdicts with their checks are in ",
             Hyperlink("claims.json", "claims.json"),
             ".",
@@ -174,7 +174,7 @@ def _data(done: Sequence[StudyResult], failures: Sequence[Failure]) -> dict[str,
     """The contents of ``claims.json``: the same for equal runs, however long they took."""
     return {
         "schema": 1,
-        "version": _core.version(),
+        "version": _core.__version__,
         "mode": done[0].mode if done else None,
         "studies": [
             {

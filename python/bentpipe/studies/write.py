@@ -58,7 +58,7 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
 
 def _words(study: Study, plan: Plan, report: Report) -> dict[str, Any]:
     figures = {f.name: {"title": f.title, "caption": f.caption, "alt": f.alt} for f in report.figures}
-    of = {"study": study.name, "mode": plan.mode, "note": plan.settings["note"], "version": _core.version()}
+    of = {"study": study.name, "mode": plan.mode, "note": plan.settings["note"], "version": _core.__version__}
     return {**of, "figures": figures}
 
 

@@ -150,7 +150,7 @@ class Plan(Planned):
             ],
             "scenario": self.scenario,
             "traces": self.traces,
-            "bentpipe": _core.version(),
+            "bentpipe": _core.__version__,
             "simulator": simulator_hash(),
             "files": self.fingerprints.files,
             "controllers": self.fingerprints.controllers,

@@ -91,7 +91,7 @@ class CaseList(Planned):
                 {"key": name, "column": name, "type": kind.__name__, "unit": ""}
                 for name, kind in self._types.items()
             ],
-            "bentpipe": _core.version(),
+            "bentpipe": _core.__version__,
             "simulator": simulator_hash(),
             "files": self._fingerprints.files,
             "controllers": self._fingerprints.controllers,

@@ -10,51 +10,6 @@
 docs/timeline.md describes the file. Names are loaded when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-if TYPE_CHECKING:
-    from bentpipe.timeline.combine import join, stretch
-    from bentpipe.timeline.figure import draw
-    from bentpipe.timeline.format import check, complete, faults, handovers, read, write
-    from bentpipe.timeline.measures import summary
-    from bentpipe.timeline.traces import FORMATS, read_trace
-
-_HOME = {
-    "FORMATS": "traces",
-    "check": "format",
-    "complete": "format",
-    "draw": "figure",
-    "faults": "format",
-    "handovers": "format",
-    "join": "combine",
-    "read": "format",
-    "read_trace": "traces",
-    "stretch": "combine",
-    "summary": "measures",
-    "write": "format",
-}
-
-__all__ = [
-    "FORMATS",
-    "check",
-    "complete",
-    "draw",
-    "faults",
-    "handovers",
-    "join",
-    "read",
-    "read_trace",
-    "stretch",
-    "summary",
-    "write",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Loads a public name on its first use (PEP 562)."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'bentpipe.timeline' has no attribute {name!r}")
-    value = getattr(import_module(f"bentpipe.timeline.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

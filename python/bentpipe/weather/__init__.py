@@ -11,47 +11,6 @@ All of it rests on the package `itur`, the optional extra `weather`, which is lo
 docs/weather.md says what each number means.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-if TYPE_CHECKING:
-    from bentpipe.weather.climate import attenuation
-    from bentpipe.weather.fades import fade, same_rain
-    from bentpipe.weather.figure import draw
-    from bentpipe.weather.line import follow, timeline
-    from bentpipe.weather.modcods import modcod_table
-    from bentpipe.weather.modem import Modem
-    from bentpipe.weather.station import Station
-
-_HOME = {
-    "Modem": "modem",
-    "Station": "station",
-    "attenuation": "climate",
-    "draw": "figure",
-    "fade": "fades",
-    "follow": "line",
-    "modcod_table": "modcods",
-    "same_rain": "fades",
-    "timeline": "line",
-}
-
-__all__ = [
-    "Modem",
-    "Station",
-    "attenuation",
-    "draw",
-    "fade",
-    "follow",
-    "modcod_table",
-    "same_rain",
-    "timeline",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Loads a public name on its first use (PEP 562)."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'bentpipe.weather' has no attribute {name!r}")
-    value = getattr(import_module(f"bentpipe.weather.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -24,16 +24,16 @@ use crate::scenario::units::{Duration, QueueSize};
 /// Drops that begin again within this many intervals of the last one start at the rate that they had reached.
 const MEMORY: u64 = 16;
 
-/// Controlled delay (RFC 8289): first in, first out, and packets are dropped or marked at the head when they have
-/// waited too long for a whole interval.
+/// Controlled delay (RFC 8289). First in, first out; packets are dropped or marked at the head when they have waited
+/// too long for a whole interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Codel {
     /// Room, the packet in transmission not counted.
     pub limit: QueueSize,
-    /// Waiting time that may stand.
+    /// Waiting time that is accepted.
     pub target: Duration,
-    /// For how long a longer one is taken for a burst; about the longest round-trip time of the flows.
+    /// Time for which a longer wait counts as a burst; about the longest round-trip time of the flows.
     pub interval: Duration,
     /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops.
     pub ecn: bool,

@@ -9,7 +9,7 @@ use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::scenario::error::Error;
 use crate::scenario::units::QueueSize;
 
-/// First in, first out; what finds no room is lost.
+/// First in, first out: a packet that finds no room is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DropTail {

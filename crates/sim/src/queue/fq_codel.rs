@@ -30,9 +30,9 @@ const BATCH: usize = 64;
 pub struct FqCodel {
     /// Room of all queues together, the packet in transmission not counted.
     pub limit: QueueSize,
-    /// Waiting time that may stand.
+    /// Waiting time that is accepted.
     pub target: Duration,
-    /// For how long a longer one is taken for a burst; about the longest round-trip time of the flows.
+    /// Time for which a longer wait counts as a burst; about the longest round-trip time of the flows.
     pub interval: Duration,
     /// Number of queues that flows are hashed into.
     #[schemars(range(min = 1, max = 65_536))]

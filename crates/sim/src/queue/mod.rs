@@ -34,6 +34,7 @@ pub use red::Threshold;
 pub use registry::{QueueKey, QueueKind};
 
 use crate::scenario::error::Error;
+use crate::scenario::order::in_order;
 use kind::{QueueKeys, QueuePlan};
 
 /// Makes all that knows every kind of queue. A line: the kind in scenarios, its file, its keys and its plan there.
@@ -44,6 +45,7 @@ macro_rules! queues {
         /// A queue.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "kind", deny_unknown_fields)]
+        #[schemars(transform = in_order::<Queue>)]
         #[expect(missing_docs, reason = "each kind is documented where its keys are")]
         pub enum Queue {
             $(#[serde(rename = $kind)] $keys($keys),)*

@@ -33,8 +33,8 @@ const LIGHT: f64 = 0.2;
 /// No drop before the probabilities since the last one add up to the first, always one at the second (section 5.4).
 const ACCUMULATED: (f64, f64) = (0.85, 8.5);
 
-/// Proportional integral controller enhanced (RFC 8033): first in, first out, and packets are dropped or marked on
-/// arrival with a probability that follows the waiting time.
+/// Proportional integral controller enhanced (RFC 8033). First in, first out; packets are dropped or marked on arrival
+/// with a probability that follows the waiting time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pie {

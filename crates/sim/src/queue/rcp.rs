@@ -30,8 +30,8 @@ const FIRST_RTT: f64 = 0.2;
 const LEAST: f64 = 0.01;
 const PACKET: f64 = 1000.0;
 
-/// The rate control protocol: first in, first out, and the queue tells all flows of controller `rcp` one rate, at which they share the
-/// link. What finds no room is lost.
+/// The rate control protocol. First in, first out; all flows of controller `rcp` learn one rate, at which they share the link. What
+/// finds no room is lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rcp {

@@ -17,7 +17,7 @@ use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::scenario::error::Error;
 use crate::scenario::units::{MAX_PACKET, QueueSize, Size};
 
-/// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2: first in, first out, but some packets are
+/// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2. First in, first out, but some packets are
 /// dropped or marked before the queue is full, as its average length says. Where the defaults are not those of
 /// ns-2 2.35, these are given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

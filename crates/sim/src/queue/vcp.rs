@@ -30,8 +30,8 @@ const WEIGHT: f64 = 0.25;
 /// How many times the queue is sampled in an update interval: 10 ms of 200 ms.
 const SAMPLES: u64 = 20;
 
-/// The variable-structure congestion control protocol: first in, first out, and the queue tells flows of controller `vcp` in two bits
-/// whether its load is low or high or too high. What finds no room is lost.
+/// The variable-structure congestion control protocol. First in, first out; two bits tell flows of controller `vcp` whether the load
+/// is low, high or too high. What finds no room is lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vcp {

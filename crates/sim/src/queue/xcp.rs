@@ -32,8 +32,8 @@ const SHORTEST: f64 = 0.001;
 /// The shortest interval of the queue timer, seconds.
 const SHORTEST_QUEUE: f64 = 0.002;
 
-/// The explicit control protocol: first in, first out, and the queue tells each flow of controller `xcp` in the headers of its packets by
-/// how much it may change its throughput. What finds no room is lost.
+/// The explicit control protocol. First in, first out; the headers of packets tell each flow of controller `xcp` by how much it may
+/// change its throughput. What finds no room is lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Xcp {

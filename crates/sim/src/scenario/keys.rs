@@ -15,6 +15,7 @@ pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
 use crate::scenario::multipath::{Scheduler, SubflowKeys};
+use crate::scenario::order::in_order;
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 use crate::scenario::workload::Traffic;
 
@@ -52,24 +53,27 @@ pub struct Scenario {
 /// What a traced run records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = in_order::<Record>)]
 pub struct Record {
     /// Time between two rows, or "change" (the default) for a row whenever cwnd or ssthresh of a flow
     /// changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// Record the flows.
+    /// Record each flow (in Python `Result.trace`).
     #[serde(default = "yes")]
     pub flows: bool,
-    /// Record the links; needs an interval of time.
+    /// Record each link (in Python `Result.link_trace`); needs an interval of time.
     #[serde(default)]
     pub links: bool,
-    /// Record every segment sent, lost and acknowledged.
+    /// Record every segment sent, lost and acknowledged (in Python `Result.segments`), about 30 bytes each.
     #[serde(default)]
     pub segments: bool,
-    /// Record every transfer: each short flow, burst and response, with its size and how long it took.
+    /// Record every transfer (in Python `Result.transfers`): each short flow, burst, response, page and segment, with its size and how
+    /// long it took.
     #[serde(default)]
     pub transfers: bool,
-    /// Record the probes of the controllers: the quantities inside each that it names, as Vegas-A's alpha_segments.
+    /// Record the probes of the controllers (in Python `Result.probes`): the quantities inside each that it names, as Vegas-A's
+    /// alpha_segments. With `interval = "change"`, each whenever its value changes.
     #[serde(default)]
     pub probes: bool,
 }
@@ -77,6 +81,7 @@ pub struct Record {
 /// A link: two directions, which are alike unless `reverse` says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = in_order::<Link>)]
 pub struct Link {
     /// Bits per second on the wire: one rate, or a list such as [["0 s", "100 Mbit/s"], ["15 s", "60 Mbit/s"]]. Rate 0 in a list holds
     /// packets in the transmitter.
@@ -112,7 +117,7 @@ pub struct Link {
     /// The satellite between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub satellite: Option<Satellite>,
-    /// Queue in front of each direction.
+    /// Queue in front of each direction. Default: drop-tail with a limit of 1 bdp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     /// Loss of the forward direction: one model or a list; a packet is lost if any of them says so.
@@ -200,9 +205,10 @@ pub struct Satellite {
     pub min_elevation: Option<f64>,
 }
 
-/// One flow, or `count` of them.
+/// One TCP connection, or `count` equal ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = in_order::<Flow>)]
 pub struct Flow {
     /// Unique name, which has no "/". Copies get -1, -2 and so on. Default: that of the controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]

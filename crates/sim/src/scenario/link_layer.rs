@@ -3,14 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::order::in_order;
 use crate::scenario::units::Duration;
 
 /// How a terminal gets the right to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = in_order::<Access>)]
 pub enum Access {
-    /// Demand assignment in frames of slots, the return channel of a VSAT after DVB-RCS2 (ETSI EN 301 545-2 section 9). At the start of
-    /// each frame the terminal asks for what waits (VBDC); a slot carries the bytes that the link's rate sends in it, rounded down.
+    /// Demand assignment in frames of slots: the return channel of a VSAT. The rules are those of DVB-RCS2 (ETSI EN 301 545-2 section 9).
+    /// At the start of each frame the terminal asks for what waits (VBDC); a slot carries the bytes that the link's rate sends in it, rounded down.
     Dama {
         /// Length of a frame.
         #[schemars(extend("examples" = ["26.5 ms"]))]
@@ -40,6 +42,7 @@ pub enum Access {
 /// Automatic repeat request of a link layer: selective repeat (RFC 3366). A packet that a loss model strikes is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = in_order::<Arq>)]
 pub struct Arq {
     /// Most transmissions of a packet, the first one included.
     #[schemars(range(min = 1, max = 1_000))]
@@ -55,6 +58,7 @@ pub struct Arq {
 /// Thinning of acknowledgements that wait (ACK filtering, RFC 3449 section 5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(transform = in_order::<AckThinning>)]
 pub struct AckThinning {
     /// Plain acknowledgements of a flow that may wait; a newer one takes the place of the newest, and the oldest is dropped. Duplicates
     /// and those with SACK blocks or echoes of marks are kept.

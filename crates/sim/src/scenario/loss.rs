@@ -3,25 +3,27 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::order::in_order;
 use crate::scenario::units::Duration;
 
 /// A loss model of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = in_order::<Loss>)]
 pub enum Loss {
-    /// Each packet is lost with this probability.
+    /// Each packet is lost with probability `rate`, independently of the others.
     PacketError {
         /// Packet error rate.
         #[schemars(range(min = 0.0, max = 1.0))]
         rate: f64,
     },
-    /// Each bit is in error with this probability, and a packet with an error is lost.
+    /// Each bit is in error with probability `rate`. A packet with an error is lost: one of n bits with probability 1 - (1 - `rate`)^n.
     BitError {
         /// Bit error rate.
         #[schemars(range(min = 0.0, max = 1.0))]
         rate: f64,
     },
-    /// Bursts: a chain of two states, stepped once per packet (Gilbert 1960, Elliott 1963).
+    /// A channel with a good and a bad state, which may change with each packet (Gilbert 1960, Elliott 1963).
     GilbertElliott {
         /// Probability of going from good to bad.
         #[schemars(range(min = 0.0, max = 1.0))]
@@ -56,7 +58,7 @@ pub enum Loss {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         first: Option<Duration>,
     },
-    /// The packets whose numbers stand in a file are lost.
+    /// The packets whose numbers a file lists are lost.
     Trace {
         /// Text file with one number per line, counted from 0 in this direction; empty lines and what follows
         /// `#` are skipped. A relative name starts from the directory of the scenario file.

@@ -13,6 +13,7 @@ pub(crate) mod mistakes;
 mod moving;
 pub(crate) mod multipath;
 pub(crate) mod names;
+pub(crate) mod order;
 pub(crate) mod random;
 pub(crate) mod read;
 pub(crate) mod schema;

@@ -3,19 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::order::in_order;
 use crate::scenario::units::{BitRate, Duration, Size};
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = in_order::<Traffic>)]
 pub enum Traffic {
-    /// As much as TCP carries.
+    /// A transfer that always has data to send: without end, or `size` of it.
     Bulk {
         /// Payload to transfer; without it, there is no end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<Size>,
     },
-    /// Packets at a constant rate, without TCP, that answer to nothing.
+    /// Unresponsive traffic at a constant bit rate, without TCP.
     Cbr {
         /// Bits per second on the wire while on.
         #[schemars(extend("examples" = ["1 Mbit/s"]))]
@@ -58,7 +60,7 @@ pub enum Traffic {
         off: Length,
     },
     /// One connection on which a client asks and a server answers, one request at a time. `path` is that of the responses; requests
-    /// take the way of acknowledgements.
+    /// take the way of acknowledgements. The result has a row for each way, NAME/requests and NAME/responses.
     Requests {
         /// Payload of a request, rounded up to whole segments if it needs several. Default "100 bytes".
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,8 +75,9 @@ pub enum Traffic {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         every: Option<Duration>,
     },
-    /// A browser that loads one page after the other: a main object, and when that is parsed, its embedded objects. Without keys
-    /// it is the model of 3GPP2 C.R1002. `path` is that of the responses.
+    /// A browser that loads page after page: a main object and, when that is parsed, its embedded objects. Without keys it is the
+    /// model of 3GPP2 C.R1002. `path` is that of the responses. The result has a row for each way, NAME/requests and NAME/responses;
+    /// the transfers of the latter are the pages.
     Web {
         /// Payload of a main object. Default: log-normal, median "4230 bytes", sigma 1.37, from "100 bytes" to "2 MB".
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,8 +103,9 @@ pub enum Traffic {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Size>,
     },
-    /// A player of adaptive video that chooses the bitrate of each segment by the level of its buffer (BBA-0), and is silent while
-    /// the buffer is full. `path` is that of the video.
+    /// A player of adaptive video that chooses the bitrate of each segment by the level of its buffer (BBA-0). It is silent while
+    /// the buffer is full. `path` is that of the video. The result has a row for each way, NAME/requests and NAME/responses; the
+    /// transfers of the latter are the segments, and its columns `video_...` say how the video was seen.
     Video {
         /// The bitrates. Default: 235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300 and 5800 kbit/s.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,8 +149,9 @@ pub enum ObjectCount {
 /// A law of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = in_order::<CountLaw>)]
 pub enum CountLaw {
-    /// Pareto, less the smallest value: 0 at least. All above the bound counts as the bound.
+    /// A Pareto law less its smallest value, so the smallest number is 0. All above the bound counts as the bound.
     ParetoCount {
         /// The smallest value of the law.
         #[schemars(range(min = 0.001, max = 1e6), extend("examples" = [2.0]))]
@@ -174,26 +179,27 @@ pub enum TransferSize {
 /// A law of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = in_order::<SizeLaw>)]
 pub enum SizeLaw {
-    /// Exponential.
+    /// Sizes of an exponential law.
     Exponential {
         /// Mean.
         #[schemars(extend("examples" = ["100 kB"]))]
         mean: Size,
     },
-    /// Pareto: many small ones, and few that hold most of the bytes.
+    /// Sizes of a Pareto law: many small ones, and few that hold most of the bytes.
     Pareto {
         /// The smallest size.
         #[schemars(extend("examples" = ["10 kB"]))]
         least: Size,
-        /// Tail index. Below 2 the variance has no bound, and up to 1 nor has the mean.
+        /// Tail index. Below 2 the variance has no bound, and up to 1 nor has the mean, which is `least` * `shape` / (`shape` - 1) above.
         #[schemars(range(min = 0.1, max = 100.0), extend("examples" = [1.2]))]
         shape: f64,
         /// The largest size: a bounded Pareto law. Default: no bound.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<Size>,
     },
-    /// Log-normal: the logarithm is normal.
+    /// Sizes whose natural logarithm is normal.
     LogNormal {
         /// Median.
         #[schemars(extend("examples" = ["10 kB"]))]
@@ -208,7 +214,7 @@ pub enum SizeLaw {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<Size>,
     },
-    /// One of these sizes.
+    /// One of these sizes, drawn in proportion to its weight.
     List {
         /// The sizes.
         #[schemars(extend("examples" = [["1 kB", "10 kB", "1 MB"]]))]
@@ -217,7 +223,7 @@ pub enum SizeLaw {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         weights: Option<Vec<f64>>,
     },
-    /// One of the sizes in a file, equally often.
+    /// One of the sizes in a file, all equally often.
     File {
         /// Text file with one number of bytes per line; empty lines and what follows `#` are skipped. A relative name starts from the
         /// directory of the scenario file.
@@ -239,8 +245,9 @@ pub enum Length {
 /// A law of lengths of time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = in_order::<LengthLaw>)]
 pub enum LengthLaw {
-    /// Exponential.
+    /// Lengths of time of an exponential law.
     Exponential {
         /// Mean.
         #[schemars(extend("examples" = ["5 s"]))]

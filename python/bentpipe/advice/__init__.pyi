@@ -1,0 +1,2 @@
+from .job import advise as advise
+from .verdict import Advice as Advice

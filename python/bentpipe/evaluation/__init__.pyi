@@ -1,0 +1,2 @@
+from .assessment import Evaluation as Evaluation
+from .assessment import evaluate as evaluate

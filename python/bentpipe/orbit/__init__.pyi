@@ -1,0 +1,8 @@
+from .ground import Point as Point
+from .moving import Track as Track
+from .moving import voyage as voyage
+from .paths import Solution as Solution
+from .paths import path as path
+from .paths import places as places
+from .paths import shells as shells
+from .paths import solve as solve

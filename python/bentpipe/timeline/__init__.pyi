@@ -1,0 +1,12 @@
+from .combine import join as join
+from .combine import stretch as stretch
+from .figure import draw as draw
+from .format import check as check
+from .format import complete as complete
+from .format import faults as faults
+from .format import handovers as handovers
+from .format import read as read
+from .format import write as write
+from .measures import summary as summary
+from .traces import FORMATS as FORMATS
+from .traces import read_trace as read_trace

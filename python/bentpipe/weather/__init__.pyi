@@ -1,0 +1,9 @@
+from .climate import attenuation as attenuation
+from .fades import fade as fade
+from .fades import same_rain as same_rain
+from .figure import draw as draw
+from .line import follow as follow
+from .line import timeline as timeline
+from .modcods import modcod_table as modcod_table
+from .modem import Modem as Modem
+from .station import Station as Station
