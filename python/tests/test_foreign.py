@@ -7,6 +7,7 @@ import io
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import _core, foreign
+from bentpipe.measured import capture
 from bentpipe.measured.link import estimate
 from bentpipe.measured.recognise import kind
 from bentpipe.orbit import moving, paths
@@ -330,6 +332,22 @@ def test_captures_of_any_size_are_recognised_by_their_head(tmp_path: Path) -> No
     assert kind(place) == "capture"
     place.write_bytes(gzip.compress(b"\xd4\xc3\xb2\xa1" + os.urandom(1 << 20)))
     assert kind(place) == "capture"
+
+
+def test_a_capture_has_a_bound_of_packets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed, four megabytes may be a hundred million packets. What cannot be TCP counts, too."""
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+    packet = b"\0" * 8 + (60).to_bytes(4, "little") * 2 + b"\0" * 60
+    head = b"\xd4\xc3\xb2\xa1\2\0\4\0" + b"\0" * 8 + b"\xff\xff\0\0\1\0\0\0"
+    (tmp_path / "x.pcap").write_bytes(gzip.compress(head + packet * 101))
+    monkeypatch.setattr(capture, "_MOST_PACKETS", 100)
+    with pytest.raises(bp.ScenarioError, match=r"x.pcap: it has more than 100 packets; cut it with editcap"):
+        estimate([tmp_path / "x.pcap"])
+    monkeypatch.setattr(capture, "_MOST_PACKETS", 101)
+    with pytest.raises(bp.ScenarioError) as told:
+        estimate([tmp_path / "x.pcap"])
+    assert "more than" not in str(told.value)
 
 
 def test_what_fits_is_read_as_before(tmp_path: Path) -> None:
