@@ -127,6 +127,7 @@ Round trip without queues, of GEO the rate; the vertical lines are handovers.
 
 `make leo` runs what [leo.csv](leo.csv) lacks, and draws. The measured downlinks need the data, which has no
 licence to be shipped: `python scripts/leo_md.py --measured DIR`; `scripts/starlink.py` says what DIR is.
+Their rows are of 22 November 2026 and of the algorithms of that day; all other rows are of the present rules.
 Numbers are means over {seeds}, with 95 % intervals where they are wider than the last digit.
 """
 

@@ -7,6 +7,8 @@ import io
 import json
 import os
 import resource
+import shutil
+import signal
 import subprocess
 import sys
 import zlib
@@ -19,9 +21,11 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import _core, foreign
+from bentpipe.measured import capture
 from bentpipe.measured.link import estimate
 from bentpipe.measured.recognise import kind
 from bentpipe.orbit import moving, paths
+from bentpipe.timeline.traces import FORMATS
 
 COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 SECRET = "admin:$6$topsecret$hash:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n"
@@ -59,28 +63,20 @@ def test_a_gzip_bomb_stops_at_the_bound(tmp_path: Path) -> None:
     (tmp_path / "bomb.json.gz").write_bytes(bomb(1024))
     where = tmp_path / "bomb.json.gz"
     said = "bomb.json.gz: decompressed it is larger than 256 MiB"
-    refused(run("timeline", "import", where, "--format", "irtt", "--out", tmp_path / "x.parquet"), said)
+    for packed in ("irtt", "dish"):
+        refused(run("timeline", "import", where, "--format", packed, "--out", tmp_path / "x.parquet"), said)
     refused(run("scenario", "new", "--measured", where), said)
 
 
 def readers() -> dict[str, Callable[[Path], Any]]:
     """Every reader of a file of somebody else, by a name for it."""
-    formats = {
-        "mahimahi": {"bin_s": 0.1},
-        "iperf3": {},
-        "nuttcp": {},
-        "ping": {},
-        "irtt": {},
-        "csv": {"columns": "t=a:s, up=b"},
-        "hypatia": {},
-        "leoem": {},
-    }
+    options = {"mahimahi": {"bin_s": 0.1}, "csv": {"columns": "t=a:s, up=b"}}
 
     def importer(name: str) -> Callable[[Path], Any]:
-        return lambda path: bp.timeline.read_trace(path, name, **formats[name])
+        return lambda path: bp.timeline.read_trace(path, name, **options.get(name, {}))
 
     return {
-        **{name: importer(name) for name in formats},
+        **{name: importer(name) for name in FORMATS},
         "time line": bp.timeline.read,
         "measured": lambda path: estimate([path]),
         "positions": moving.read,
@@ -260,6 +256,55 @@ def test_a_message_quotes_at_most_sixty_characters(tmp_path: Path, name: str, te
     assert "9" * 62 not in said and len(said) < 400, said[:500]
 
 
+@pytest.mark.parametrize(
+    ("name", "begins", "repeats"),
+    [
+        ("nuttcp", "", "9"),
+        ("nuttcp", "", "megabytes="),
+        ("nuttcp", "megabytes=1 real_sec=", "1"),
+        ("iperf3", "[  5]   ", "9"),
+        ("iperf3", "[  5]   0.00-1.00   sec  1 MBytes  ", "9"),
+        ("ping", "", "["),
+        ("ping", "", "64 bytes from "),
+        ("ping", "64 bytes from 1.1.1.1: icmp_seq=1 ttl=1 time=", "9"),
+        ("ping", "", "1 packets transmitted, 1 received"),
+        ("positions", "t_s,lat,lon", "9"),
+    ],
+)
+def test_a_long_line_is_refused_at_once(tmp_path: Path, name: str, begins: str, repeats: str) -> None:
+    """A million characters. To look at each pair of them takes hours."""
+    text = begins + repeats * (1_000_000 // len(repeats))
+    place = place_for(name, tmp_path)
+    place.write_text(text)
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it takes too long"))
+    signal.alarm(10)
+    try:
+        with pytest.raises(bp.ScenarioError):
+            readers()[name](place)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "dish",
+            '{"dishGetHistory": {"outages": [{"startTimestampNs": 1%s, "durationNs": 1}]}}' % ("0" * 400),
+        ),
+        ("dish", '{"dishGetHistory": {"outages": [{"startTimestampNs": Infinity, "durationNs": 1}]}}'),
+        ("iperf3", '{"start": null, "intervals": [{}]}'),
+        ("iperf3", '{"start": {"test_start": []}, "intervals": [{}]}'),
+    ],
+)
+def test_json_with_values_of_another_kind_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    place = place_for(name, tmp_path)
+    place.write_text(text)
+    with pytest.raises(bp.ScenarioError, match="outage 1 lacks|test_start is no object"):
+        readers()[name](place)
+
+
 def test_a_run_quotes_at_most_sixty_characters_of_a_cell(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("t_s,rate_bps\n0," + "9" * 1_000_000 + "\n")
     link = bp.Link(rate="1 Mbit/s", delay="10 ms", timeline=str(tmp_path / "x.csv"))
@@ -287,6 +332,22 @@ def test_captures_of_any_size_are_recognised_by_their_head(tmp_path: Path) -> No
     assert kind(place) == "capture"
     place.write_bytes(gzip.compress(b"\xd4\xc3\xb2\xa1" + os.urandom(1 << 20)))
     assert kind(place) == "capture"
+
+
+def test_a_capture_has_a_bound_of_packets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed, four megabytes may be a hundred million packets. What cannot be TCP counts, too."""
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+    packet = b"\0" * 8 + (60).to_bytes(4, "little") * 2 + b"\0" * 60
+    head = b"\xd4\xc3\xb2\xa1\2\0\4\0" + b"\0" * 8 + b"\xff\xff\0\0\1\0\0\0"
+    (tmp_path / "x.pcap").write_bytes(gzip.compress(head + packet * 101))
+    monkeypatch.setattr(capture, "_MOST_PACKETS", 100)
+    with pytest.raises(bp.ScenarioError, match=r"x.pcap: it has more than 100 packets; cut it with editcap"):
+        estimate([tmp_path / "x.pcap"])
+    monkeypatch.setattr(capture, "_MOST_PACKETS", 101)
+    with pytest.raises(bp.ScenarioError) as told:
+        estimate([tmp_path / "x.pcap"])
+    assert "more than" not in str(told.value)
 
 
 def test_what_fits_is_read_as_before(tmp_path: Path) -> None:

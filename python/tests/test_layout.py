@@ -1,4 +1,7 @@
-"""The house: no circles of files, no two types of one name in a crate, a citation of the present version."""
+"""The house: no circles of files, no two types of one name in a crate, one path from a scenario to a run.
+
+A citation of the present version, too.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CRATES = ROOT / "crates"
+PACKAGE = ROOT / "python" / "bentpipe"
 
 
 def code(path: Path) -> str:
@@ -92,3 +96,28 @@ def test_the_citation_has_the_version_and_the_licence_of_the_manifest() -> None:
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {package['version']}\n" in cited
     assert re.findall(r"^  - ((?:MIT|Apache)\S*)$", cited, re.MULTILINE) == package["license"].split(" OR ")
+
+
+def calling(pattern: str) -> set[str]:
+    """The modules of the package that call what the pattern finds."""
+    files = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    return {str(name) for name, text in files.items() if re.search(pattern, text)}
+
+
+def test_what_simulates_is_given_the_scenario_as_it_is_written() -> None:
+    """Sweeps, comparisons, studies, advice and evaluations are cases of `sweeps/execution.py`.
+
+    The form with its defaults written out goes to tables, to ns-2 and to messages alone.
+    """
+    simulate = calling(r"\b_core\.(run|Threads|EmulatedNetwork)\(")
+    assert simulate == {
+        "bench/worker.py",
+        "emulation/session.py",
+        "runs.py",
+        "sweeps/execution.py",
+        "truth/simulated.py",
+    }
+    write_out = calling(r"\b_core\.check\(|\.to_json\(\)")
+    assert write_out == {"emulation/outcome.py", "kernel/choice.py", "ns2/script.py", "scenario.py"}
+    resolves = {path.name for path in (CRATES / "py" / "src").glob("*.rs") if ".resolve()" in code(path)}
+    assert resolves == {"lib.rs"}

@@ -63,6 +63,14 @@ def test_constant_rate_traffic_that_is_lost_is_told_too():
     assert said == ["flow noise: it delivers nothing: link sat/forward loses every packet to errors"]
 
 
+def test_what_waits_is_not_said_to_be_lost():
+    """A packet takes 8 s, so in 10 s one is lost, and 1250 wait."""
+    noise = bp.Flow(path=["sat"], name="noise", traffic=bp.Cbr("1 Mbit/s", packet="1000 bytes"))
+    link = {"rate": "1 kbit/s", "queue": bp.DropTail("2000 packets"), "loss": bp.PacketError(1.0)}
+    (said,) = (text for text in run(link, [noise]).warnings if text.startswith("flow noise"))
+    assert said.endswith("what it sends is lost, or still under way when the run ends (link sat/forward)")
+
+
 def test_many_flows_with_one_fate_are_one_line():
     flows = [bp.Flow("reno", path=["sat"], name="f", count=500)]
     said = run({"loss": bp.PacketError(1.0)}, flows).warnings

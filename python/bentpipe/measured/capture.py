@@ -39,6 +39,8 @@ _STRAY = 0.05
 _FRESH = 0.25
 """A sample that is older than this share of the least round trip says nothing of the queue now."""
 _LEAST_PACKETS = 200
+_MOST_PACKETS = 2_000_000
+"""In a capture, which may be compressed: a packet takes a kilobyte of memory by the time that it is a row."""
 _ACK = 100
 """Bytes of an acknowledgement with all its options, at most."""
 Floats = NDArray[np.float64]
@@ -279,12 +281,15 @@ def _read(path: Path) -> list[list[str]]:
     tshark = shutil.which("tshark")
     if tshark is None:
         refuse(path, None, "captures are read by tshark, which is not installed (apt install tshark)")
-    command: list[Any] = [tshark, "-r", path, "-Y", "tcp", "-T", "fields", "-E", "separator=/t", "-o"]
+    command: list[Any] = [tshark, "-r", path, "-c", str(_MOST_PACKETS + 1), "-T", "fields"]
+    command += ["-E", "separator=/t", "-o"]
     command += ["tcp.relative_sequence_numbers:TRUE"]
     for name in _FIELDS:
         command += ["-e", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
+    if len(rows) > _MOST_PACKETS:
+        refuse(path, None, f"it has more than {_MOST_PACKETS:,} packets; cut it with editcap -r")
     if done.returncode != 0 and not rows:
         last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
         refuse(path, None, f"tshark cannot read it: {last[0]}")

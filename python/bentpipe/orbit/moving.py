@@ -127,13 +127,13 @@ def read(path: Path) -> Track:
 
     rows: list[tuple[float, float, float, float]] = []
     table = csv.DictReader(lines(path))
-    missing = [name for name in ("t_s", "lat", "lon") if name not in (table.fieldnames or ())]
-    if missing:
-        raise _core.ScenarioError(
-            f"{path}: no column {' and no column '.join(missing)}; "
-            "the first line must be t_s,lat,lon or t_s,lat,lon,alt"
-        )
     try:
+        missing = [name for name in ("t_s", "lat", "lon") if name not in (table.fieldnames or ())]
+        if missing:
+            raise _core.ScenarioError(
+                f"{path}: no column {' and no column '.join(missing)}; "
+                "the first line must be t_s,lat,lon or t_s,lat,lon,alt"
+            )
         for line in table:
             where = f"{path}, line {table.line_num}"
             values = [_number(line, name, where) for name in ("t_s", "lat", "lon")]

@@ -2,8 +2,8 @@
 //! draft-walid-mptcp-congestion-control): between LIA, which is friendly but slow to balance, and OLIA, which may be slow to respond.
 //!
 //! Unit: segments. Valid for 1 <= w < 2^40.
-//! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, net/mptcp/mptcp_balia.c), where they were read; the
-//! draft's text was not at hand. With x_r = w_r / rtt_r and alpha_r = max x_k / x_r:
+//! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, net/mptcp/mptcp_balia.c at 0075cb4d), where they
+//! were read; the draft's text was not at hand. With x_r = w_r / rtt_r and alpha_r = max x_k / x_r:
 //!  * for each ACK w_r grows by x_r / (rtt_r (sum of x_k)^2) * (1 + alpha_r) / 2 * (4 + alpha_r) / 5 ([`Balia::increase`])
 //!  * a loss takes w_r / 2 * min(alpha_r, 1.5) ([`Balia::keeps`])
 //!  * slow start is that of RFC 5681

@@ -1,5 +1,5 @@
 //! BBR, version 1: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson: BBR: Congestion-Based Congestion Control, ACM
-//! Queue 14(5), 2016; as in Linux tcp_bbr.c, which is what runs on the Internet under that name.
+//! Queue 14(5), 2016; as in tcp_bbr.c of Linux 6.1, which is what runs on the Internet under that name.
 //!
 //! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and random loss p with (1 - p) probe_gain > 1 (20 %). Reports
 //! must cover much less than a round trip, as their rate samples show the end of a round.

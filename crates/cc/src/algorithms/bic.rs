@@ -1,5 +1,5 @@
 //! BIC: L. Xu, K. Harfoush, I. Rhee: Binary Increase Congestion Control for Fast, Long Distance Networks, IEEE INFOCOM,
-//! 2004; details as in Linux's module of that name.
+//! 2004; details as in Linux's module of that name (6.1, whose windows are replayed ACK by ACK: docs/oracle.md).
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
 //! Rules, per round trip, with M the window at the last loss -> [`Bic::step`]. Below M: a share 1/B of the distance, at most

@@ -1,6 +1,6 @@
-//! CDG: D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux's
-//! module, tcp_cdg.c, by K. K. Jonassen (since Linux 4.2, 2015). Backs off with a probability that grows with the gradient of the RTT, and tolerates
-//! flows that fill the buffer.
+//! CDG: D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux's module,
+//! tcp_cdg.c, by K. K. Jonassen (since Linux 4.2, 2015; that of 6.1 was compared). Backs off with a probability that grows with the
+//! gradient of the RTT, and tolerates flows that fill the buffer.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
 //! Rules, from the module, which was read: least and greatest RTT of a round (`tcp_cdg_acked`) -> `observe`; their changes from
@@ -15,8 +15,8 @@
 //!  * the loss tolerance heuristic (`use_tolerance`, off in the module) is `loss_tolerance`, off too.
 //!  * a backoff cuts at once; the module's comes down within a round (`tcp_enter_cwr`). As there, nothing grows for that round, its
 //!    change of RTT does not count, and a loss or mark in it cuts no further; a timeout keeps ssthresh.
-//!  * a window that does not limit the sender bounds the shadow window (`tcp_cdg_cong_avoid`). Rounds in which it does not bring no backoff;
-//!    in the module they may.
+//!  * a window that does not limit the sender bounds the shadow window (`tcp_cdg_cong_avoid`). Rounds in which it does not bring no
+//!    backoff; in the module they may.
 //!  * the module's filter for delayed ACKs is not needed: the RTT of an ACK is that of its last segment.
 //!  * the module starts with Hybrid Slow Start. Here that is the choice `slow_start = "hystart"`, which `validate kernel` makes
 //!    for it.

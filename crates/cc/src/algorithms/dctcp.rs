@@ -16,7 +16,7 @@
 //!  * a window that marks cut below two segments stays at two (RFC 8257 leaves the least window to the implementation; Linux has two).
 //!  * idle restart: alpha stays, as RFC 8257 says nothing of pauses.
 //!
-//! The rules of the paper and of the RFC are from knowledge of them; the rules of the receiver were compared with Linux (tcp_dctcp.h).
+//! The rules of the paper and of the RFC are from knowledge of them; the rules of the receiver were compared with Linux (tcp_dctcp.h, 6.1).
 
 use alloc::boxed::Box;
 

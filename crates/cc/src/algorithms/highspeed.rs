@@ -5,7 +5,7 @@
 //! Low_Window = 38 -> [`coefficients`]; appendix B, the table of whole a and two-digit b -> [`table`].
 //! Decisions:
 //!  * `form = "formula"` evaluates a and b at every window; `table` is appendix B: a row holds from its window on. `linux` takes
-//!    the row above the window (`hstcp_cong_avoid` in tcp_highspeed.c, which is ns-2's TCP/Linux, too). So it adds 2 segments
+//!    the row above the window (`hstcp_cong_avoid` in tcp_highspeed.c, 6.1, which is ns-2's TCP/Linux, too). So it adds 2 segments
 //!    and keeps 0.56 of them from 39 segments on, not from 118. Linux has b in 256ths, here it is in hundredths.
 //!  * a is never below 1, Reno's (the formula gives 0.955 at 38 segments). Above High_Window b stays 0.1, where the formula
 //!    would go on to fall below zero.

@@ -1,6 +1,6 @@
 //! H-TCP: D. Leith, R. Shorten: H-TCP: TCP for High-speed and Long-distance Networks, PFLDnet, 2004;
-//! draft-leith-tcp-htcp; details as in Linux's module of that name. The draft's text could not be read. FreeBSD's cc_htcp.c
-//! implements draft 06 and has the same alpha, the limits of beta and of the RTT scaling, and 0.95 for RTTmax. It scales with
+//! draft-leith-tcp-htcp; details as in Linux's module of that name (6.1: docs/oracle.md). The draft's text could not be read. FreeBSD's
+//! cc_htcp.c implements draft 06 and has the same alpha, the limits of beta and of the RTT scaling, and 0.95 for RTTmax. It scales with
 //! SRTT, keeps alpha at 1 up to 1 s whatever beta is, and has no `bandwidth_switch`.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT above 1 us.

@@ -1,5 +1,5 @@
-//! TCP Hybla: C. Caini, R. Firrincieli: TCP Hybla: a TCP Enhancement for Heterogeneous Networks, International Journal of
-//! Satellite Communications and Networking, 2004; details as in Linux's module of that name. The growth of a flow of RTT
+//! TCP Hybla: C. Caini, R. Firrincieli: TCP Hybla: a TCP Enhancement for Heterogeneous Networks, International Journal of Satellite
+//! Communications and Networking, 2004; details as in Linux's module of that name (6.1: docs/oracle.md). The growth of a flow of RTT
 //! `rtt0`, at any longer RTT.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, any RTT; a path shorter than `rtt0` gets Reno.

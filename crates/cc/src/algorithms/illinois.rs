@@ -1,6 +1,6 @@
 //! TCP-Illinois: S. Liu, T. Basar, R. Srikant: TCP-Illinois: A Loss- and Delay-based Congestion Control Algorithm for
-//! High-speed Networks, Performance Evaluation, 2008; details as in Linux's module of that name. AIMD whose coefficients
-//! follow the queueing delay.
+//! High-speed Networks, Performance Evaluation, 2008; details as in Linux's module of that name (6.1: docs/oracle.md). AIMD whose
+//! coefficients follow the queueing delay.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 3.3 s, on a path whose propagation delay does
 //! not rise for good unless `base_window` is set.

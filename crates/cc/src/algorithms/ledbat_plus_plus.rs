@@ -11,9 +11,9 @@
 //! delays are RTTs. The window is at least two segments: each ACK outside recovery lifts a smaller one, and a loss leaves two
 //! (Apple, `bg_ss_fltsz` in `update_cwnd` and `tcp_ledbat_pre_fr`) -> `avoid`, `backoff`. Only a timeout leaves one, until the
 //! next ACK.
-//! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's tcp_ledbat.c (xnu, a version
-//! with `tcp_ledbat_plus_plus`, read in 2026), which implements revision 01, and from descriptions of revision 01 by other
-//! implementations that quote its sections. Hence grade B.
+//! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's tcp_ledbat.c (xnu at
+//! 5c2921b0), which implements revision 01, and from descriptions of revision 01 by other implementations that quote its sections.
+//! Hence grade B.
 //! Decisions and deviations:
 //!  * the rule per round trip is applied to each acknowledged segment: 1/W of it, and -1/2 segment at most.
 //!  * below the target Apple's code grows by a segment per round trip; the draft's GAIN is used.

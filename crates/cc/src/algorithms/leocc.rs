@@ -1,6 +1,6 @@
 //! LeoCC: Z. Lai, Z. Li, Q. Wu, H. Li, J. Li, X. Xie, Y. Li, J. Liu, J. Wu: LeoCC: Making Internet Congestion Control Robust to LEO
-//! Satellite Dynamics, SIGCOMM 2025. The rules are those of the authors' kernel module (repository SpaceNetLab/LeoCC, `leocc.c`, both
-//! variants); the paper itself was not at hand.
+//! Satellite Dynamics, SIGCOMM 2025. The rules are those of the authors' kernel module (repository SpaceNetLab/LeoCC at 867e673, `leocc.c`,
+//! both variants); the paper itself was not at hand.
 //!
 //! Unit: bytes, bytes per second. Valid as BBR is, which it extends (`bbr.rs`); what follows is the difference.
 //!

@@ -3,7 +3,7 @@
 //!
 //! Unit: segments. Valid for 1 <= w < 2^40.
 //! Equations: RFC 6356 section 3 (1) the increase, (2) alpha. Read in the reference implementation for Linux (multipath-tcp/mptcp,
-//! `mptcp_coupled.c`), which the RFC describes.
+//! `mptcp_coupled.c` at 0523c034), which the RFC describes.
 //! Slow start and the answer to losses are those of RFC 5681, for each subflow alone.
 //! Deviations:
 //!  * eq. 1 counts acknowledged bytes, and so does this; that implementation counts ACKs in congestion avoidance (`per = "ack"`), which with

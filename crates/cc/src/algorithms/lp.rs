@@ -1,5 +1,6 @@
 //! TCP-LP: A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer, IEEE INFOCOM, 2003;
-//! Linux's module, tcp_lp.c (since Linux 2.6.18, 2006). Reno that backs off as soon as a queue shows, and so uses only what others leave.
+//! Linux's module, tcp_lp.c (since Linux 2.6.18, 2006; that of 6.1 was compared). Reno that backs off as soon as a queue
+//! shows, and so uses only what others leave.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
 //! Rules, from the module, which was read: smoothed delay sd = 7/8 sd + 1/8 d, least and greatest delay (`tcp_lp_rtt_sample`)

@@ -1,5 +1,6 @@
-//! TCP-NV: L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux's module tcp_nv.c (since Linux 4.8, 2016). Vegas for data centres: predicts
-//! from the greatest rate of a round which window would do without a queue, and decides only where enough was measured.
+//! TCP-NV: L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux's module tcp_nv.c (since Linux 4.8, 2016; that of 6.1 was compared).
+//! Vegas for data centres: predicts from the greatest rate of a round which window would do without a queue, and decides only where
+//! enough was measured.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us. Its author recommends it only within a data centre
 //! where all flows are NV's: beside flows that fill the buffer it gets less than its share.

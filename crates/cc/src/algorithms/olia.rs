@@ -3,8 +3,8 @@
 //! less, and yet keeps a little traffic on the others, so that it notices when they become better.
 //!
 //! Unit: segments. Valid for 1 <= w < 2^40.
-//! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, net/mptcp/mptcp_olia.c, a version with `tcp_slow_start(tp,
-//! acked)`, so of 2014 or later), where they were read; the draft's text was not at hand:
+//! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, net/mptcp/mptcp_olia.c at 34ebf9ff), where they were
+//! read; the draft's text was not at hand:
 //!  * for each ACK w_r grows by (w_r / rtt_r^2) / (sum of w_p / rtt_p)^2 + alpha_r / w_r ([`Olia::increase`])
 //!  * l_r is the greater of the bytes delivered between the last two losses and since the last one; the best paths B maximise l_r /
 //!    rtt_r^2, and M are the paths with the largest window. With R all paths, alpha_r = 1 / (|R| |B\M|) in B\M, -1 / (|R| |M|) in M if

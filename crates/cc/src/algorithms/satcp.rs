@@ -1,6 +1,6 @@
 //! SaTCP: X. Cao, X. Zhang: SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite Networks, INFOCOM 2023. The rules
-//! are those of the authors' patch to Linux's CUBIC and of the program that drives it (repository XuyangCaoUCSD/LeoEM, `satcp.patch`,
-//! `report_relay.c`); of the paper only the abstract was at hand.
+//! are those of the authors' patch to Linux's CUBIC and of the program that drives it (repository XuyangCaoUCSD/LeoEM at 4488b00,
+//! `satcp.patch`, `report_relay.c`); of the paper only the abstract was at hand.
 //!
 //! Unit: segments and seconds. Valid as CUBIC is, which it extends (`cubic.rs`); what follows is the difference.
 //!

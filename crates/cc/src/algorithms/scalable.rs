@@ -1,5 +1,5 @@
 //! Scalable TCP: T. Kelly: Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM SIGCOMM Computer
-//! Communication Review, 2003; constants as in Linux's module of that name.
+//! Communication Review, 2003; constants as in Linux's module of that name (6.1: docs/oracle.md).
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
 //! Rules: W + a per acknowledged segment -> `avoid`; W - b W at a loss -> `backoff`. Both are shares of the window, so the

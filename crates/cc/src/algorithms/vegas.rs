@@ -1,6 +1,6 @@
-//! TCP Vegas: L. S. Brakmo, L. L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE Journal
-//! on Selected Areas in Communications, 1995; in the two forms in use, ns-2.35's and Linux's. Equation numbers are those of
-//! the summary in L. Li, J. Zhu, N. He: TCP Vegas-L.
+//! TCP Vegas: L. S. Brakmo, L. L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE Journal on Selected
+//! Areas in Communications, 1995; in the two forms in use, ns-2.35's and Linux's (6.1: docs/oracle.md). Equation numbers are those of the
+//! summary in L. Li, J. Zhu, N. He: TCP Vegas-L.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, on a path whose propagation delay does not rise
 //! for good (baseRTT would stay too small and the window with it) unless `base_window` is set.

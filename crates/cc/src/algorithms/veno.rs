@@ -6,9 +6,9 @@
 //! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while N < beta, by one per two
 //! round trips otherwise -> `avoid`. A loss keeps 4/5 of the window if N < beta, half otherwise -> `backoff`.
 //! Decisions:
-//!  * RTT is the smallest of the last whole round outside recovery. Linux takes the smallest since the last ACK, and so does the
-//!    module of ns-2.35, which is made from it: `rtt = "latest"`. Where a queue comes and goes within a round trip, the first
-//!    hides it and the second shows it.
+//!  * RTT is the smallest of the last whole round outside recovery. Linux (6.1: docs/oracle.md) takes the smallest since the last ACK,
+//!    and so does the module of ns-2.35, which is made from it: `rtt = "latest"`. Where a queue comes and goes within a round trip, the
+//!    first hides it and the second shows it.
 //!  * N is real-valued; Linux's has a resolution of half a segment.
 //!  * one segment per two round trips is spread evenly: half a segment per round trip. The paper skips every other ACK,
 //!    Linux every other round; the mean is the same.

@@ -1,5 +1,5 @@
 //! TCP Westwood+: L. A. Grieco, S. Mascolo: Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
-//! Congestion Control, ACM SIGCOMM Computer Communication Review 34(2), 2004; Linux `tcp_westwood.c` and ns-3.
+//! Congestion Control, ACM SIGCOMM Computer Communication Review 34(2), 2004; Linux `tcp_westwood.c` (6.1: docs/oracle.md) and ns-3.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout. The
 //! filter needs some 30 round trips of a steady rate (0.91 of a step, Linux). A loss at the end of slow start comes earlier. On

@@ -1,6 +1,6 @@
 //! YeAH-TCP: A. Baiocchi, A. P. Castellani, F. Vacirca: YeAH-TCP: Yet Another Highspeed TCP, PFLDnet, 2007; details as in
-//! Linux's module of that name. Scalable TCP while the queue is short; Reno, and a window that drains the queue, when it is
-//! not.
+//! Linux's module of that name (tcp_yeah.c, 6.1). Scalable TCP while the queue is short; Reno, and a window that drains the queue,
+//! when it is not.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, and as for Vegas a propagation delay
 //! that does not rise for good unless `base_window` is set.

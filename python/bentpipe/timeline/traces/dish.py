@@ -72,7 +72,7 @@ def _outage(path: Path, index: int, one: Any) -> Outage:
     try:
         gps_s, length_s = int(one["startTimestampNs"]) / 1e9, int(one["durationNs"]) / 1e9
         cause = str(one.get("cause", "UNKNOWN"))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         refuse(path, None, f"outage {index + 1} lacks a whole number as startTimestampNs or durationNs")
     if not (0 <= gps_s <= _LONGEST_S and 0 <= length_s <= _LONGEST_S):
         refuse(path, None, f"outage {index + 1} has a time or a length that is negative or too large")

@@ -15,10 +15,11 @@ from bentpipe.foreign import cut, refuse, split, text, value
 from bentpipe.timeline.traces.samples import Samples
 
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+# A number can be read in one way alone: a long one must not take time of the square of its length.
 _ROW = re.compile(
-    r"\[ *(?P<id>\d+|SUM)\](?:\[[TR]X-[CS]\])? +(?P<from>\d+\.?\d*)-(?P<to>\d+\.?\d*) +sec "
+    r"\[ *(?P<id>\d+|SUM)\](?:\[[TR]X-[CS]\])? +(?P<from>\d+(?:\.\d*)?)-(?P<to>\d+(?:\.\d*)?) +sec "
     r"+[0-9.]+ [KMGT]?Bytes +"
-    r"(?P<rate>-?\d+\.?\d*) (?P<unit>[KMGT]?)bits/sec(?P<rest>.*)"
+    r"(?P<rate>-?\d+(?:\.\d*)?) (?P<unit>[KMGT]?)bits/sec(?P<rest>.*)"
 )
 _TOLERANCE_S = 0.02
 
@@ -50,9 +51,13 @@ def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None
         refuse(path, None, "it is JSON, but no object as of iperf3")
     if isinstance(report.get("error"), str):
         refuse(path, None, f"the test failed: {cut(report['error'])}")
-    start = report.get("start", {}).get("test_start", {})
+    try:
+        start = report.get("start", {}).get("test_start", {})
+        sent = start.get("protocol") == "UDP" and not start.get("reverse") and not start.get("bidir")
+    except AttributeError:
+        refuse(path, None, "start.test_start is no object; is it iperf3's JSON?")
     intervals = report.get("intervals")
-    if start.get("protocol") == "UDP" and not start.get("reverse") and not start.get("bidir"):
+    if sent:
         intervals = (report.get("server_output_json") or {}).get("intervals")
         if intervals is None:
             _senders(path)

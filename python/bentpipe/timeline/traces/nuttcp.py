@@ -15,11 +15,13 @@ import polars as pl
 from bentpipe.foreign import lines, refuse
 from bentpipe.timeline.traces.samples import Samples
 
+# Few places begin a number, and a word is short: a long line must not take time of the square of its length.
 _ROW = re.compile(
-    r"-?[0-9.]+ +MB +/ +(?P<sec>[0-9.]+) +sec += +(?P<rate>-?[0-9.]+) +(?P<unit>[MGk]?)bps(?P<rest>.*)"
+    r"(?<![0-9.])[0-9.]+ +MB +/ +(?P<sec>[0-9.]+) +sec += +"
+    r"(?P<rate>-?[0-9.]+) +(?P<unit>[MGk]?)bps(?P<rest>.*)"
 )
 _PARSED = re.compile(
-    r"megabytes=\S+ real_(?:seconds|sec)=(?P<sec>\S+) rate_(?P<unit>[MGk])bps=(?P<rate>\S+)(?P<rest>.*)"
+    r"megabytes=\S{1,40} real_(?:seconds|sec)=(?P<sec>\S+) rate_(?P<unit>[MGk])bps=(?P<rate>\S+)(?P<rest>.*)"
 )
 _RETRANSMITTED = re.compile(r"(?:\b(\d{1,12}) retrans\b|\bretrans=(\d{1,12})\b)")
 _WINDOW = re.compile(r"\b(\d{1,12}) KB-cwnd\b")

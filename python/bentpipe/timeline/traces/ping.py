@@ -15,11 +15,12 @@ from bentpipe.foreign import lines, refuse
 from bentpipe.timeline.traces import probes
 from bentpipe.timeline.traces.probes import Probe
 
+# What may begin anywhere in a line is bounded: a long line must not take time of the square of its length.
 _REPLY = re.compile(
-    r"(?:\[(?P<at>[^\]]+)\] +)?\b\d{1,6} bytes from "
-    r".*icmp_seq=(?P<seq>\d{1,5}) .*time=(?P<rtt>-?\d+\.?\d*) *ms"
+    r"(?:\[(?P<at>[^\[\]]{1,60})\] +)?\b\d{1,6} bytes from "
+    r".{0,400}icmp_seq=(?P<seq>\d{1,5}) .{0,80}time=(?P<rtt>-?\d{1,12}(?:\.\d{0,12})?) *ms"
 )
-_SUMMARY = re.compile(r"\b(\d{1,7}) packets transmitted, \d+ received.* time (\d{1,12}) ?ms")
+_SUMMARY = re.compile(r"\b(\d{1,7}) packets transmitted, \d{1,7} received.{0,80} time (\d{1,12}) ?ms")
 _WRAP = 65536
 
 
