@@ -141,12 +141,12 @@ def _worst(said: Verdict) -> str:
 
 def measured(rows: Sequence[Row]) -> str:
     """How many transfers there are, and under which conditions."""
-    seeds = sorted({row["seed"] for row in rows})
+    seeds = sorted({len(group) for _, group in comparison.grouped(rows, comparison.PLACE)})
     lengths = sorted({row["length_s"] for row in rows})
     kept = sum(bool(row["kept_time"]) for row in rows)
     late = [row["lateness_p99_s"] for row in rows]
     kernels = ", ".join(sorted({str(row["kernel"]) for row in rows}))
-    count = f"{len(seeds)} {'seeds' if len(seeds) > 1 else 'seed'}"
+    count = f"{' to '.join(map(str, seeds[:1] + seeds[1:][-1:]))} {'seed' if seeds == [1] else 'seeds'}"
     long = " and ".join(f"{length:g}" for length in lengths)
     return (
         f"The tables hold {len(rows)} pairs of transfers: {count} of {long} s. Kernel {kernels}. "

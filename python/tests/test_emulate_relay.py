@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -168,6 +169,39 @@ def test_a_far_end_that_does_not_read_holds_up_the_near_end() -> None:
             assert 300_000 <= taken <= 400_000 + 64 * 1024 + 2 * 100_000
             client.shutdown(socket.SHUT_WR)
             assert len(everything(end)) == taken
+
+
+@needs_root
+def test_a_full_relay_opens_the_window_of_the_first_half_in_small_steps() -> None:
+    """Not by a third of its send buffer: only then the kernel says that a full socket can be written to."""
+    fast, slow = {"rate": "100 Mbit/s"}, {"rate": "10 Mbit/s", "delay": "10 ms"}
+    peaks, peak = [], 0
+    with (
+        Emulation(scenario(fast, slow, buffer="4 MB")) as emulation,
+        listening(emulation) as listener,
+        connect(emulation) as client,
+        listener.accept()[0] as end,
+    ):
+        reader = in_background(lambda: everything(end))
+        client.setblocking(False)
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            with suppress(BlockingIOError):
+                client.send(bytes(1 << 16))
+            time.sleep(0.002)
+            known = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 240)
+            (window,) = struct.unpack_from("=I", known, 228)
+            if window >= 1448:
+                peak = max(peak, window)
+            elif peak:
+                peaks.append(peak)
+                peak = 0
+        end.shutdown(socket.SHUT_RDWR)
+        reader.join(20)
+    # The first is that of the empty relay. A read is 64 kB; the kernel tells of a sixteenth of its receive
+    # buffer, 157 kB, and not of less.
+    assert peaks[0] > 1_000_000 and len(peaks) > 5
+    assert median(peaks[1:]) < 350_000
 
 
 @needs_root

@@ -346,7 +346,7 @@ impl Receiver {
         self.deadline = None;
         self.last_ack = self.next;
         if let Some(reader) = &mut self.reader {
-            reader.tell();
+            reader.tell(self.next);
         }
         if let Some(marks) = &mut self.marks {
             marks.tell();

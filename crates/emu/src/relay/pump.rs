@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::socket;
 
-/// Bytes that are on their way between the sockets, of each way.
-const BETWEEN: usize = 64 * 1024;
+/// Bytes that are on their way between the sockets, of each way. While the socket that receives is full, the kernel acknowledges what comes
+/// when the next so many are read, or after 40 ms (`__tcp_ack_snd_check`, `tcp_cleanup_rbuf`); at 10 Mbit/s these take 13 ms.
+const BETWEEN: usize = 16 * 1024;
 
 /// One way: what was read from one end and not yet written to the other.
 struct Way {
@@ -30,9 +31,18 @@ impl Way {
         self.from == self.to
     }
 
-    /// Reads, if there is room, and writes what there is. A window that is closed at one end closes that of the other, because nothing
-    /// is read before everything is written.
-    fn step(&mut self, mut source: &TcpStream, mut sink: &TcpStream, bytes: &AtomicU64) -> io::Result<()> {
+    /// Reads, if there is room, and writes what there is if `takes`: the sink has said that it can take it. A window that is closed at one
+    /// end closes that of the other, because nothing is read before everything is written.
+    ///
+    /// A sink that is not asked takes more, until its buffer is full, and then nothing before a third of that is free
+    /// (`sk_stream_is_writeable`): the source would send in bursts of that size.
+    fn step(
+        &mut self,
+        mut source: &TcpStream,
+        mut sink: &TcpStream,
+        takes: bool,
+        bytes: &AtomicU64,
+    ) -> io::Result<()> {
         if self.is_empty() && !self.at_end {
             match source.read(&mut self.held) {
                 Ok(0) => self.at_end = true,
@@ -41,7 +51,7 @@ impl Way {
                 Err(error) => return Err(error),
             }
         }
-        if !self.is_empty() {
+        if takes && !self.is_empty() {
             match sink.write(&self.held[self.from..self.to]) {
                 Ok(n) => {
                     self.from += n;
@@ -71,15 +81,16 @@ pub(super) fn between(ends: &[TcpStream; 2], stop: BorrowedFd<'_>, bytes: &Atomi
     let [a, b] = ends;
     let (mut there, mut back) = (Way::new(), Way::new());
     while !(there.closed && back.closed) {
+        // In the place of what need not be asked: `stop`, again.
+        let at_stop = (stop, libc::POLLIN);
         // An end that has sent all and been told all has nothing more to say, but would say so again and again.
         let [at_a, at_b] = [(a, &there, &back), (b, &back, &there)].map(|(end, out, into)| {
             let reads = if out.is_empty() && !out.at_end { libc::POLLIN } else { 0 };
-            let writes = if into.is_empty() { 0 } else { libc::POLLOUT };
-            (!(out.at_end && into.closed)).then_some((end.as_fd(), reads | writes))
+            if out.at_end && into.closed { at_stop } else { (end.as_fd(), reads) }
         });
-        // In the place of an end that is done: `stop`, twice.
-        let at_stop = (stop, libc::POLLIN);
-        let [_, _, stopped] = socket::wait([at_a.unwrap_or(at_stop), at_b.unwrap_or(at_stop), at_stop])?;
+        let [to_a, to_b] = [(a, &back), (b, &there)]
+            .map(|(end, into)| if into.is_empty() { at_stop } else { (end.as_fd(), libc::POLLOUT) });
+        let [_, _, a_takes, b_takes, stopped] = socket::wait([at_a, at_b, to_a, to_b, at_stop])?;
         if stopped {
             return Ok(());
         }
@@ -88,8 +99,8 @@ pub(super) fn between(ends: &[TcpStream; 2], stop: BorrowedFd<'_>, bytes: &Atomi
                 return Err(error);
             }
         }
-        there.step(a, b, bytes)?;
-        back.step(b, a, bytes)?;
+        there.step(a, b, b_takes, bytes)?;
+        back.step(b, a, a_takes, bytes)?;
     }
     Ok(())
 }

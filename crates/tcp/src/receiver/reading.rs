@@ -2,19 +2,25 @@
 //!
 //! RFC 9293 section 3.8.6. The window's right edge is the room of the buffer beyond the data that was read, so it never moves back. It moves
 //! by whole segments, which is the receiver's part in avoiding silly windows (section 3.8.6.2.2). An acknowledgement of its own tells a
-//! window that has grown to twice the one that the sender knows of (Linux, `tcp_cleanup_rbuf`).
+//! window that has grown to twice the one that the sender knows of (Linux, `tcp_cleanup_rbuf`). By Linux's rules the edge also rests while
+//! less than a sixteenth of the buffer is free (`__tcp_select_window`), so that a full buffer opens the window by that much at once.
 
 use bentpipe_cc::{Span, Time};
 
 use super::Receiver;
-use crate::options::{Options, Reading};
+use crate::options::{AckRule, Options, Reading};
 use crate::segment::{AckSegment, Data};
+
+/// The share of the buffer, one in so many, that must be free before Linux tells of it (`__tcp_select_window`).
+const LEAST_SHARE: u64 = 16;
 
 /// The receive buffer, and the application behind it.
 #[derive(Debug)]
 pub(super) struct Reader {
     /// Segments for which the buffer has room.
     buffer: u64,
+    /// Less room than this, in segments, does not move the edge.
+    least_room: u64,
     /// Segments that the application has read.
     read: u64,
     /// The right edge that the last acknowledgement told.
@@ -44,21 +50,23 @@ impl Reader {
             }
         };
         let buffer = options.receive_window.unwrap_or(u64::MAX / 2);
-        Some(Box::new(Self { buffer, read: 0, told: buffer, pace }))
+        let least_room = if options.acks == AckRule::Linux { buffer / LEAST_SHARE } else { 0 };
+        Some(Box::new(Self { buffer, least_room, read: 0, told: buffer, pace }))
     }
 
-    /// The first segment for which there is no room.
-    fn edge(&self) -> u64 {
-        self.read + self.buffer
+    /// The right edge of the window: the first segment, `next` being expected, that the sender may not send.
+    fn edge(&self, next: u64) -> u64 {
+        let edge = self.read + self.buffer;
+        if edge - next < self.least_room { self.told.max(next) } else { edge }
     }
 
     pub(super) fn due(&self) -> Option<Time> {
         self.pace.as_ref()?.due
     }
 
-    /// An acknowledgement goes out.
-    pub(super) fn tell(&mut self) {
-        self.told = self.edge();
+    /// An acknowledgement goes out while segment `next` is expected.
+    pub(super) fn tell(&mut self, next: u64) {
+        self.told = self.edge(next);
     }
 }
 
@@ -75,7 +83,7 @@ impl Receiver {
     /// The receive window in segments that an acknowledgement sent now tells; `None` if the application reads at once, so that the window
     /// is constant, or only grows ([`Receiver::grown_window`]).
     pub fn window(&self) -> Option<u64> {
-        self.reader.as_ref().map(|reader| reader.edge() - self.next)
+        self.reader.as_ref().map(|reader| reader.edge(self.next) - self.next)
     }
 
     /// The receive window in segments that an acknowledgement sent now tells where it grows with what arrives ([`Reading::Growing`]); 0 if
@@ -95,8 +103,9 @@ impl Receiver {
     pub fn read(&mut self, upto: u64) -> Option<AckSegment> {
         let reader = self.reader.as_mut()?;
         reader.read = upto.min(self.next).max(reader.read);
-        let (known, window) = (reader.told.saturating_sub(self.next), reader.edge() - self.next);
-        (window > 0 && window >= 2 * known && reader.edge() > reader.told).then(|| self.acknowledge(None))
+        let edge = reader.edge(self.next);
+        let (known, window) = (reader.told.saturating_sub(self.next), edge - self.next);
+        (window > 0 && window >= 2 * known && edge > reader.told).then(|| self.acknowledge(None))
     }
 
     /// A data segment arrives at a bounded buffer.

@@ -1,7 +1,7 @@
 //! Receive windows that shrink, close and open again (RFC 9293 section 3.8.6).
 
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{AckSegment, Limit, LossRecovery, Options, Reading, Receiver, Sender};
+use bentpipe_tcp::{AckRule, AckSegment, Limit, LossRecovery, Options, Reading, Receiver, Sender};
 use proptest::prelude::*;
 
 use crate::script::{Fixed, Listener, MSS, Script, ms, plain};
@@ -100,6 +100,19 @@ fn the_receiver_tells_what_room_is_left() {
     l.answers("14").window(0).data(14).answers("14").window(0);
     assert_eq!((l.receiver.delivered(), l.receiver.unread()), (14, 8), "what finds no room is not kept");
     l.read(7).answers("14").window(1).data(14).answers("15").window(0);
+}
+
+/// Linux, `__tcp_select_window`: less than a sixteenth of the buffer is not told, so a closed window opens by that much. The right edge that was
+/// told still holds.
+#[test]
+fn by_linux_s_rules_a_closed_window_opens_by_a_sixteenth_of_the_buffer() {
+    let mut l = Listener::new(&Options { acks: AckRule::Linux, ..options(64) });
+    for seq in 0..64 {
+        l.data(seq);
+    }
+    l.answers("64").window(0).read(3).answers("-").read(4).answers("64").window(4);
+    l.data(64).answers("65").window(3).read(5).answers("-").data(65).answers("66").window(2);
+    l.read(10).answers("66").window(8);
 }
 
 /// A probe is answered at once, and what the answer tells is the present window.
