@@ -573,13 +573,11 @@ impl Sender {
     }
 }
 
-/// The options, with those that need SACK off without it, and SNACK off where it has no place.
+/// The options without those that lack what they need, and without SNACK where it has no place.
 fn consistent(options: Arc<Options>) -> Arc<Options> {
-    let (sack, snack) = (options.recovery == LossRecovery::Sack, options.snacks());
-    if (sack || !(options.tlp || options.dsack)) && options.snack == snack {
-        return options;
-    }
-    Arc::new(Options { tlp: options.tlp && sack, dsack: options.dsack && sack, snack, ..*options })
+    let mut fitting = Options { snack: options.snacks(), ..*options };
+    fitting.fit();
+    if fitting == *options { options } else { Arc::new(fitting) }
 }
 
 #[cfg(test)]
