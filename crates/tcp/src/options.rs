@@ -100,6 +100,9 @@ macro_rules! option_table {
                 bulk_repeat: bool = [false, false, false, false] from "TCP Westwood with Bulk Repeat";
                 /// Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
                 fixed_rto: bool = [false, false, false, false] from "TCP Westwood with Bulk Repeat";
+                /// The first six timeouts in a row do not double the timeout while fewer than four segments are outstanding and the first slow start is
+                /// over (Linux, `tcp_thin_linear_timeouts`). Default no.
+                thin_linear_timeouts: bool = [false, false, false, false] from "Linux, `tcp_retransmit_timer`";
             }
         }
     };
