@@ -233,7 +233,6 @@ impl Sender {
         if advanced == 0 {
             if let Some((first, _)) = sent_once
                 && self.options.sack_restarts_rto
-                && self.rack.is_some()
                 && first < self.board.sent(self.board.una()).at
             {
                 self.start_timer();
