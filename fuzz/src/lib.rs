@@ -1,7 +1,7 @@
 //! Values from the bytes that the fuzzer chooses; after the last byte all are zero.
 
 use bentpipe_cc::Span;
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
+use bentpipe_tcp::Options;
 
 /// The bytes not yet used.
 #[derive(Debug)]
@@ -46,27 +46,13 @@ impl Bytes<'_> {
 
     /// Options within the ranges that a scenario allows.
     pub fn options(&mut self) -> Options {
-        let mut o = if self.flag() { Options::modern() } else { Options::paper() };
+        let profile = if self.flag() { Options::modern() } else { Options::paper() };
+        let mut o = profile.drawn(&mut |n| u64::from(self.byte()) % n);
         o.mss = 1 + u32::from(self.byte()) * 8;
         o.initial_window = f64::from(self.byte().max(1));
         o.receive_window = self.flag().then(|| u64::from(self.byte().max(1)));
-        o.recovery = [LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Reno, LossRecovery::Tahoe]
-            [usize::from(self.byte() % 4)];
-        let sack = o.recovery == LossRecovery::Sack;
-        let flags = self.word();
-        let bit = |i: u32| flags >> i & 1 == 1;
-        (o.rack, o.tlp, o.dsack) = (sack && bit(0), sack && bit(1), sack && bit(2));
-        o.sack_restarts_rto = sack && bit(16);
-        o.newreno_exit = if bit(3) { NewRenoExit::FlightSize } else { NewRenoExit::Ssthresh };
-        (o.prr, o.byte_counting, o.limited_transmit) = (bit(4), bit(5), bit(6));
-        o.delayed_ack = bit(7).then(|| Span::from_millis(200));
-        (o.timestamps, o.ecn, o.pacing) = (bit(8), bit(9), bit(10));
-        (o.aen, o.bulk_repeat, o.fixed_rto) = (bit(11), bit(12), bit(13));
-        o.spurious = match (bit(14), bit(15)) {
-            (true, true) if o.timestamps => SpuriousTimeout::Eifel,
-            (true, _) => SpuriousTimeout::FRto,
-            _ => SpuriousTimeout::Off,
-        };
+        o.delayed_ack = self.flag().then(|| Span::from_millis(200));
+        o.ecn = self.flag();
         o
     }
 }

@@ -2,7 +2,7 @@
 //! by comments of our own, `// bentpipe: cc=reno initial_window=4 prr=off`. What is not understood is refused by name.
 
 use bentpipe_cc::{Span, registry};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{OptionValue, Options, Reading, RtoRule, SpuriousTimeout};
 
 use super::Error;
 
@@ -43,6 +43,9 @@ const WITHOUT_EFFECT_FREEBSD: &[&str] = &[
     "keepcnt",
     "rexmit_slop",
 ];
+
+/// Options that the lines of the handshake set.
+const BY_HANDSHAKE: [&str; 2] = ["handshake", "timestamps"];
 
 /// A profile for a connection that is open already: the lines of a handshake say which options hold and are not played.
 fn opened(profile: Options) -> Options {
@@ -201,28 +204,6 @@ impl Settings {
     pub(crate) fn pragma(&mut self, line: usize, word: &str) -> Result<(), Error> {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let wrong = |right: &str| Error::refused(line, format!("{key}={value}: {right}"));
-        let flag = || match value {
-            "on" => Ok(true),
-            "off" => Ok(false),
-            _ => Err(wrong("on or off")),
-        };
-        let segments = || match value.parse::<u32>() {
-            Ok(n @ 1..=10_000) => Ok(f64::from(n)),
-            _ => Err(wrong("segments, 1 to 10000")),
-        };
-        let time = || {
-            let (digits, unit) =
-                value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
-            let scale = match unit {
-                "ms" => 1,
-                "s" => 1000,
-                _ => return Err(wrong("a time like 200ms or 3s")),
-            };
-            match digits.parse::<u32>() {
-                Ok(n @ 1..) => Ok(Span::from_millis(u64::from(n) * scale)),
-                _ => Err(wrong("a time like 200ms or 3s")),
-            }
-        };
         let options = &mut self.options;
         match key {
             "profile" => {
@@ -234,66 +215,26 @@ impl Settings {
                 }
             }
             "cc" => return self.controller(line, value),
-            "initial_window" => options.initial_window = segments()?,
-            "initial_ssthresh" => options.initial_ssthresh = segments()?,
             // The receive buffer of an application that reads when the script says so.
             "receive_window" => {
-                (options.receive_window, options.reading) = (Some(segments()? as u64), Reading::OnDemand);
+                let segments = f64::read(value).map_err(|right| wrong(&right))?;
+                (options.receive_window, options.reading) = (Some(segments as u64), Reading::OnDemand);
             }
-            "recovery" => {
-                options.recovery = match value {
-                    "tahoe" => LossRecovery::Tahoe,
-                    "reno" => LossRecovery::Reno,
-                    "newreno" => LossRecovery::NewReno,
-                    "sack" => LossRecovery::Sack,
-                    _ => return Err(wrong("tahoe, reno, newreno or sack")),
-                }
-            }
-            "newreno_exit" => {
-                options.newreno_exit = match value {
-                    "flight-size" => NewRenoExit::FlightSize,
-                    "ssthresh" => NewRenoExit::Ssthresh,
-                    _ => return Err(wrong("flight-size or ssthresh")),
-                }
-            }
-            "spurious" => {
-                options.spurious = match value {
-                    "none" => SpuriousTimeout::Off,
-                    "f-rto" => SpuriousTimeout::FRto,
-                    "eifel" => SpuriousTimeout::Eifel,
-                    _ => return Err(wrong("none, f-rto or eifel")),
-                }
-            }
-            "rto" => {
-                options.rto = match value {
-                    "rfc6298" => RtoRule::Rfc6298,
-                    "linux" => RtoRule::Linux,
-                    _ => return Err(wrong("rfc6298 or linux")),
-                }
-            }
-            "rack" => options.rack = flag()?,
-            "tlp" => options.tlp = flag()?,
-            "dsack" => options.dsack = flag()?,
-            "sack_restarts_rto" => options.sack_restarts_rto = flag()?,
-            "prr" => options.prr = flag()?,
-            "byte_counting" => options.byte_counting = flag()?,
-            "slow_start_limit" => options.slow_start_limit = flag()?,
-            "limited_transmit" => options.limited_transmit = flag()?,
-            "pacing" => options.pacing = flag()?,
-            "delayed_ack" => options.delayed_ack = if value == "off" { None } else { Some(time()?) },
-            "initial_rto" => options.initial_rto = time()?,
-            "min_rto" => options.min_rto = time()?,
-            "max_rto" => options.max_rto = time()?,
-            "granularity" => options.granularity = time()?,
+            "delayed_ack" if value == "off" => options.delayed_ack = None,
+            "delayed_ack" => options.delayed_ack = Some(Span::read(value).map_err(|right| wrong(&right))?),
             _ => {
-                return Err(Error::refused(
-                    line,
-                    format!(
-                        "{key:?} is no option; known are profile, cc, initial_window, initial_ssthresh, \
-                         receive_window, recovery, newreno_exit, spurious, rack, tlp, dsack, sack_restarts_rto, prr, byte_counting, slow_start_limit, limited_transmit, pacing, \
-                         delayed_ack, initial_rto, rto, min_rto, max_rto and granularity"
-                    ),
-                ));
+                let settable = |name: &str| !BY_HANDSHAKE.contains(&name);
+                let unknown = || {
+                    let names: Vec<&str> =
+                        Options::NAMES.iter().copied().filter(|name| settable(name)).collect();
+                    let names = names.join(", ");
+                    let known = format!("profile, cc, receive_window, delayed_ack, {names}");
+                    Error::refused(line, format!("{key:?} is no option; known are {known}"))
+                };
+                if !settable(key) {
+                    return Err(unknown());
+                }
+                options.set(key, value).map_err(|right| right.map_or_else(unknown, |right| wrong(&right)))?;
             }
         }
         Ok(())

@@ -22,7 +22,8 @@ mod tlp;
 
 pub use handshake::{Active, Control, Opened, Passive, Signal};
 pub use limits::{Limit, Limits};
-pub use options::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+pub use options::choices::*;
+pub use options::{Need, OptionValue, Options, Reading, choices};
 pub use receiver::Receiver;
 pub use sack_option::{SackOption, unwrap};
 pub use segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, MarkCounts, Sack};

@@ -1,72 +1,152 @@
-//! The configuration of a sender and a receiver.
+//! The configuration of a sender and a receiver: one table of all options.
+//!
+//! From a row of [`option_table!`](crate::option_table) follow the field of [`Options`] and its value in each profile, the text form
+//! ([`Options::set`]), what the option falls back to without what it needs ([`Options::fit`]), and random values for tests
+//! ([`Options::drawn`]). The scenario of `bentpipe-sim` hands the table macros of its own, from which follow the key, its schema, its
+//! messages and its default, written out. So nothing here knows of files.
+
+pub mod choices;
+mod value;
 
 use bentpipe_cc::Span;
 
-/// How lost segments are found and repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossRecovery {
-    /// Tahoe (Jacobson, SIGCOMM 1988): fast retransmit, then slow start from one segment as after a timeout. There is no fast recovery.
-    Tahoe,
-    /// RFC 5681 section 3.2: fast recovery ends with the first new acknowledgement.
-    Reno,
-    /// RFC 6582: a partial acknowledgement repairs the next hole.
-    NewReno,
-    /// RFC 6675: the scoreboard of selective acknowledgements shows the losses.
-    Sack,
+pub(crate) use choices::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Profile, RtoRule, SpuriousTimeout};
+pub use value::OptionValue;
+
+/// Calls the macro `then! { { with } groups }` with all options that are also a key of a scenario.
+///
+/// A row says what users read of the option, its name, its type, and its values in the profiles paper, modern, linux and scps. The range
+/// of a number, each [`Need`] and the source follow. The type is `bool`, [`Span`], `f64` (segments) or one of [`choices`]. An option
+/// stands below those that it needs.
+#[macro_export]
+macro_rules! option_table {
+    ($then:ident! { $($with:tt)* }) => {
+        $then! {
+            { $($with)* }
+            window {
+                /// Initial window in segments. Paper 1, else 10 (RFC 6928).
+                initial_window: f64 = [1.0, 10.0, 10.0, 1.0] within 1.0..=1e6 from "RFC 5681 section 3.1, RFC 6928 section 2";
+                /// Initial slow-start threshold in segments. Default: none.
+                initial_ssthresh: f64 = [f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY] within 2.0..=1e12
+                    from "RFC 5681 section 3.1";
+            }
+            loss {
+                /// Loss recovery. Default "sack".
+                recovery: LossRecovery = [LossRecovery::Sack, LossRecovery::Sack, LossRecovery::Sack, LossRecovery::NewReno]
+                    from "RFC 5681 section 3.2, RFC 6582, RFC 6675";
+                /// Loss detection by the times of sending (RACK, RFC 8985); needs SACK. Paper no, else yes.
+                rack: bool = [false, true, true, false] needs(SACK) from "RFC 8985 section 6";
+                /// Tail loss probe (RFC 8985); needs SACK. Paper no, else yes.
+                tlp: bool = [false, true, true, false] needs(SACK) from "RFC 8985 section 7";
+                /// Duplicates are reported (RFC 2883), and a fast recovery that they show to be needless is undone; needs
+                /// SACK. Paper no, else yes.
+                dsack: bool = [false, true, true, false] needs(SACK) from "RFC 2883, RFC 3708, RFC 8985 section 6.2";
+                /// A SACK restarts the retransmission timer, too, if its data was sent before the oldest segment was sent last; needs RACK. Linux yes,
+                /// else no.
+                sack_restarts_rto: bool = [false, false, true, false] needs(RACK) from "Linux, `tcp_clean_rtx_queue`";
+            }
+            sending {
+                /// Window at the end of a recovery without SACK (RFC 6582). Paper "ssthresh", else "flight-size".
+                newreno_exit: NewRenoExit =
+                    [NewRenoExit::Ssthresh, NewRenoExit::FlightSize, NewRenoExit::FlightSize, NewRenoExit::FlightSize]
+                    needs(NO_SACK, FAST_RECOVERY) from "RFC 6582 section 3.2 step 3";
+                /// Proportional rate reduction (RFC 9937). Paper no, else yes.
+                prr: bool = [false, true, true, false] from "RFC 9937; without it RFC 6675 section 5, cwnd = ssthresh at once";
+                /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681). Paper no, else yes.
+                byte_counting: bool = [false, true, true, false] from "RFC 3465, RFC 5681 section 3.1";
+                /// With byte counting, in slow start an ACK counts for two segments at most (RFC 3465 section 2.2). Default: linux no, else yes.
+                slow_start_limit: bool = [true, true, false, true] from "RFC 3465 sections 2.2, 2.3; Linux, `tcp_slow_start`";
+                /// Limited transmit (RFC 3042). Default yes.
+                limited_transmit: bool = [true, true, true, true] from "RFC 3042 section 2";
+            }
+            acknowledgement {
+                /// Which acknowledgements are delayed, with `delayed_ack`. Default: linux "linux", else "rfc5681".
+                acks: AckRule = [AckRule::Rfc5681, AckRule::Rfc5681, AckRule::Linux, AckRule::Rfc5681] from "RFC 5681 section 4.2";
+                /// Timestamps (RFC 7323). Paper no, else yes. The header does not follow: set it, too.
+                timestamps: bool = [false, true, true, true] from "RFC 7323 sections 4.1, 4.3";
+            }
+            connection {
+                /// Data carries ECT(1), by which queues know L4S traffic (RFC 9331), instead of ECT(0); needs `ecn`. The response to
+                /// marks stays that of RFC 3168. Default no.
+                ect1: bool = [false, false, false, false] needs(ECN) from "RFC 9331 section 4.1";
+                /// Open the connection with three segments before data is sent, and close it when all is acknowledged (RFC 9293).
+                /// Paper no, else yes.
+                handshake: bool = [false, true, true, true] from "RFC 9293 sections 3.5, 3.6";
+                /// Retransmission timeout before the first RTT sample. Paper "3 s", else "1 s".
+                initial_rto: Span = [ms(3000), ms(1000), ms(1000), ms(1000)] from "RFC 2988 section 2.1 (and ns-2.35), RFC 6298 section 2.1";
+                /// How the retransmission timeout follows from round-trip times, and whether one in a recovery sets ssthresh anew. Paper "rfc6298", else "linux".
+                rto: RtoRule = [RtoRule::Rfc6298, RtoRule::Linux, RtoRule::Linux, RtoRule::Rfc6298]
+                    from "RFC 6298 section 2; Linux, `tcp_rtt_estimator`";
+                /// Smallest retransmission timeout; with `rto = "linux"` what it adds to the smoothed round-trip time at least. Paper and linux
+                /// "200 ms", modern "1 s".
+                min_rto: Span = [ms(200), ms(1000), ms(200), ms(1000)] from "RFC 6298 section 2.4; ns-2 and Linux: 200 ms";
+                /// Largest retransmission timeout. Default: linux "120 s", else "60 s".
+                max_rto: Span = [ms(60_000), ms(60_000), ms(120_000), ms(60_000)] from "RFC 6298 section 2.5: at least 60 s";
+                /// Granularity of the retransmission timer's clock. Paper "10 ms", modern "1 ms", linux "1 us".
+                granularity: Span = [ms(10), ms(1), Span(1000), ms(1)] from "RFC 6298 section 2, G";
+                /// Detection of spurious timeouts. Paper "none", else "f-rto".
+                spurious: SpuriousTimeout =
+                    [SpuriousTimeout::Off, SpuriousTimeout::FRto, SpuriousTimeout::FRto, SpuriousTimeout::Off]
+                    from "RFC 5682 section 2.1, RFC 3522 section 3.2";
+                /// After a pause of more than a retransmission timeout, begin again with the initial window and return to the old one by slow start
+                /// (RFC 5681 section 4.1). Default: yes with modern or linux and traffic "on-off", "requests", "web" or "video".
+                idle_restart: bool = [false, false, false, false] from "RFC 5681 section 4.1";
+                /// Spread segments over the round trip when the controller leaves it to the sender. Default no.
+                pacing: bool = [false, false, false, false] from "Linux, `tcp_update_pacing_rate`";
+                /// Probe after a timeout to tell lost data from lost acknowledgements (TCP-STAR). Default: what the
+                /// controller asks for.
+                aen: bool = [false, false, false, false] from "TCP-STAR, section 3.3";
+                /// Retransmit everything outstanding when the controller says so. Default: what the controller asks for.
+                bulk_repeat: bool = [false, false, false, false] from "TCP Westwood with Bulk Repeat";
+                /// Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
+                fixed_rto: bool = [false, false, false, false] from "TCP Westwood with Bulk Repeat";
+                /// The first six timeouts in a row do not double the timeout while fewer than four segments are outstanding and the first slow start is
+                /// over (Linux, `tcp_thin_linear_timeouts`). Default no.
+                thin_linear_timeouts: bool = [false, false, false, false] from "Linux, `tcp_retransmit_timer`";
+            }
+        }
+    };
 }
 
-/// How a sender finds out that a retransmission timeout was spurious.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpuriousTimeout {
-    /// Not at all.
-    Off,
-    /// F-RTO (RFC 5682): by the two acknowledgements that follow.
-    FRto,
-    /// Eifel (RFC 3522): by the timestamp that the first acknowledgement echoes; needs `timestamps`.
-    Eifel,
+/// A condition on the other options of a connection. Without it a switch is off, and to give the option is a mistake.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    holds: fn(&Options) -> bool,
+    /// What to say of an option that is given all the same.
+    pub refusal: &'static str,
 }
 
-/// How the retransmission timeout follows from the measured round-trip times, and whether a timeout in a fast recovery sets ssthresh anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RtoRule {
-    /// RFC 6298: the timeout is SRTT + 4 RTTVAR, and at least `min_rto`. RTTVAR takes a quarter of every sample. A timeout in a fast recovery
-    /// sets ssthresh anew (RFC 5681 section 3.1).
-    Rfc6298,
-    /// Linux (`tcp_rtt_estimator`): RTTVAR is the largest deviation of a round trip and decays once per round trip. `min_rto` is its
-    /// least value, so the timeout is at least SRTT + `min_rto`. A timeout in a fast recovery leaves ssthresh (`tcp_enter_loss`).
-    Linux,
-}
+impl Need {
+    /// Selective acknowledgements.
+    pub const SACK: Self = Self {
+        holds: |o| o.recovery == LossRecovery::Sack,
+        refusal: "needs selective acknowledgements; write recovery = \"sack\", or leave this out",
+    };
+    /// RACK (RFC 8985).
+    pub const RACK: Self = Self {
+        holds: |o| o.rack && Self::SACK.holds(o),
+        refusal: "needs RACK; add rack = true, or leave this out",
+    };
+    /// A recovery by cumulative acknowledgements.
+    pub const NO_SACK: Self = Self {
+        holds: |o| o.recovery != LossRecovery::Sack,
+        refusal: "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out",
+    };
+    /// A fast recovery, which Tahoe has not.
+    pub const FAST_RECOVERY: Self = Self {
+        holds: |o| o.recovery != LossRecovery::Tahoe,
+        refusal: "Tahoe has no fast recovery that could end; leave this out",
+    };
+    /// Explicit congestion notification (RFC 3168).
+    pub const ECN: Self = Self {
+        holds: |o| o.ecn,
+        refusal: "ECT(1) says that marks are understood; add ecn = true, or leave this out",
+    };
 
-/// Which acknowledgements a receiver delays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckRule {
-    /// RFC 5681 section 4.2: those of every other segment in order.
-    Rfc5681,
-    /// Linux: as the RFC, but none at first, after a duplicate and while the window grows; and those of segments behind a gap wait about
-    /// a millisecond for others (`tcp_incr_quickack`, `tcp_grow_window`, `__tcp_ack_snd_check`).
-    Linux,
-}
-
-/// How a receiver tells of marks, with [`Options::ecn`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EcnEcho {
-    /// RFC 3168 section 6.1.3: every acknowledgement echoes a mark until CWR arrives.
-    #[default]
-    Rfc3168,
-    /// RFC 8257 section 3.2: an acknowledgement echoes a mark if the segments that it covers were marked. Where marks begin or end, it is
-    /// sent at once.
-    Dctcp,
-    /// AccECN (RFC 9768): acknowledgements carry counters of what has arrived with which codepoint.
-    AccEcn,
-}
-
-/// The window when NewReno's or Reno's recovery ends (RFC 6582 section 3.2 step 3, full acknowledgement).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewRenoExit {
-    /// Option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS), so that no burst follows.
-    FlightSize,
-    /// Option 2: ssthresh, as ns-2.35 (`exit_recovery_fix_` is 0 in its ns-default.tcl).
-    Ssthresh,
+    /// Do these options have it?
+    pub fn holds(&self, options: &Options) -> bool {
+        (self.holds)(options)
+    }
 }
 
 /// How the receiving application reads what has arrived.
@@ -84,202 +164,137 @@ pub enum Reading {
     OnDemand,
 }
 
-/// Options of one connection, both ends. Sizes in bytes, windows in segments.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Payload bytes of a full segment.
-    pub mss: u32,
-    /// Bytes on the wire added to each data segment: IPv4 20, TCP 20 and options.
-    pub header: u32,
-    /// Bytes on the wire of an acknowledgement without SACK blocks.
-    pub ack_size: u32,
-    /// Does an acknowledgement grow by its SACK option (4 + 8 bytes a block, RFC 2018 section 3)?
-    pub ack_grows: bool,
-    /// Initial window in segments (RFC 6928: 10).
-    pub initial_window: f64,
-    /// Initial slow-start threshold in segments; infinite if unknown.
-    pub initial_ssthresh: f64,
-    /// Receive window in segments; `None` never binds.
-    pub receive_window: Option<u64>,
-    /// How the receiving application reads. Unless it does so at once, `receive_window` is the size of its buffer.
-    pub reading: Reading,
-    /// Loss recovery.
-    pub recovery: LossRecovery,
-    /// RACK (RFC 8985 section 6): the times of sending show the losses, instead of three segments SACKed above; needs SACK.
-    pub rack: bool,
-    /// Tail loss probe (RFC 8985 section 7); needs SACK.
-    pub tlp: bool,
-    /// The receiver reports duplicates (RFC 2883), which widens RACK's reordering window and undoes a fast recovery that
-    /// was not needed (RFC 3708); needs SACK.
-    pub dsack: bool,
-    /// The receiver tells which segments it misses, by the option SNACK of SCPS-TP with a bit vector of at most so many octets, and the
-    /// sender sends them again at once; needs [`LossRecovery::NewReno`].
-    pub snack: Option<u8>,
-    /// The window at the end of a recovery without SACK.
-    pub newreno_exit: NewRenoExit,
-    /// Proportional rate reduction during recovery (RFC 6937, RFC 9937); else RFC 6675's cwnd = ssthresh at once.
-    pub prr: bool,
-    /// Growth counts bytes, at most `slow_start_limit` an ACK in slow start (RFC 3465). Else it counts ACKs, each for one segment at
-    /// most (RFC 5681 section 3.1, as ns-2 does).
-    pub byte_counting: bool,
-    /// With byte counting, whether an ACK counts for two segments at most in slow start (RFC 3465 section 2.2), and for one after a
-    /// timeout (section 2.3). Linux counts all (`tcp_slow_start`).
-    pub slow_start_limit: bool,
-    /// Limited transmit (RFC 3042).
-    pub limited_transmit: bool,
-    /// Delayed acknowledgements (RFC 5681 section 4.2): every second full segment, or after this long; `None` acknowledges
-    /// every segment.
-    pub delayed_ack: Option<Span>,
-    /// Which of them are delayed; without delayed acknowledgements it has no effect.
-    pub acks: AckRule,
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Explicit congestion notification (RFC 3168).
-    pub ecn: bool,
-    /// How the receiver tells of marks.
-    pub echo: EcnEcho,
-    /// Data carries ECT(1) instead of ECT(0) (RFC 9331 section 4.1); needs `ecn`. The response to marks stays the same.
-    pub ect1: bool,
-    /// Open the connection before data is sent and close it when all is acknowledged (RFC 9293 section 3.5).
-    pub handshake: bool,
-    /// Retransmission timeout before the first RTT sample (RFC 6298 section 2.1: 1 s; ns-2.35 and RFC 2988: 3 s). Too short
-    /// a value makes the first timeout spurious on a path of two satellite hops.
-    pub initial_rto: Span,
-    /// How the timeout follows from the round-trip times.
-    pub rto: RtoRule,
-    /// A SACK restarts the timer, too, if its first segment was sent before the oldest outstanding one was sent last (Linux,
-    /// `tcp_clean_rtx_queue`); RFC 6298 section 5.3 restarts it only when that one is acknowledged. Needs RACK.
-    pub sack_restarts_rto: bool,
-    /// Smallest retransmission timeout (RFC 6298 section 2.4: 1 s; ns-2: 0.2 s). With [`RtoRule::Linux`] what the timeout adds
-    /// to SRTT at least (Linux: 0.2 s).
-    pub min_rto: Span,
-    /// Largest retransmission timeout (RFC 6298 section 2.5: at least 60 s).
-    pub max_rto: Span,
-    /// Clock granularity G of RFC 6298: RTT samples of the timer are rounded up to multiples of it.
-    pub granularity: Span,
-    /// Detection of spurious timeouts.
-    pub spurious: SpuriousTimeout,
-    /// Begin again with the initial window after a pause of more than a retransmission timeout (RFC 5681 section 4.1).
-    pub idle_restart: bool,
-    /// Spread segments at a rate derived from cwnd / srtt when the controller leaves it to the sender.
-    pub pacing: bool,
-    /// TCP-STAR's AEN: probe after a timeout instead of retransmitting at once.
-    pub aen: bool,
-    /// Retransmit everything outstanding when the controller's backoff says so (TCPW with Bulk Repeat).
-    pub bulk_repeat: bool,
-    /// Do not double the RTO on consecutive timeouts (TCPW with Bulk Repeat).
-    pub fixed_rto: bool,
+/// Makes [`Options`] of rows. Those in braces first are no keys of a scenario as they are: theirs are written by hand.
+macro_rules! options {
+    (
+        { $($(#[$about:meta])* $own:ident: $own_type:ty = [$own_paper:expr, $own_modern:expr, $own_linux:expr, $own_scps:expr];)* }
+        $($group:ident { $(
+            $(#[$help:meta])*
+            $name:ident: $type:ident = [$paper:expr, $modern:expr, $linux:expr, $scps:expr]
+            $(within $least:tt..=$most:tt)? $(needs($($need:ident),+))? from $source:literal;
+        )* })*
+    ) => {
+        /// Options of one connection, both ends. Sizes in bytes, windows in segments.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Options {
+            $($(#[$about])* pub $own: $own_type,)*
+            $($(
+                $(#[$help])*
+                #[doc = concat!("\n\nSource: ", $source, ".")]
+                pub $name: $type,
+            )*)*
+        }
+
+        impl Options {
+            /// The options that have a text form, in the order of the table.
+            pub const NAMES: &[&str] = &[$($(stringify!($name)),*),*];
+            /// The options that need something, and what.
+            pub const NEEDS: &[(&str, Need)] = &[$($($($((stringify!($name), Need::$need),)+)?)*)*];
+
+            /// As ns-2.35 ran in the papers. Initial window 1, SACK by RFC 6675, an ACK for every segment, no pacing, 40-byte headers.
+            /// RTO 3 s at first, then 0.2 s or more with a 10 ms clock, which are the defaults.
+            pub fn paper() -> Self {
+                Self { $($own: $own_paper,)* $($($name: $paper,)*)* }
+            }
+
+            /// As the current RFCs advise. Initial window 10 (RFC 6928), SACK with D-SACK (RFC 2883), RACK-TLP (RFC 8985) and
+            /// proportional rate reduction (RFC 9937). Byte counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323),
+            /// an RTO of at least 1 s (RFC 6298) beyond SRTT (Linux), F-RTO (RFC 5682). Handshake and teardown (RFC 9293).
+            pub fn modern() -> Self {
+                Self { $($own: $own_modern,)* $($($name: $modern,)*)* }
+            }
+
+            /// As the TCP of Linux 6.x does by default, where that differs from [`Options::modern`]: `tcp_rtt_estimator` with a least RTTVAR of
+            /// `TCP_RTO_MIN` on a clock of microseconds, which SACKs restart. Delayed ACKs of 40 ms (`TCP_ATO_MIN`) by Linux's rules. Slow start
+            /// without a limit per ACK (`tcp_slow_start`).
+            pub fn linux() -> Self {
+                Self { $($own: $own_linux,)* $($($name: $linux,)*)* }
+            }
+
+            /// As SCPS-TP (CCSDS 714.0-B-2) is run by its reference implementation, where that differs from [`Options::modern`]: SNACK instead of
+            /// SACK, one segment at first, RFC 6298's timer, and nothing that came later (RACK-TLP, PRR, byte counting, F-RTO).
+            pub fn scps() -> Self {
+                Self { $($own: $own_scps,)* $($($name: $scps,)*)* }
+            }
+
+            /// Sets the option called `name` to what `text` says: `on`, `off`, `200ms`, `3s`, a number of segments, the name of a rule.
+            ///
+            /// # Errors
+            /// `None` if no option is called so. Else the text is wrong, and the message says which is right.
+            pub fn set(&mut self, name: &str, text: &str) -> Result<(), Option<String>> {
+                match name {
+                    $($(stringify!($name) => self.$name = OptionValue::read(text)?,)*)*
+                    _ => return Err(None),
+                }
+                Ok(())
+            }
+
+            /// Turns off what lacks something that it needs.
+            pub fn fit(&mut self) {
+                $($($($(
+                    if !Need::$need.holds(self) {
+                        self.$name = self.$name.off();
+                    }
+                )+)?)*)*
+            }
+
+            /// The same with other switches and rules, for tests; `below` gives a random number below another. Quantities stay.
+            #[must_use]
+            pub fn drawn(mut self, below: &mut dyn FnMut(u64) -> u64) -> Self {
+                $($(self.$name = self.$name.draw(below);)*)*
+                self.fit();
+                self
+            }
+        }
+    };
+}
+
+option_table! {
+    options! {
+        /// Payload bytes of a full segment.
+        mss: u32 = [1460, 1448, 1448, 1448];
+        /// Bytes on the wire added to each data segment: IPv4 20, TCP 20 and options (RFC 9293 section 3.1, RFC 7323 section 3.2).
+        header: u32 = [40, 52, 52, 52];
+        /// Bytes on the wire of an acknowledgement without SACK blocks.
+        ack_size: u32 = [40, 52, 52, 52];
+        /// Does an acknowledgement grow by its SACK option (4 + 8 bytes a block, RFC 2018 section 3)?
+        ack_grows: bool = [false, true, true, true];
+        /// Receive window in segments; `None` never binds.
+        receive_window: Option<u64> = [None, None, None, None];
+        /// How the receiving application reads. Unless it does so at once, `receive_window` is the size of its buffer.
+        reading: Reading = [Reading::AtOnce, Reading::AtOnce, Reading::AtOnce, Reading::AtOnce];
+        /// The receiver tells which segments it misses, by the option SNACK of SCPS-TP with a bit vector of at most so many octets, and the
+        /// sender sends them again at once; needs [`LossRecovery::NewReno`].
+        snack: Option<u8> = [None, None, None, Some(0)];
+        /// Delayed acknowledgements (RFC 5681 section 4.2): every second full segment, or after this long; `None` acknowledges
+        /// every segment.
+        delayed_ack: Option<Span> = [None, Some(ms(200)), Some(ms(40)), Some(ms(200))];
+        /// Explicit congestion notification (RFC 3168).
+        ecn: bool = [false, false, false, false];
+        /// How the receiver tells of marks, with `ecn`.
+        echo: EcnEcho = [EcnEcho::Rfc3168, EcnEcho::Rfc3168, EcnEcho::Rfc3168, EcnEcho::Rfc3168];
+    }
 }
 
 impl Options {
-    /// As ns-2.35 ran in the papers. Initial window 1, SACK by RFC 6675, an ACK for every segment, no pacing, 40-byte headers.
-    /// RTO 3 s at first, then 0.2 s or more with a 10 ms clock, which are the defaults.
-    pub fn paper() -> Self {
-        Self {
-            mss: 1460,
-            header: 40,
-            ack_size: 40,
-            ack_grows: false,
-            initial_window: 1.0,
-            initial_ssthresh: f64::INFINITY,
-            receive_window: None,
-            reading: Reading::AtOnce,
-            recovery: LossRecovery::Sack,
-            rack: false,
-            tlp: false,
-            dsack: false,
-            snack: None,
-            newreno_exit: NewRenoExit::Ssthresh,
-            prr: false,
-            byte_counting: false,
-            slow_start_limit: true,
-            limited_transmit: true,
-            delayed_ack: None,
-            acks: AckRule::Rfc5681,
-            timestamps: false,
-            ecn: false,
-            echo: EcnEcho::Rfc3168,
-            ect1: false,
-            handshake: false,
-            initial_rto: Span::from_millis(3000),
-            rto: RtoRule::Rfc6298,
-            sack_restarts_rto: false,
-            min_rto: Span::from_millis(200),
-            max_rto: Span::from_millis(60_000),
-            granularity: Span::from_millis(10),
-            spurious: SpuriousTimeout::Off,
-            idle_restart: false,
-            pacing: false,
-            aen: false,
-            bulk_repeat: false,
-            fixed_rto: false,
-        }
-    }
-
-    /// As the current RFCs advise. Initial window 10 (RFC 6928), SACK with D-SACK (RFC 2883), RACK-TLP (RFC 8985) and
-    /// proportional rate reduction (RFC 9937). Byte counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323),
-    /// an RTO of at least 1 s (RFC 6298) beyond SRTT (Linux), F-RTO (RFC 5682). Handshake and teardown (RFC 9293).
-    pub fn modern() -> Self {
-        Self {
-            mss: 1448,
-            header: 52,
-            ack_size: 52,
-            ack_grows: true,
-            initial_window: 10.0,
-            rack: true,
-            tlp: true,
-            dsack: true,
-            newreno_exit: NewRenoExit::FlightSize,
-            prr: true,
-            byte_counting: true,
-            delayed_ack: Some(Span::from_millis(200)),
-            timestamps: true,
-            handshake: true,
-            initial_rto: Span::from_millis(1000),
-            rto: RtoRule::Linux,
-            min_rto: Span::from_millis(1000),
-            granularity: Span::from_millis(1),
-            spurious: SpuriousTimeout::FRto,
-            ..Self::paper()
-        }
-    }
-
-    /// As the TCP of Linux 6.x does by default, where that differs from [`Options::modern`]: `tcp_rtt_estimator` with a least RTTVAR of
-    /// `TCP_RTO_MIN` on a clock of microseconds, which SACKs restart. Delayed ACKs of 40 ms (`TCP_ATO_MIN`) by Linux's rules. Slow start
-    /// without a limit per ACK (`tcp_slow_start`).
-    pub fn linux() -> Self {
-        Self {
-            slow_start_limit: false,
-            delayed_ack: Some(Span::from_millis(40)),
-            acks: AckRule::Linux,
-            sack_restarts_rto: true,
-            min_rto: Span::from_millis(200),
-            max_rto: Span::from_millis(120_000),
-            granularity: Span(1000),
-            ..Self::modern()
-        }
-    }
-
-    /// As SCPS-TP (CCSDS 714.0-B-2) is run by its reference implementation, where that differs from [`Options::modern`]: SNACK instead of
-    /// SACK, one segment at first, RFC 6298's timer, and nothing that came later (RACK-TLP, PRR, byte counting, F-RTO).
-    pub fn scps() -> Self {
-        Self {
-            initial_window: 1.0,
-            recovery: LossRecovery::NewReno,
-            snack: Some(0),
-            rack: false,
-            tlp: false,
-            dsack: false,
-            prr: false,
-            byte_counting: false,
-            rto: RtoRule::Rfc6298,
-            spurious: SpuriousTimeout::Off,
-            ..Self::modern()
-        }
-    }
-
     /// The most octets of a SNACK's bit vector; `None` if the receiver sends none.
     pub(crate) fn snacks(&self) -> Option<u8> {
         self.snack.filter(|_| self.recovery == LossRecovery::NewReno)
     }
+}
+
+impl Profile {
+    /// The options of a connection with these defaults.
+    pub fn options(self) -> Options {
+        match self {
+            Self::Modern => Options::modern(),
+            Self::Paper => Options::paper(),
+            Self::Linux => Options::linux(),
+            Self::Scps => Options::scps(),
+        }
+    }
+}
+
+fn ms(milliseconds: u64) -> Span {
+    Span::from_millis(milliseconds)
 }

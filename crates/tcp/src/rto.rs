@@ -4,6 +4,9 @@ use bentpipe_cc::{Rtt, Span};
 
 use crate::options::{Options, RtoRule};
 
+/// Timeouts in a row that do not double the timeout of a thin stream (Linux, `TCP_THIN_LINEAR_RETRIES`).
+const THIN_LINEAR_RETRIES: u8 = 6;
+
 /// The estimator of one sender. The state of a sender has room for no more.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimator {
@@ -21,7 +24,9 @@ pub(crate) struct Estimator {
     max_rto: Span,
     granularity: Span,
     /// Doublings (RFC 6298 section 5.5).
-    backoff: u32,
+    backoff: u8,
+    /// Timeouts since new data was acknowledged (Linux, `icsk_retransmits`).
+    expiries: u8,
     /// The rule is [`RtoRule::Linux`].
     linux: bool,
     /// There has been a sample.
@@ -55,6 +60,7 @@ impl Estimator {
             max_rto: options.max_rto,
             granularity: options.granularity,
             backoff: 0,
+            expiries: 0,
             linux: options.rto == RtoRule::Linux,
             measured: false,
             rests: false,
@@ -138,6 +144,23 @@ impl Estimator {
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(30);
         self.changed();
+    }
+
+    /// The timer expired, and backs off. That of a thin stream begins to do so after six timeouts (Linux, `tcp_retransmit_timer`).
+    pub(crate) fn expire(&mut self, thin: bool) {
+        self.expiries = self.expiries.saturating_add(1);
+        if thin && self.expiries <= THIN_LINEAR_RETRIES {
+            self.backoff = 0;
+            self.changed();
+        } else {
+            self.back_off();
+        }
+    }
+
+    /// New data was acknowledged.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        self.expiries = 0;
     }
 }
 

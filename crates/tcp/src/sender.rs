@@ -21,7 +21,6 @@ mod pacing;
 mod peer_window;
 mod recovery;
 mod recovery_fast_path;
-mod riding;
 mod sending;
 mod subflow;
 
@@ -207,8 +206,7 @@ impl Sender {
         let mut flow = Flow::default();
         flow.mss = options.mss.max(1);
         flow.rwnd = peer_window::first_window(&options).saturating_mul(mss);
-        let sack = options.recovery == LossRecovery::Sack;
-        let rack = options.rack && sack;
+        let rack = options.rack;
         let extras = cc.wants_extra_segments().then(|| Box::new(Extras::new()));
         let peer = PeerWindow::new(&options);
         let headers = cc.echo().is_some();
@@ -286,6 +284,11 @@ impl Sender {
             self.limit = self.next();
             self.last_len = self.options.mss;
         }
+    }
+
+    /// Has every segment that the application has to send gone out?
+    pub fn has_sent_all(&self) -> bool {
+        self.board.next() >= self.limit
     }
 
     /// Is everything sent and acknowledged?
@@ -396,6 +399,14 @@ impl Sender {
     /// [`Sender::on_ack`] for an acknowledgement that says which segments its receiver misses. They are lost and go out again at once.
     pub fn on_snack(&mut self, now: Time, seg: &AckSegment, snack: &Snack) -> Option<Span> {
         self.on_ack_slow(now, seg, Some(snack))
+    }
+
+    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment of the other direction (RFC 9293 section 3.8.6.3). It is no
+    /// duplicate, since a duplicate ACK carries no data (RFC 5681 section 2, condition b). With SACK its blocks tell what has arrived (RFC
+    /// 6675 section 2).
+    pub fn on_riding_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+        let told = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
+        if told { self.on_ack(now, seg) } else { None }
     }
 
     /// [`Sender::on_ack`] off the fast path.
@@ -573,13 +584,11 @@ impl Sender {
     }
 }
 
-/// The options, with those that need SACK off without it, and SNACK off where it has no place.
+/// The options without those that lack what they need, and without SNACK where it has no place.
 fn consistent(options: Arc<Options>) -> Arc<Options> {
-    let (sack, snack) = (options.recovery == LossRecovery::Sack, options.snacks());
-    if (sack || !(options.tlp || options.dsack)) && options.snack == snack {
-        return options;
-    }
-    Arc::new(Options { tlp: options.tlp && sack, dsack: options.dsack && sack, snack, ..*options })
+    let mut fitting = Options { snack: options.snacks(), ..*options };
+    fitting.fit();
+    if fitting == *options { options } else { Arc::new(fitting) }
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ scripts! {
     prr { conservation_without_safe_ack, one_for_two, slow_start_reduction_bound }
     rack { lost_retransmission, reordering_is_waited_for, three_sacked_without_reordering, timer, window_grows_with_dsack }
     receiver { duplicate_not_reported, duplicate_reported, echo_of_the_oldest, every_second_segment, linux_quick_acks, most_recent_block_first, out_of_order_at_once, segments_of_any_length, three_blocks_at_most }
-    rto { at_least_one_second, doubles_each_time, first_sample, half_of_the_window_not_of_the_flight, linux, restarted_by_an_advancing_ack, samples_that_differ, second_sample, slow_start_after_it }
+    rto { at_least_one_second, doubles_each_time, first_sample, half_of_the_window_not_of_the_flight, linux, restarted_by_an_advancing_ack, samples_that_differ, second_sample, slow_start_after_it, thin_stream }
     sack { no_retransmission_of_sacked, old_ack, old_ack_with_news, pipe_below_half, two_holes_in_order }
     slow_start { byte_counting_up_to_two_segments, congestion_avoidance, ends_at_ssthresh, initial_window_of_rfc5681, initial_window_of_ten, linux_counts_every_segment, nothing_grows_that_does_not_limit, one_segment_an_ack, one_segment_an_ack_after_a_timeout }
     timestamps { eifel_genuine, eifel_spurious, sample_of_a_retransmission }

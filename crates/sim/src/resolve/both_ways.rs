@@ -10,7 +10,7 @@ use crate::resolve::plan::{BothWaysPlan, ConnectionPart, Half, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
-use crate::scenario::{BothWays, Flow, Profile, Recovery, Traffic, WayBack};
+use crate::scenario::{BothWays, Flow, LossRecovery, Profile, Traffic, WayBack};
 
 /// Do both ends write?
 pub(super) fn is_on(flow: &Flow) -> bool {
@@ -43,7 +43,7 @@ pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error
             "the receiving applications of both ends read at once; leave both_ways or read_rate out",
         );
     }
-    let newreno = flow.recovery.is_none_or(|recovery| recovery == Recovery::NewReno);
+    let newreno = flow.recovery.is_none_or(|recovery| recovery == LossRecovery::NewReno);
     if flow.snack.unwrap_or(flow.profile == Some(Profile::Scps) && newreno) {
         return refuse("a SNACK does not ride on data; add snack = false, or leave both_ways out");
     }

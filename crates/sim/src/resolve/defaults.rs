@@ -2,22 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::registry::{self, Value};
+use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{EcnEcho, Options};
 
 use crate::resolve::both_ways;
-use crate::resolve::options;
+use crate::resolve::options::{self, common};
 use crate::resolve::plan::{CcPlan, FlowPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::subflows;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{Duration, Size, WindowSize};
-use crate::scenario::{
-    Acks, Arg, BothWays, Cc, EcnKey, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto,
-    Scenario, Spurious, Traffic,
-};
+use crate::scenario::{Arg, BothWays, Cc, EcnKey, Flow, Link, Profile, Reverse, Scenario, Traffic};
 
 impl Scenario {
     /// The same scenario with all defaults written out: options of the profile, a controller's sender options and path parameters, queues,
@@ -58,9 +55,7 @@ impl Scenario {
             let senders = senders(flow);
             let options = senders.iter().map(|sender| options::of(&work, sender, &key));
             let options = options.collect::<Result<Vec<_>, _>>()?;
-            // What follows from the flow's keys alone.
-            fill_options(flow, &options::of(&work, &Flow { cc: None, ..flow.clone() }, &key)?);
-            fill_what_all_ask_for(flow, &senders, &options);
+            fill_options(flow, &options::of(&work, &Flow { cc: None, ..flow.clone() }, &key)?, &options);
             fill_controllers(flow, parts);
         }
         Ok(full)
@@ -129,7 +124,8 @@ fn controller(cc: &CcPlan) -> Option<Cc> {
     None
 }
 
-fn fill_options(flow: &mut Flow, o: &Options) {
+/// Writes out the TCP options. `o` are those that follow from the flow's keys alone, `senders` those of each of its senders.
+fn fill_options(flow: &mut Flow, o: &Options, senders: &[Options]) {
     flow.profile.get_or_insert(Profile::default());
     flow.header.get_or_insert(Size(u64::from(o.header)));
     // A written-out size excludes the SACK option.
@@ -143,93 +139,27 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     if let Some(BothWays::Back(back)) = &mut flow.both_ways {
         back.initial_window.get_or_insert(initial_window);
     }
-    if o.initial_ssthresh.is_finite() {
-        flow.initial_ssthresh.get_or_insert(o.initial_ssthresh);
-    }
     if let Some(segments) = o.receive_window {
         flow.receive_window.get_or_insert(WindowSize::Segments(segments));
     }
-    flow.recovery.get_or_insert(match o.recovery {
-        LossRecovery::Sack => Recovery::Sack,
-        LossRecovery::NewReno => Recovery::NewReno,
-        LossRecovery::Reno => Recovery::Reno,
-        LossRecovery::Tahoe => Recovery::Tahoe,
-    });
     flow.snack.get_or_insert(o.snack.is_some());
     if let Some(octets) = o.snack {
         flow.snack_vector.get_or_insert(octets);
     }
-    flow.rack.get_or_insert(o.rack);
-    flow.tlp.get_or_insert(o.tlp);
-    flow.dsack.get_or_insert(o.dsack);
-    flow.sack_restarts_rto.get_or_insert(o.sack_restarts_rto);
-    // Only a fast recovery without SACK may say how it ends.
-    if matches!(o.recovery, LossRecovery::Reno | LossRecovery::NewReno) {
-        flow.newreno_exit.get_or_insert(match o.newreno_exit {
-            NewRenoExit::FlightSize => FullAck::FlightSize,
-            NewRenoExit::Ssthresh => FullAck::Ssthresh,
-        });
-    }
-    flow.prr.get_or_insert(o.prr);
-    flow.byte_counting.get_or_insert(o.byte_counting);
-    flow.slow_start_limit.get_or_insert(o.slow_start_limit);
-    flow.limited_transmit.get_or_insert(o.limited_transmit);
     flow.delayed_ack.get_or_insert(o.delayed_ack.is_some());
     if let Some(timeout) = o.delayed_ack {
         flow.delayed_ack_timeout.get_or_insert(Duration(timeout));
     }
-    flow.acks.get_or_insert(match o.acks {
-        AckRule::Rfc5681 => Acks::Rfc5681,
-        AckRule::Linux => Acks::Linux,
-    });
-    flow.timestamps.get_or_insert(o.timestamps);
-    flow.handshake.get_or_insert(o.handshake);
-    flow.initial_rto.get_or_insert(Duration(o.initial_rto));
-    flow.rto.get_or_insert(match o.rto {
-        RtoRule::Rfc6298 => Rto::Rfc6298,
-        RtoRule::Linux => Rto::Linux,
-    });
-    flow.min_rto.get_or_insert(Duration(o.min_rto));
-    flow.max_rto.get_or_insert(Duration(o.max_rto));
-    flow.granularity.get_or_insert(Duration(o.granularity));
-    flow.spurious.get_or_insert(match o.spurious {
-        SpuriousTimeout::Off => Spurious::Off,
-        SpuriousTimeout::FRto => Spurious::FRto,
-        SpuriousTimeout::Eifel => Spurious::Eifel,
-    });
-    flow.pacing.get_or_insert(o.pacing);
-}
-
-/// Writes out what controllers ask of their senders, where all senders of the flow are asked for the same.
-fn fill_what_all_ask_for(flow: &mut Flow, senders: &[Flow], options: &[Options]) {
-    if let Some(mss) = common(options, |o| o.mss) {
+    if let Some(mss) = common(senders, |o| o.mss) {
         flow.mss.get_or_insert(Size(u64::from(mss)));
     }
-    if let Some(restart) = common(options, |o| o.idle_restart) {
-        flow.idle_restart.get_or_insert(restart);
-    }
-    if let Some((ecn, echo, ect1)) = common(options, |o| (o.ecn, o.echo, o.ect1)) {
+    if let Some((ecn, echo)) = common(senders, |o| (o.ecn, o.echo)) {
         flow.ecn.get_or_insert(match echo {
             EcnEcho::Rfc3168 => EcnKey::Flag(ecn),
-            EcnEcho::Dctcp => EcnKey::By(MarkEcho::Dctcp),
-            EcnEcho::AccEcn => EcnKey::By(MarkEcho::AccEcn),
+            EcnEcho::Dctcp | EcnEcho::AccEcn => EcnKey::By(echo),
         });
-        flow.ect1.get_or_insert(ect1);
     }
-    let asked = |sender: &Flow| {
-        let entry = sender.cc.as_ref().and_then(|cc| registry::find(&cc.name));
-        entry.map_or((false, false, false), |e| (e.sender.aen, e.sender.bulk_repeat, e.sender.fixed_rto))
-    };
-    if let Some((aen, bulk_repeat, fixed_rto)) = common(senders, asked) {
-        flow.aen.get_or_insert(aen);
-        flow.bulk_repeat.get_or_insert(bulk_repeat);
-        flow.fixed_rto.get_or_insert(fixed_rto);
-    }
-}
-
-/// What is the same of all, if it is.
-fn common<T, V: PartialEq>(all: &[T], of: impl Fn(&T) -> V) -> Option<V> {
-    let mut values = all.iter().map(of);
-    let first = values.next()?;
-    values.all(|value| value == first).then_some(first)
+    options::write_out(flow, senders);
+    // No threshold has no text.
+    flow.initial_ssthresh = flow.initial_ssthresh.filter(|segments| segments.is_finite());
 }

@@ -267,10 +267,7 @@ fn source(
     congestion_header::check(work, flow, cc, path, links);
     extra_segments::check(work, flow, cc, path, links);
     let linux = flow.profile == Some(Profile::Linux);
-    let cc = controller(work, cc, cc_key, &mut options, (path, links), linux)?;
-    options.aen = flow.aen.unwrap_or(options.aen);
-    options.bulk_repeat = flow.bulk_repeat.unwrap_or(options.bulk_repeat);
-    options.fixed_rto = flow.fixed_rto.unwrap_or(options.fixed_rto);
+    let cc = controller(work, cc, cc_key, &options, (path, links), linux)?;
     if let Some(application) = &application {
         workload::fit(&mut options, application);
     }
@@ -282,12 +279,12 @@ fn cbr_packet(work: &Work<'_>, packet: Option<Size>, key: &Key) -> Result<u32, E
     options::bytes(work, size, 1, &key.with("traffic").with("packet"))
 }
 
-/// Checks a controller's name and parameters, fills in those of the path or of Linux, and notes its sender options.
+/// Checks a controller's name and parameters, and fills in those of the path or of Linux.
 fn controller(
     work: &Work<'_>,
     cc: &Cc,
     key: &Key,
-    options: &mut Options,
+    options: &Options,
     (path, links): (&PathPlan, &[LinkPlan]),
     linux: bool,
 ) -> Result<CcPlan, Error> {
@@ -376,8 +373,5 @@ fn controller(
     }
     registry::check(entry, &args).map_err(|e| work.error(&name, e.to_string()))?;
     args.sort_by(|(one, _), (other, _)| one.cmp(other));
-    options.aen = entry.sender.aen;
-    options.bulk_repeat = entry.sender.bulk_repeat;
-    options.fixed_rto = entry.sender.fixed_rto;
     Ok(CcPlan::Registered { id: entry.id, args })
 }

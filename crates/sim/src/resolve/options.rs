@@ -1,23 +1,70 @@
 //! The TCP options of a flow: those of its profile, with the flow's own keys in their place.
 
-use bentpipe_cc::Span;
-use bentpipe_tcp::{AckRule, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_cc::{Span, registry};
+use bentpipe_tcp::{AckRule, LossRecovery, Need, OptionValue, Options, Reading, SpuriousTimeout};
 
 use crate::resolve::congestion_header;
-use crate::resolve::loss_recovery;
 use crate::resolve::marks;
 use crate::resolve::subflows;
 use crate::resolve::work::Work;
 use crate::resolve::workload;
+use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Acks, Flow, Profile, Rto, Spurious};
 
-/// All options but those that follow from the controller.
+/// Makes what goes through all rows of the table of options.
+macro_rules! each_option {
+    (
+        {}
+        $($group:ident { $(
+            $(#[$help:meta])*
+            $name:ident: $type:ident = $values:tt
+            $(within $least:tt..=$most:tt)? $(needs($($need:ident),+))? from $source:literal;
+        )* })*
+    ) => {
+        /// Takes over what the flow says.
+        fn take(flow: &Flow, o: &mut Options) {
+            $($(if let Some(given) = flow.$name {
+                o.$name = given.into();
+            })*)*
+        }
+
+        /// Refuses what the flow says of an option that lacks what it needs.
+        fn check_needs(work: &Work<'_>, flow: &Flow, key: &Key, o: &Options) -> Result<(), Error> {
+            $($($($(
+                if flow.$name.is_some() && o.$name.asks() && !Need::$need.holds(o) {
+                    return Err(work.error(&key.with(stringify!($name)), Need::$need.refusal));
+                }
+            )+)?)*)*
+            Ok(())
+        }
+
+        /// Refuses times of no length.
+        fn check_times(work: &Work<'_>, key: &Key, o: &Options) -> Result<(), Error> {
+            $($(if o.$name.is_no_time() {
+                let message = "must be longer than zero; write e.g. \"200 ms\"";
+                return Err(work.error(&key.with(stringify!($name)), message));
+            })*)*
+            Ok(())
+        }
+
+        /// Writes out the options that all senders of the flow have in common, and that may be given.
+        pub(super) fn write_out(flow: &mut Flow, senders: &[Options]) {
+            $($(if let Some(value) = common(senders, |o| o.$name)
+                $(&& (!value.asks() || $(common(senders, |o| Need::$need.holds(o)) == Some(true))&&+))?
+            {
+                flow.$name.get_or_insert(value.into());
+            })*)*
+        }
+    };
+}
+
+bentpipe_tcp::option_table! { each_option! {} }
+
+/// All options.
 pub(super) fn of(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut o = sizes(work, flow, key)?;
-    o.initial_window = flow.initial_window.unwrap_or(o.initial_window);
-    o.initial_ssthresh = flow.initial_ssthresh.unwrap_or(o.initial_ssthresh);
+    ask(flow, &mut o);
     if let Some(window) = flow.receive_window {
         let segments = match window {
             WindowSize::Segments(n) => n,
@@ -39,11 +86,9 @@ pub(super) fn of(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Err
         }
         o.reading = Reading::Paced(work.rate(rate, &key)?);
     }
-    loss_recovery::choose(work, flow, key, &mut o)?;
-    o.prr = flow.prr.unwrap_or(o.prr);
-    o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
-    o.slow_start_limit = flow.slow_start_limit.unwrap_or(o.slow_start_limit);
-    o.limited_transmit = flow.limited_transmit.unwrap_or(o.limited_transmit);
+    check_snack(work, flow, key, &o)?;
+    check_needs(work, flow, key, &o)?;
+    o.fit();
     let delay = match (flow.delayed_ack_timeout, o.delayed_ack) {
         (Some(given), _) => given.0,
         (None, Some(of_profile)) => of_profile,
@@ -55,10 +100,6 @@ pub(super) fn of(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Err
         return Err(work.error(&key.with("delayed_ack_timeout"), message));
     }
     o.delayed_ack = delayed.then_some(delay);
-    o.acks = flow.acks.map_or(o.acks, |rule| match rule {
-        Acks::Rfc5681 => AckRule::Rfc5681,
-        Acks::Linux => AckRule::Linux,
-    });
     let alone = flow.both_ways.is_none() && flow.subflow.is_empty();
     if o.acks == AckRule::Linux
         && delayed
@@ -68,54 +109,66 @@ pub(super) fn of(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Err
     {
         o.reading = Reading::Growing;
     }
-    o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
-    marks::agree(work, flow, key, &mut o)?;
-    o.handshake = flow.handshake.unwrap_or(o.handshake);
-    o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
-    o.rto = flow.rto.map_or(o.rto, |rule| match rule {
-        Rto::Rfc6298 => RtoRule::Rfc6298,
-        Rto::Linux => RtoRule::Linux,
-    });
-    o.min_rto = flow.min_rto.map_or(o.min_rto, |d| d.0);
-    o.max_rto = flow.max_rto.map_or(o.max_rto, |d| d.0);
-    o.granularity = flow.granularity.map_or(o.granularity, |d| d.0);
-    for (name, value) in [
-        ("initial_rto", o.initial_rto),
-        ("min_rto", o.min_rto),
-        ("max_rto", o.max_rto),
-        ("granularity", o.granularity),
-    ] {
-        if value == Span::ZERO {
-            return Err(work.error(&key.with(name), "must be longer than zero; write e.g. \"200 ms\""));
-        }
-    }
+    marks::check(work, key, &o)?;
+    check_times(work, key, &o)?;
     if o.max_rto < o.min_rto {
         let message = format!("{} is less than min_rto = {}", Duration(o.max_rto), Duration(o.min_rto));
         return Err(work.error(&key.with("max_rto"), format!("{message}; it must not be")));
     }
-    o.spurious = match flow.spurious {
-        None => o.spurious,
-        Some(Spurious::Off) => SpuriousTimeout::Off,
-        Some(Spurious::FRto) => SpuriousTimeout::FRto,
-        Some(Spurious::Eifel) if o.timestamps => SpuriousTimeout::Eifel,
-        Some(Spurious::Eifel) => {
-            let message = "Eifel detection needs timestamps; add timestamps = true, or write \"f-rto\"";
-            return Err(work.error(&key.with("spurious"), message));
-        }
-    };
+    if o.spurious == SpuriousTimeout::Eifel && !o.timestamps {
+        let message = "Eifel detection needs timestamps; add timestamps = true, or write \"f-rto\"";
+        return Err(work.error(&key.with("spurious"), message));
+    }
     o.idle_restart = workload::idle_restart(work, flow, key)?;
-    o.pacing = flow.pacing.unwrap_or(o.pacing);
     Ok(o)
+}
+
+/// What the flow asks for, whether or not it fits together.
+pub(crate) fn asked_for(flow: &Flow) -> Options {
+    let mut options = flow.profile.unwrap_or_default().options();
+    ask(flow, &mut options);
+    options
+}
+
+/// Puts what the flow and its controller ask for in the place of the profile's options. Not sizes and windows.
+fn ask(flow: &Flow, o: &mut Options) {
+    let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
+    if let Some(entry) = entry {
+        (o.aen, o.bulk_repeat, o.fixed_rto) =
+            (entry.sender.aen, entry.sender.bulk_repeat, entry.sender.fixed_rto);
+    }
+    take(flow, o);
+    let other = is_without_snack(flow);
+    o.snack = match flow.snack.unwrap_or(o.snack.is_some()) && !other {
+        true => Some(flow.snack_vector.unwrap_or(0)),
+        false => None,
+    };
+    if o.snack.is_some() {
+        o.recovery = LossRecovery::NewReno;
+    }
+    marks::agree(flow, entry, o);
+}
+
+/// Does the flow say of its recovery that it is one without SNACK?
+fn is_without_snack(flow: &Flow) -> bool {
+    flow.recovery.is_some_and(|recovery| recovery != LossRecovery::NewReno)
+}
+
+/// SNACK takes the place of SACK.
+fn check_snack(work: &Work<'_>, flow: &Flow, key: &Key, o: &Options) -> Result<(), Error> {
+    if flow.snack == Some(true) && is_without_snack(flow) {
+        let message = "goes with recovery = \"newreno\" alone; write that, or leave this out";
+        return Err(work.error(&key.with("snack"), message));
+    }
+    if flow.snack_vector.is_some() && o.snack.is_none() {
+        return Err(work.error(&key.with("snack_vector"), "needs snack = true; add that, or leave this out"));
+    }
+    Ok(())
 }
 
 /// The profile's options with the flow's own sizes.
 pub(super) fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
-    let mut options = match flow.profile.unwrap_or_default() {
-        Profile::Modern => Options::modern(),
-        Profile::Paper => Options::paper(),
-        Profile::Linux => Options::linux(),
-        Profile::Scps => Options::scps(),
-    };
+    let mut options = flow.profile.unwrap_or_default().options();
     // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
     let carried = congestion_header::bytes(flow);
     options.mss -= carried;
@@ -149,4 +202,11 @@ pub(super) fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Resul
                 .error(key, format!("{size} is out of range; it must be from {least} to {MAX_PACKET} bytes")))
         }
     }
+}
+
+/// What is the same of all senders, if it is.
+pub(super) fn common<V: PartialEq>(senders: &[Options], of: impl Fn(&Options) -> V) -> Option<V> {
+    let mut values = senders.iter().map(of);
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
 }

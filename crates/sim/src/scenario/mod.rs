@@ -4,6 +4,7 @@ mod build;
 mod controller;
 pub mod error;
 pub(crate) mod file;
+mod flow;
 mod keys;
 mod keywords;
 mod link_layer;
@@ -24,6 +25,7 @@ pub mod units;
 mod workload;
 
 pub use controller::*;
+pub use flow::*;
 pub use keys::*;
 pub use link_layer::*;
 pub use multipath::*;

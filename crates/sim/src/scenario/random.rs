@@ -13,7 +13,10 @@ use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
 use bentpipe_cc::registry::{self, Kind, Marks};
+use bentpipe_tcp::{LossRecovery, Options};
 use serde_json::{Map, Value, json};
+
+use crate::resolve::options::asked_for;
 
 /// The scenario that `bytes` stand for, as TOML. A few are invalid, because their values do not fit together.
 ///
@@ -337,32 +340,23 @@ impl Draw<'_> {
         if flow["ecn"] == "accecn" || (flow["ecn"].is_null() && l4s) {
             flow["snack"] = json!(false); // there is no room for both
         }
-        let newreno = match flow["recovery"].as_str() {
-            None => flow["profile"] == "scps" || flow["snack"] == true,
-            Some(recovery) => recovery == "newreno",
-        };
-        let snack =
-            newreno && (flow["snack"] == true || (flow["profile"] == "scps" && flow["snack"] != false));
-        let sack = !newreno && flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
-        let rack = flow["rack"].as_bool().unwrap_or(flow["profile"] != "paper" && flow["profile"] != "scps");
-        let full_ack = !sack && flow["recovery"] != "tahoe";
-        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
+        let options = asked_for_by(flow);
+        let lacks =
+            |key: &str| Options::NEEDS.iter().any(|(name, need)| *name == key && !need.holds(&options));
+        let newreno = options.recovery == LossRecovery::NewReno;
+        let delayed = flow["delayed_ack"] == true;
         let bounded = !flow["receive_window"].is_null();
         let validates = flow["cc"]["window_validation"] == "newcwv";
         let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
-                "rack" | "tlp" | "dsack" => sack,
-                "sack_restarts_rto" => sack && rack,
-                "newreno_exit" => full_ack,
                 "snack" => (newreno || *value == false) && !value.is_null(),
-                "snack_vector" => snack,
+                "snack_vector" => options.snack.is_some(),
                 "delayed_ack_timeout" => delayed,
-                "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
                 "hint_delay" => !leads,
                 "idle_restart" => !validates && !value.is_null(),
-                _ => !value.is_null(),
+                _ => !value.is_null() && !lacks(key),
             });
         }
     }
@@ -472,6 +466,13 @@ impl Draw<'_> {
             }
         }
     }
+}
+
+/// The options that a flow asks for, whatever its controller does.
+fn asked_for_by(flow: &Value) -> Options {
+    let mut flow = flow.clone();
+    (flow["cc"], flow["path"]) = (Value::Null, json!([]));
+    asked_for(&serde_json::from_value(flow).expect("values by the schema"))
 }
 
 /// The keys of a table, with the schema of each.

@@ -315,6 +315,18 @@ impl FromStr for Duration {
     }
 }
 
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Self {
+        duration.0
+    }
+}
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        Self(span)
+    }
+}
+
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PRINTED: Table = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];

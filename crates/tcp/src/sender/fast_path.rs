@@ -211,7 +211,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::options::{LossRecovery, Options, SpuriousTimeout};
+    use crate::options::{LossRecovery, Options};
     use crate::receiver::Receiver;
     use crate::sack_option::SackOption;
     use crate::segment::AckSegment;
@@ -398,43 +398,18 @@ mod tests {
     }
 
     fn options() -> impl Strategy<Value = Options> {
-        let recovery = prop_oneof![
-            Just(LossRecovery::Sack),
-            Just(LossRecovery::NewReno),
-            Just(LossRecovery::Reno),
-            Just(LossRecovery::Tahoe),
-        ];
-        let spurious = prop_oneof![
-            Just(SpuriousTimeout::Off),
-            Just(SpuriousTimeout::FRto),
-            Just(SpuriousTimeout::Eifel)
-        ];
-        let flags = prop::array::uniform9(prop::bool::ANY);
-        (recovery, spurious, flags, prop::option::of(1_u64..300)).prop_map(
-            |(recovery, spurious, flags, window)| {
-                let [modern, byte_counting, limited_transmit, delayed, timestamps, ecn, pacing, aen, prr] =
-                    flags;
+        let flags = prop::array::uniform3(prop::bool::ANY);
+        (flags, prop::collection::vec(0_u64..60, Options::NAMES.len()), prop::option::of(1_u64..300))
+            .prop_map(|([modern, delayed, ecn], draws, window)| {
                 let profile = if modern { Options::modern() } else { Options::paper() };
+                let mut draws = draws.into_iter();
                 Options {
-                    recovery,
-                    spurious,
-                    byte_counting,
-                    limited_transmit,
                     delayed_ack: delayed.then_some(Span::from_millis(100)),
-                    timestamps,
                     ecn,
-                    pacing,
-                    aen,
-                    prr,
                     receive_window: window,
-                    rack: modern && timestamps,
-                    tlp: modern && ecn,
-                    dsack: modern && pacing,
-                    sack_restarts_rto: modern && byte_counting,
-                    ..profile
+                    ..profile.drawn(&mut |n| draws.next().unwrap_or(0) % n)
                 }
-            },
-        )
+            })
     }
 
     proptest! {

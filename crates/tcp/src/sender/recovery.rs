@@ -233,13 +233,13 @@ impl Sender {
         if advanced == 0 {
             if let Some((first, _)) = sent_once
                 && self.options.sack_restarts_rto
-                && self.rack.is_some()
                 && first < self.board.sent(self.board.una()).at
             {
                 self.start_timer();
             }
             return;
         }
+        self.rto.advance();
         let impatient = self.flow.phase == Phase::Recovery && self.is_impatient();
         let first = !core::mem::replace(&mut self.partial_seen, self.flow.phase == Phase::Recovery);
         if self.board.outstanding() == 0 {
@@ -262,11 +262,17 @@ impl Sender {
         let marked = self.collapse();
         self.flow.lost += marked * u64::from(self.flow.mss);
         if back_off && !self.options.fixed_rto {
-            self.rto.back_off();
+            self.rto.expire(self.options.thin_linear_timeouts && self.is_thin());
         }
         self.timer = self.flow.now + self.rto.rto();
         self.pace_at = self.flow.now;
         self.suspicion.on_timeout(fresh.then_some(before));
+    }
+
+    /// Are fewer than four segments outstanding after the first slow start (Linux, `tcp_stream_is_thin`)? Three duplicate acknowledgements
+    /// cannot show a loss then.
+    fn is_thin(&self) -> bool {
+        self.board.outstanding() < 4 && self.decision.ssthresh != u64::MAX
     }
 
     /// Has the fast recovery under way cut the threshold, so that a timeout in it leaves that? So it is with the kernel's timer

@@ -17,6 +17,7 @@ mod limited_transmit;
 mod limits;
 mod linux_acks;
 mod newreno;
+mod options;
 mod pacing;
 mod prr;
 mod rack;

@@ -1,8 +1,9 @@
 //! RFC 6298: the retransmission timer.
 
+use bentpipe_cc::{Start, registry};
 use bentpipe_tcp::{LossRecovery, Options, RtoRule};
 
-use crate::script::{Fixed, Script, ms, plain, reno};
+use crate::script::{Fixed, MSS, Script, ms, plain, reno};
 
 fn one_at_a_time(change: impl FnOnce(&mut bentpipe_tcp::Options)) -> Script {
     let mut options = plain(LossRecovery::NewReno);
@@ -182,6 +183,46 @@ fn ack_beyond_a_retransmission_gives_no_sample() {
 fn fixed_rto() {
     let mut t = one_at_a_time(|o| o.fixed_rto = true);
     t.sends("0").due(1000).sends("r0").due(2000).sends("r0").due(3000).sends("r0");
+}
+
+/// Linux, `tcp_retransmit_timer`: the first six timeouts of a thin stream leave the timeout of 1 s, and the seventh doubles it. New data
+/// acknowledged begins the count anew.
+#[test]
+fn a_thin_stream_backs_off_after_six_timeouts() {
+    let mut t = one_at_a_time(|o| o.thin_linear_timeouts = true);
+    t.sends("0");
+    for due in [1, 2, 3, 4, 5, 6, 7, 9, 13] {
+        t.due(1000 * due).sends("r0");
+    }
+    // Karn: the timeout stays at eight times 1 s until there is a sample, or a timeout of a thin stream.
+    t.at(13_500).ack(1).sends("1");
+    for due in [21_500, 22_500, 23_500] {
+        t.due(due).sends("r1");
+    }
+}
+
+/// Linux, `tcp_stream_is_thin`: four segments outstanding are no thin stream, three are. Nor is one with an infinite threshold, which BBR
+/// keeps at a timeout.
+#[test]
+fn a_stream_is_thin_below_four_segments_and_after_the_first_slow_start() {
+    let options = Options { thin_linear_timeouts: true, ..plain(LossRecovery::Sack) };
+    for (cc, segments, all, second) in
+        [("reno", 4, "0-3", 3000), ("reno", 3, "0-2", 2000), ("bbr", 1, "0", 3000)]
+    {
+        let start = Start { mss: MSS, initial_window: 4.0, initial_ssthresh: f64::INFINITY };
+        let controller = registry::build(cc, &[], start).expect("it is registered");
+        let mut t = Script::new(options, controller, Some(segments));
+        t.sends(all);
+        // BBR's pacing wakes the sender, too.
+        let mut again = || loop {
+            let now = t.sender.deadline().expect("the timer runs");
+            t.sender.on_deadline(now);
+            if t.sender.poll(now).is_some() {
+                break now.0 / 1_000_000;
+            }
+        };
+        assert_eq!([again(), again()], [1000, second], "{cc}, {segments}");
+    }
 }
 
 /// Reno halves 16 segments at the loss. A timeout in that recovery leaves the threshold of 8 with the kernel's timer (Linux, `tcp_enter_loss`:

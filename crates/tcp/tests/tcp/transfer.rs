@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::registry::{self, Value};
 use bentpipe_cc::{Controller, Pacing, Rate, Span, Start, Time};
-use bentpipe_tcp::{
-    AckSegment, Data, LossRecovery, NewRenoExit, Options, Receiver, Sender, Snack, SpuriousTimeout,
-};
+use bentpipe_tcp::{AckSegment, Data, Options, Receiver, Sender, Snack};
 use proptest::prelude::*;
 
 use crate::script::{Fixed, MSS, ms};
@@ -153,22 +151,17 @@ fn controllers(which: usize) -> Box<dyn Controller> {
 
 prop_compose! {
     pub(crate) fn any_options()(
-        recovery in prop_oneof![Just(LossRecovery::Tahoe), Just(LossRecovery::Reno), Just(LossRecovery::NewReno), Just(LossRecovery::Sack)],
-        spurious in prop_oneof![Just(SpuriousTimeout::Off), Just(SpuriousTimeout::FRto), Just(SpuriousTimeout::Eifel)],
+        draws in prop::collection::vec(0_u64..60, Options::NAMES.len()),
         delayed_ack in prop::option::of(1_u64..500),
         receive_window in prop::option::of(1_u64..40),
-        flags in prop::array::uniform8(any::<bool>()),
-        [rack, tlp, dsack, deflate] in prop::array::uniform4(any::<bool>()),
+        ecn in any::<bool>(),
         min_rto in 200_u64..1500,
         snack in prop::option::of(0_u8..=16),
     ) -> Options {
-        let [prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto] = flags;
+        let mut draws = draws.into_iter();
         Options {
-            mss: MSS, recovery, spurious, prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto,
-            rack, tlp, dsack, snack, sack_restarts_rto: rack && tlp,
-            newreno_exit: if deflate { NewRenoExit::Ssthresh } else { NewRenoExit::FlightSize },
-            delayed_ack: delayed_ack.map(ms), receive_window, min_rto: ms(min_rto), max_rto: ms(8000),
-            ..Options::paper()
+            mss: MSS, ecn, snack, delayed_ack: delayed_ack.map(ms), receive_window, min_rto: ms(min_rto), max_rto: ms(8000),
+            ..Options::paper().drawn(&mut |n| draws.next().unwrap_or(0) % n)
         }
     }
 }

@@ -1,0 +1,243 @@
+//! The keys of a flow. Those of the TCP options follow from the table of `bentpipe-tcp`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use bentpipe_tcp::choices;
+pub use bentpipe_tcp::choices::*;
+
+use crate::scenario::controller::Cc;
+use crate::scenario::multipath::{Scheduler, SubflowKeys};
+use crate::scenario::order::in_order;
+use crate::scenario::units::{BitRate, Duration, Size, WindowSize};
+use crate::scenario::workload::Traffic;
+
+/// The key of an option of this type.
+#[rustfmt::skip]
+macro_rules! key {
+    (bool) => { bool };
+    (f64) => { f64 };
+    (Span) => { Duration };
+    ($choice:ident) => { choices::$choice };
+}
+
+/// Makes [`Flow`]. In braces stand the keys that are written before those of each group of options, and the last ones. A scenario is
+/// printed in this order.
+macro_rules! flow {
+    (
+        { $(before { $($before:tt)* })* finally { $($last:tt)* } }
+        $($group:ident { $(
+            $(#[$help:meta])*
+            $name:ident: $type:ident = $values:tt
+            $(within $least:tt..=$most:tt)? $(needs $needs:tt)? from $source:literal;
+        )* })*
+    ) => {
+        /// One TCP connection, or `count` equal ones.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[schemars(transform = in_order::<Flow>)]
+        pub struct Flow {
+            $(
+                $($before)*
+                $(
+                    $(#[$help])*
+                    #[serde(default, skip_serializing_if = "Option::is_none")]
+                    $(#[schemars(range(min = $least, max = $most))])?
+                    pub $name: Option<key!($type)>,
+                )*
+            )*
+            $($last)*
+        }
+    };
+}
+
+bentpipe_tcp::option_table! {
+    flow! {
+        before {
+            /// Unique name, which has no "/". Copies get -1, -2 and so on. Default: that of the controller.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(extend("pattern" = "^[^/]+$"))]
+            pub name: Option<String>,
+            /// Congestion controller; every flow has one unless its traffic is "cbr".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub cc: Option<Cc>,
+            /// What the data crosses, in order: the name of a link for its forward direction, "NAME/reverse" for the other one.
+            /// Acknowledgements return over the opposite directions.
+            #[schemars(extend("examples" = [["sat"]]))]
+            pub path: Vec<String>,
+            /// What the acknowledgements cross, in order and named as in `path`, where they do not return over the opposite directions: a
+            /// satellite's one transmitter sends data and acknowledgements alike.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub ack_path: Option<Vec<String>>,
+            /// When it starts. Default "0 s".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub start: Option<Duration>,
+            /// When its source stops producing data. Default: never.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub stop: Option<Duration>,
+            /// A uniform random part of this is added to the start. Default "0 s".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub start_jitter: Option<Duration>,
+            /// How many such flows there are.
+            #[serde(default = "one")]
+            #[schemars(range(min = 1, max = 100_000))]
+            pub count: u64,
+            /// What it sends, and when. Default: bulk data without end.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub traffic: Option<Traffic>,
+            /// Defaults of all the options below.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub profile: Option<Profile>,
+            /// Private propagation delay in front of the path, one way, both directions. Default "0 s".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub extra_delay: Option<Duration>,
+            /// Each acknowledgement is held for a random time, uniform from 0 to this, and none overtakes another. Default "0 s".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub ack_jitter: Option<Duration>,
+            /// Band of its packets in queues of kind "priority", data and acknowledgements alike; 0 goes first. Default 0.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(range(min = 0, max = 63))]
+            pub priority: Option<u8>,
+            /// Payload of a full segment. Paper 1460 bytes, else 1448 bytes.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub mss: Option<Size>,
+            /// Bytes on the wire added to each data segment; the header of XCP, RCP or TEAR comes on top. Paper 40 bytes, else 52 bytes.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub header: Option<Size>,
+            /// Bytes on the wire of an acknowledgement. Paper 40 bytes; else 52 bytes, and the SACK option where
+            /// there is one.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub ack_size: Option<Size>,
+        }
+        before {
+            /// Receive window. With `acks = "linux"` it grows as the kernel's unless it is given. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub receive_window: Option<WindowSize>,
+            /// The receiving application reads no faster than this, in payload. `receive_window` is then its buffer, and the window shrinks by what
+            /// waits in it (RFC 9293 section 3.8.6). Default: it reads at once.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub read_rate: Option<BitRate>,
+            /// Ends the connection on its way and opens another (a split connection, RFC 3135). Default: none.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
+            pub relay: Option<Relay>,
+            /// Further subflows: the connection begins on `path`, and its data is spread over all of them (Multipath TCP, RFC 8684).
+            /// `receive_window` is then shared. Default: none.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            #[schemars(extend("examples" = [[{ "path": ["leo"] }]]))]
+            pub subflow: Vec<SubflowKeys>,
+            /// With `subflow`, which of them sends the next segment. Default "min-rtt".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub scheduler: Option<Scheduler>,
+            /// With `subflow`: where the shared receive window holds a subflow back, it sends the oldest segment that another one still has under
+            /// way, and the window of that one is halved, at most once per round trip. Default no.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub opportunistic: Option<bool>,
+            /// Both ends write over one connection: data in the other direction, too, which carries the acknowledgements of this one, as this one
+            /// carries its own (RFC 9293 section 3.8.6.3). Yes for the same there and back, or a table of what differs. Default no.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(extend("examples" = [true, { "size": "1 MB", "cc": "reno" }]))]
+            pub both_ways: Option<BothWays>,
+        }
+        before {
+            /// The receiver tells which segments it misses (SNACK, CCSDS 714.0-B-2), and the sender sends them again at once, without three duplicates;
+            /// needs recovery = "newreno", which is then the default. Default: scps yes, else no.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub snack: Option<bool>,
+            /// Most octets of the bit vector in a SNACK, which shows further holes, a bit for each segment. Default 0: one hole per acknowledgement.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(range(min = 0, max = 16))]
+            pub snack_vector: Option<u8>,
+        }
+        before {
+            /// Acknowledge every second segment. Paper no, else yes.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub delayed_ack: Option<bool>,
+            /// Longest delay of an acknowledgement. Default: linux "40 ms", else "200 ms".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub delayed_ack_timeout: Option<Duration>,
+        }
+        before {
+            /// Explicit congestion notification, and how the receiver tells of marks: no, yes (which means "rfc3168"), or a name. Default: what the
+            /// controller asks for, else no.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(extend("examples" = [true, "dctcp"]))]
+            pub ecn: Option<EcnKey>,
+        }
+        finally {
+            /// The host of the sender learns when a link of the path, there or back, changes hands, and tells the controller. The satellite
+            /// terminal next to the host can know that. Default: yes, if the controller uses it.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub path_hints: Option<bool>,
+            /// The host learns so long after each handover: for a host that is not next to the terminal. Default "0 s".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub hint_delay: Option<Duration>,
+            /// The host learns so long ahead of each handover: the terminal foresees it. Default "0 s".
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub hint_lead: Option<Duration>,
+        }
+    }
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum EcnKey {
+    /// None, or that of RFC 3168.
+    Flag(bool),
+    /// By this rule.
+    By(EcnEcho),
+}
+
+/// Does the other end of the connection write, too?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum BothWays {
+    /// Yes: the same as this end. Or no.
+    Flag(bool),
+    /// Yes, with these differences.
+    Back(WayBack),
+}
+
+/// What the other end of a connection writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WayBack {
+    /// Payload to transfer. Default: as much as this end, without end if that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// Its congestion controller. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+    /// Its initial window in segments. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub initial_window: Option<f64>,
+}
+
+/// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
+/// proxy, RFC 3135).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Relay {
+    /// The link of `path` at whose end the relay stands, as the data goes. On a path of two links, "gateway" means the place
+    /// between them.
+    #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
+    pub at: String,
+    /// Congestion controller of the second half, with which the relay sends on. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+    /// Room for data that came in and that the second half has not yet had acknowledged. It is the receive window of the first
+    /// half. Requests and responses have such room each.
+    pub buffer: Size,
+    /// Initial window of the second half in segments. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub initial_window: Option<f64>,
+}
+
+fn one() -> u64 {
+    1
+}
