@@ -1,6 +1,6 @@
 //! Congestion controllers as pure state machines.
 //!
-//! A controller receives reports of events ([`Controller::on_ack`], [`Controller::on_congestion`], ...) and makes a
+//! A controller receives reports of events ([`Controller::on_ack`], [`Controller::on`]) and makes a
 //! decision ([`Decision`]). It has no clock, no randomness and no I/O. The same calls give the same answers, bit for bit,
 //! in a simulation, in an emulation and beside the Linux kernel. The crate is `no_std`, so the compiler enforces that.
 //!
@@ -12,6 +12,7 @@ extern crate alloc;
 
 pub mod algorithms;
 mod controller;
+mod event;
 mod extra;
 mod filter;
 mod header;
@@ -29,7 +30,8 @@ mod time;
 mod window_validation;
 mod windowed;
 
-pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+pub use controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery, Rule};
+pub use event::{Congestion, Event, Hint, Life};
 pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;
 pub use header::{Arrived, Echo, Header, Load, Newest};

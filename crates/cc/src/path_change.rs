@@ -8,14 +8,10 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Recovery};
-use crate::extra::ExtraOrder;
-use crate::header::{Echo, Header};
+use crate::controller::{Backoff, Controller, Decision, Needs, Rule};
+use crate::event::{Congestion, Event, Hint};
 use crate::registry::{Args, Entry, Param};
 use crate::report::{Ack, Flow};
-use crate::resume::SavedPath;
-use crate::slow_start::SlowStart;
-use crate::subflows::Subflow;
 use crate::time::{Span, Time};
 use crate::windowed::Start;
 
@@ -105,51 +101,11 @@ impl Controller for Anew {
         self.inner.on_ack(&self.seen(flow), ack);
     }
 
-    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
-        self.changed_at = Some(flow.now + change.ahead);
-        self.inner.on_path_change(&self.seen(flow), change);
-    }
-
-    fn wants_path_hints(&self) -> bool {
-        true
-    }
-
-    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
-        self.inner.on_subflows(own, all);
-    }
-
-    fn wants_subflows(&self) -> bool {
-        self.inner.wants_subflows()
-    }
-
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.inner.on_congestion(&self.seen(flow), why);
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.inner.on_undo(&self.seen(flow), before);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.inner.on_life(&self.seen(flow), what);
-    }
-
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        self.inner.echo()
-    }
-
-    fn header(&mut self, flow: &Flow) -> Option<Header> {
-        let seen = self.seen(flow);
-        self.inner.header(&seen)
-    }
-
-    fn on_header(&mut self, flow: &Flow, header: &Header) {
-        let seen = self.seen(flow);
-        self.inner.on_header(&seen, header);
-    }
-
-    fn on_deadline(&mut self, flow: &Flow) {
-        self.inner.on_deadline(&self.seen(flow));
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        if let Event::Hint(Hint::PathChange(change)) = event {
+            self.changed_at = Some(flow.now + change.ahead);
+        }
+        self.inner.on(&self.seen(flow), event);
     }
 
     fn decision(&self) -> Decision {
@@ -160,40 +116,12 @@ impl Controller for Anew {
         self.inner.backoff(&self.seen(flow), why)
     }
 
-    fn answers_marks_apart(&self) -> bool {
-        self.inner.answers_marks_apart()
+    fn needs(&self) -> Needs {
+        Needs { path_change: true, ..self.inner.needs() }
     }
 
-    fn recovery(&self) -> Recovery {
-        self.inner.recovery()
-    }
-
-    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
-        self.inner.start_by(choice)
-    }
-
-    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
-        self.inner.resume(saved)
-    }
-
-    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
-        self.inner.validate_window(nvp)
-    }
-
-    fn wants_rate(&self) -> bool {
-        self.inner.wants_rate()
-    }
-
-    fn wants_extra_segments(&self) -> bool {
-        self.inner.wants_extra_segments()
-    }
-
-    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
-        self.inner.extra_order(&self.seen(flow))
-    }
-
-    fn on_extra_ack(&mut self, flow: &Flow) {
-        self.inner.on_extra_ack(&self.seen(flow));
+    fn add(&mut self, rule: Rule) -> Result<(), &'static str> {
+        self.inner.add(rule)
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -204,6 +132,7 @@ impl Controller for Anew {
 #[cfg(test)]
 mod tests {
     use super::PathChange;
+    use crate::event::{Congestion, Event, Hint};
     use crate::registry;
     use crate::rig::{Rig, near, text};
     use crate::time::Span;
@@ -218,7 +147,7 @@ mod tests {
         });
         let before = rig.w();
         let changed = rig.flow.now;
-        rig.cc.on_path_change(&rig.flow, &NOW);
+        rig.cc.on(&rig.flow, Event::Hint(Hint::PathChange(NOW)));
         rig.flow.now = changed;
         (0..200).for_each(|_| {
             rig.path(150.0, 0.06);
@@ -243,17 +172,16 @@ mod tests {
     fn samples_of_the_old_path_do_not_count_for_the_new_one() {
         let mut rig = Rig::new("a-liad", &[("path_change", text("reset"))], 100.0, 2.0);
         rig.ack(1.0, 0.1, 0.04, true);
-        rig.cc.on_path_change(&rig.flow, &PathChange { ahead: Span::from_millis(100), dark: Span::ZERO });
+        rig.cc.on(
+            &rig.flow,
+            Event::Hint(Hint::PathChange(PathChange { ahead: Span::from_millis(100), dark: Span::ZERO })),
+        );
         rig.ack(1.0, 0.1, 0.04, true); // acknowledged at the change, sent before
         rig.ack(1.0, 0.03, 0.05, true);
         rig.ack(1.0, 0.1, 0.06, true); // the first one sent after
-        let seen = rig.cc.backoff(&rig.flow, crate::Congestion::Loss);
+        let seen = rig.cc.backoff(&rig.flow, Congestion::Loss);
         rig.flow.rtt.as_mut().expect("sampled").min = Span::from_secs(0.06);
-        assert_eq!(
-            rig.cc.backoff(&rig.flow, crate::Congestion::Loss),
-            seen,
-            "the minimum of 40 ms is not seen"
-        );
+        assert_eq!(rig.cc.backoff(&rig.flow, Congestion::Loss), seen, "the minimum of 40 ms is not seen");
     }
 
     /// TFRC has a rate and no window; its rate is found anew.
@@ -267,10 +195,10 @@ mod tests {
             let mut rig = Rig::new(entry.id, &[("path_change", text("reset"))], 64.0, 32.0);
             rig.ack(1.0, 0.1, 0.1, true);
             let before = rig.w();
-            rig.cc.on_path_change(&rig.flow, &NOW);
+            rig.cc.on(&rig.flow, Event::Hint(Hint::PathChange(NOW)));
             rig.ack(1e-6, 0.1, 0.1, false);
             assert!((rig.w() - before).abs() <= 1.0, "{}: {before} to {}", entry.id, rig.w());
-            assert!(rig.cc.wants_path_hints(), "{}", entry.id);
+            assert!(rig.cc.needs().path_change, "{}", entry.id);
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bentpipe_cc::{PathChange, Span, Time};
+use bentpipe_cc::{Hint, PathChange, Span, Time};
 
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{DirectionId, DirectionPlan, Hint, LinkPlan};
+use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, TimedHint};
 use crate::resolve::work::{Work, name_of};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
@@ -18,7 +18,7 @@ pub(crate) fn hints(
     key: &Key,
     path: &PathPlan,
     links: &[LinkPlan],
-) -> Result<Arc<[Hint]>, Error> {
+) -> Result<Arc<[TimedHint]>, Error> {
     if flow.hint_delay.is_some() && flow.hint_lead.is_some() {
         let message =
             "a host learns of a handover ahead or late, not both; leave hint_delay or hint_lead out";
@@ -38,7 +38,7 @@ pub(crate) fn hints_on<'a>(
     flow: &Flow,
     directions: impl Iterator<Item = &'a DirectionId>,
     links: &[LinkPlan],
-) -> Arc<[Hint]> {
+) -> Arc<[TimedHint]> {
     // The instants of handovers, and when all directions that change then carry packets again.
     let mut changes: BTreeMap<Time, Time> = BTreeMap::new();
     for direction in directions {
@@ -53,7 +53,8 @@ pub(crate) fn hints_on<'a>(
             Some(lead) => Time(at.0.saturating_sub(lead.0.0)),
             None => at + flow.hint_delay.map_or(Span::ZERO, |delay| delay.0),
         };
-        Hint { at: told, change: PathChange { ahead: at.since(told), dark: passes.since(at.max(told)) } }
+        let change = PathChange { ahead: at.since(told), dark: passes.since(at.max(told)) };
+        TimedHint { at: told, hint: Hint::PathChange(change) }
     };
     changes.into_iter().map(hint).collect()
 }
@@ -81,7 +82,10 @@ mod tests {
         );
         let scenario = Scenario::from_toml(&text, "x.toml", &[]).map_err(|e| e.to_string())?;
         let plan = scenario.resolve().map_err(|e| e.to_string())?;
-        let ms = |hint: &Hint| [hint.at.0, hint.change.ahead.0, hint.change.dark.0].map(|ns| ns / 1_000_000);
+        let ms = |told: &TimedHint| {
+            let Hint::PathChange(change) = told.hint;
+            [told.at.0, change.ahead.0, change.dark.0].map(|ns| ns / 1_000_000)
+        };
         Ok((plan.flows[0].hints.iter().map(ms).collect(), plan.warnings))
     }
 
