@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bentpipe._core import ControllerError, ScenarioError
     from bentpipe.advice import Advice, advise
     from bentpipe.comparison import compare
-    from bentpipe.controller import AckReport, Controller, FlowState, PathChange
+    from bentpipe.controller import AckReport, Controller, FlowState, PathChange, RateChange
     from bentpipe.emulation.session import Emulation
     from bentpipe.evaluation import Evaluation, evaluate
     from bentpipe.models import (
@@ -99,6 +99,7 @@ _HOME = {
     "PathChange": "bentpipe.controller",
     "Pie": "bentpipe.models",
     "Priority": "bentpipe.models",
+    "RateChange": "bentpipe.controller",
     "Rcp": "bentpipe.models",
     "Record": "bentpipe.models",
     "Red": "bentpipe.models",
@@ -158,6 +159,7 @@ __all__ = [
     "PathChange",
     "Pie",
     "Priority",
+    "RateChange",
     "Rcp",
     "Record",
     "Red",

@@ -160,6 +160,7 @@ class Flow:
     bulk_repeat: bool | None = None
     fixed_rto: bool | None = None
     path_hints: bool | None = None
+    rate_hints: bool | None = None
     hint_delay: str | None = None
     hint_lead: str | None = None
 

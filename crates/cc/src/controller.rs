@@ -83,10 +83,11 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Does the controller use hints of this kind?
+    /// Does the controller use hints of this kind, so that it gets them without a word in the scenario?
     pub fn hint(&self, hint: &Hint) -> bool {
         match hint {
             Hint::PathChange(_) => self.path_change,
+            Hint::RateChange(_) => false,
         }
     }
 }

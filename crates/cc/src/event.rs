@@ -6,6 +6,7 @@ use crate::controller::Decision;
 use crate::extra::ExtraOrder;
 use crate::header::Header;
 use crate::path_change::PathChange;
+use crate::rate_change::RateChange;
 use crate::subflows::Subflow;
 
 /// Why the sender reports congestion. Each kind is reported once per episode; the sender removes duplicates.
@@ -38,6 +39,8 @@ pub enum Life {
 pub enum Hint {
     /// The path changes hands.
     PathChange(PathChange),
+    /// The rate of the path changes. Only given if the scenario says so.
+    RateChange(RateChange),
 }
 
 /// What happens to a connection beside acknowledgements. All of it is rare but [`Event::Header`] and [`Event::Departure`], which only
@@ -91,7 +94,7 @@ mod tests {
     use crate::report::{Ack, Flow};
     use crate::rig;
     use crate::slow_start::SlowStart;
-    use crate::time::Time;
+    use crate::time::{Rate, Span, Time};
     use crate::windowed::{Cut, Policy, Start, Window, Windowed};
 
     /// A number for each kind of event. A kind without one is no kind: add it here and to [`each`].
@@ -107,6 +110,7 @@ mod tests {
             Event::Room(_) => 8,
             Event::ExtraAcked => 9,
             Event::Deadline => 10,
+            Event::Hint(Hint::RateChange(_)) => 11,
         }
     }
 
@@ -127,6 +131,7 @@ mod tests {
             Event::Room(&mut order),
             Event::ExtraAcked,
             Event::Deadline,
+            Event::Hint(Hint::RateChange(RateChange { ahead: Span::ZERO, from: Rate(8), to: Rate(9) })),
         ];
         let mut kinds = BTreeSet::new();
         for event in events {
@@ -235,7 +240,7 @@ mod tests {
     /// Whoever stands between a sender and an algorithm keeps no event to himself. A host of policies has its own deadlines.
     #[test]
     fn every_event_reaches_the_algorithm_through_all_that_stand_around_it() {
-        let all: BTreeSet<usize> = (1..=10).collect();
+        let all: BTreeSet<usize> = (1..=11).collect();
         let spy = Spy::default();
         let mut around = anew(&spy);
         let mut rates = RateBased::new(spy.clone(), START);

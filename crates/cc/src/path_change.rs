@@ -41,13 +41,14 @@ pub(crate) const RESET: &str = "reset";
 
 /// The parameter that says what a hint does.
 pub(crate) const PARAM: Param = Param::choice(PATH_CHANGE, &["standard", RESET]).about(
-    "a hint that the path changes hands: what the algorithm does of its own, or all that was measured is forgotten and the window kept",
+    "a hint that the path changes hands: what the algorithm does of its own, or all that was measured is forgotten and the window kept, or lowered with the rate where that is known",
 );
 
 /// An algorithm that begins anew when its path has changed hands. It forgets all estimates and keeps window and threshold.
 ///
 /// It begins with the first RTT sample of a segment that was sent after the change. What was sent before tells of the old path. The
-/// smallest RTT that it is shown is that of the new path. HyStart++, which belongs to the first slow start, does not come back.
+/// smallest RTT that it is shown is that of the new path. When it hears that the rate of the path falls ([`Hint::RateChange`]), it begins at once, with
+/// the share of window and threshold that the new rate carries; the smallest RTT is still that of the path. HyStart++, which belongs to the first slow start, does not come back.
 #[derive(Debug)]
 pub(crate) struct Anew {
     entry: &'static Entry,
@@ -65,14 +66,14 @@ impl Anew {
         Self { entry, args, inner, changed_at: None, rtt_min: None }
     }
 
-    fn begin(&mut self, flow: &Flow) {
+    /// Begins anew with this share of window and threshold.
+    fn begin(&mut self, flow: &Flow, share: f64) {
         let Decision { cwnd, ssthresh, .. } = self.inner.decision();
         let mss = flow.mss.max(1);
-        let segments = |bytes: u64| bytes as f64 / f64::from(mss);
+        let segments = |bytes: u64| share * bytes as f64 / f64::from(mss);
         let initial_ssthresh = if ssthresh == u64::MAX { f64::INFINITY } else { segments(ssthresh) };
         let start = Start { mss, initial_window: segments(cwnd), initial_ssthresh };
         self.inner = (self.entry.build)(&self.args, start);
-        self.rtt_min = Some(Span::MAX);
     }
 
     /// The flow as the algorithm sees it.
@@ -93,7 +94,8 @@ impl Controller for Anew {
             && flow.now.since(at) >= rtt.max
         {
             self.changed_at = None;
-            self.begin(flow);
+            self.begin(flow, 1.0);
+            self.rtt_min = Some(Span::MAX);
         }
         if let (Some(min), Some(rtt)) = (&mut self.rtt_min, ack.rtt) {
             *min = rtt.min.min(*min);
@@ -102,8 +104,10 @@ impl Controller for Anew {
     }
 
     fn on(&mut self, flow: &Flow, event: Event<'_>) {
-        if let Event::Hint(Hint::PathChange(change)) = event {
-            self.changed_at = Some(flow.now + change.ahead);
+        match event {
+            Event::Hint(Hint::PathChange(change)) => self.changed_at = Some(flow.now + change.ahead),
+            Event::Hint(Hint::RateChange(change)) if change.share() < 1.0 => self.begin(flow, change.share()),
+            _ => {}
         }
         self.inner.on(&self.seen(flow), event);
     }
@@ -133,9 +137,10 @@ impl Controller for Anew {
 mod tests {
     use super::PathChange;
     use crate::event::{Congestion, Event, Hint};
+    use crate::rate_change::RateChange;
     use crate::registry;
     use crate::rig::{Rig, near, text};
-    use crate::time::Span;
+    use crate::time::{Rate, Span};
 
     const NOW: PathChange = PathChange { ahead: Span::ZERO, dark: Span::ZERO };
 
@@ -165,6 +170,20 @@ mod tests {
         let (rig, before) = vegas(&[("path_change", text("reset"))]);
         near(before, 102.0, 0.02);
         near(rig.w(), 152.0, 0.02);
+    }
+
+    /// From 8 to 2 Mbit/s a quarter of the window is left, and of the threshold. A higher rate changes nothing, nor does the hint to an
+    /// algorithm that has no answer to it.
+    #[test]
+    fn a_rate_that_falls_takes_its_share_of_the_window() {
+        for (given, to, w, t) in
+            [("reset", 2, 25.0, 10.0), ("reset", 16, 100.0, 40.0), ("standard", 2, 100.0, 40.0)]
+        {
+            let mut rig = Rig::new("cubic", &[("path_change", text(given))], 100.0, 40.0);
+            let change = RateChange { ahead: Span::ZERO, from: Rate(1_000_000), to: Rate(to * 125_000) };
+            rig.cc.on(&rig.flow, Event::Hint(Hint::RateChange(change)));
+            assert_eq!((rig.w(), rig.t()), (w, t), "{given}, {to} Mbit/s");
+        }
     }
 
     /// What was sent before the change tells of the old path, so its samples must not be the first of the new one.

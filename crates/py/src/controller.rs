@@ -276,6 +276,14 @@ impl Controller for PyController {
                 d.set_item(intern!(py, "dark_s"), change.dark.secs())?;
                 call_optional(object, PATH_CHANGE, (flow_dict(py, flow)?, d))
             }),
+            Event::Hint(Hint::RateChange(change)) => self.call("on_rate_change", flow, |object| {
+                let py = object.py();
+                let d = PyDict::new(py);
+                d.set_item(intern!(py, "ahead_s"), change.ahead.secs())?;
+                d.set_item(intern!(py, "before"), change.from.0)?;
+                d.set_item(intern!(py, "after"), change.to.0)?;
+                call_optional(object, "on_rate_change", (flow_dict(py, flow)?, d))
+            }),
             // What a controller gets that says that it needs it.
             Event::Subflows { .. }
             | Event::Departure(_)

@@ -324,6 +324,7 @@ impl FlowPlan {
     pub fn gives(&self, hint: &Hint) -> Option<bool> {
         match hint {
             Hint::PathChange(_) => self.path_hints,
+            Hint::RateChange(_) => Some(true), // there are none unless the scenario wants them
         }
     }
 }
