@@ -50,7 +50,9 @@ keys `path_hints`, `hint_delay` and `hint_lead` of a flow) and then gives its co
 algorithms have an answer of their own, which is said below, and get hints unless the flow says otherwise.
 Every other algorithm can be told to measure the path anew:
 `cc = { name = "vegas", path_change = "reset" }`. It forgets its estimates, as of the smallest round-trip
-time, with the first segment that was sent after the change, and keeps window and threshold."""
+time, with the first segment that was sent after the change, and keeps window and threshold. With
+`rate_hints` of the flow it also hears that the rate of its path falls, as a modem tells that follows the
+weather. Then it begins anew at once, with the share of window and threshold that the new rate carries."""
 
 SHARED = """\
 ## Slow start

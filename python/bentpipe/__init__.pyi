@@ -15,6 +15,7 @@ from .controller import AckReport as AckReport
 from .controller import Controller as Controller
 from .controller import FlowState as FlowState
 from .controller import PathChange as PathChange
+from .controller import RateChange as RateChange
 from .emulation.session import Emulation as Emulation
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate

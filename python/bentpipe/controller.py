@@ -115,13 +115,25 @@ class PathChange(TypedDict):
     """How long nothing passes from then on; 0 also if that is not known."""
 
 
+class RateChange(TypedDict):
+    """A hint that the rate of the path's slowest link changes. Rates in bytes per second."""
+
+    ahead_s: float
+    """How long it is until the change; 0 if it has happened."""
+    before: int
+    """The rate until then."""
+    after: int
+    """The rate from then on."""
+
+
 class Controller(ABC):
     """A congestion-control algorithm: subclass it and write `on_ack` and `on_congestion`.
 
     A subclass may also define `on_undo(flow)`: the last congestion was spurious, and `cwnd` and `ssthresh`
     have been set back already; `on_life(flow, what)`: "idle_restart", "recovered" or "mss_changed" happened;
     `on_path_change(flow, change)`: a hint that the path changes hands, given to classes that define it
-    unless the flow's `path_hints` says otherwise; `backoff(flow, why) -> (cwnd, ssthresh)`: what
+    unless the flow's `path_hints` says otherwise; `on_rate_change(flow, change)`: a hint that the rate of the
+    path changes, given if the flow's `rate_hints` says so; `backoff(flow, why) -> (cwnd, ssthresh)`: what
     `on_congestion` would do, without doing it; and `probes() -> dict[str, float | None]`: quantities inside
     it by name, for runs that record them (`Record(probes=True)`); a name ends in its unit, as "base_rtt_s",
     and None is a value that is not known yet.
@@ -257,6 +269,7 @@ _METHODS = (
     "on_undo",
     "on_life",
     "on_path_change",
+    "on_rate_change",
     "backoff",
     "probes",
 )

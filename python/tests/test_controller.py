@@ -463,3 +463,23 @@ def test_a_hint_about_the_path_reaches_a_controller_that_asks_for_it():
     assert hear() == [(2.0, {"ahead_s": 0.0, "dark_s": 0.3}), (4.0, {"ahead_s": 0.0, "dark_s": 0.3})]
     assert hear(hint_lead="500 ms")[0] == (1.5, {"ahead_s": 0.5, "dark_s": 0.3})
     assert hear(path_hints=False) == []
+
+
+def test_a_hint_about_the_rate_reaches_a_controller_whose_flow_says_so():
+    told = []
+
+    class Listens(bp.Controller):
+        def on_ack(self, flow, ack):
+            self.cwnd = 5
+
+        def on_congestion(self, flow, why):
+            pass
+
+        def on_rate_change(self, flow, change):
+            told.append((flow["now_s"], change))
+
+    link = bp.Link(rate=[["0 s", "8 Mbit/s"], ["2 s", "2 Mbit/s"]], delay="100 ms")
+    for wanted in (None, True):
+        flow = bp.Flow(Listens, path=["sat"], rate_hints=wanted)
+        bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration="3 s"))
+        assert told == ([(2.0, {"ahead_s": 0.0, "before": 1_000_000, "after": 250_000})] if wanted else [])

@@ -6,7 +6,9 @@
 use std::hint::black_box;
 
 use bentpipe_cc::registry::{self, Entry};
-use bentpipe_cc::{Ack, Congestion, Controller, Flow, Phase, Rate, RateSample, Rtt, RttSample, Span, Start};
+use bentpipe_cc::{
+    Ack, Congestion, Controller, Event, Flow, Phase, Rate, RateSample, Rtt, RttSample, Span, Start,
+};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const MSS: u32 = 1460;
@@ -52,7 +54,7 @@ impl SteadyPath {
             self.until_round_ends = ACKS_PER_ROUND;
             flow.round += 1;
         }
-        if self.cc.wants_rate() {
+        if self.cc.needs().rate {
             self.ack.rate = Some(RateSample {
                 rate: Rate(BYTES_PER_S),
                 app_limited: false,
@@ -61,10 +63,10 @@ impl SteadyPath {
             });
         }
         if self.cc.decision().deadline <= flow.now {
-            self.cc.on_deadline(flow);
+            self.cc.on(flow, Event::Deadline);
         }
         if self.cc.decision().cwnd > 2 * BDP {
-            self.cc.on_congestion(flow, Congestion::Loss);
+            self.cc.on(flow, Event::Congestion(Congestion::Loss));
         }
         self.cc.on_ack(flow, &self.ack);
     }

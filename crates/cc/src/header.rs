@@ -1,8 +1,8 @@
 //! Headers that travel: what a data segment tells the queues on its way, and what an acknowledgement brings back.
 //!
-//! A controller that returns an [`Echo`] (`Controller::echo`) writes a [`Header`] on each of its data segments. A queue that computes may
+//! A controller that returns an [`Echo`] (`Needs::echo`) writes a [`Header`] on each of its data segments. A queue that computes may
 //! read the header when the packet arrives and rewrite it when the packet departs. The receiving end hands it to the echo, which says what
-//! the next acknowledgement carries. The sender gives that to the controller (`Controller::on_header`) before it reports the
+//! the next acknowledgement carries. The sender gives that to the controller (`Event::Header`) before it reports the
 //! acknowledgement itself. An acknowledgement brings it also if it acknowledges nothing new.
 //!
 //! An echo may answer with something of its own, such as a rate that the receiver has worked out from the segments that came.
@@ -108,7 +108,7 @@ pub(crate) fn seconds(rtt: Option<Span>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event};
     use crate::registry;
     use crate::rig::Rig;
 
@@ -135,10 +135,10 @@ mod tests {
         for entry in registry::all() {
             let mut rig = Rig::new(entry.id, &[], 10.0, 20.0);
             let mss = u64::from(rig.flow.mss);
-            with_headers += u32::from(rig.cc.echo().is_some());
+            with_headers += u32::from(rig.cc.needs().echo.is_some());
             for (i, header) in headers.iter().cycle().take(200).enumerate() {
-                rig.cc.on_header(&rig.flow, header);
-                let _ = rig.cc.header(&rig.flow);
+                rig.cc.on(&rig.flow, Event::Header(header));
+                let _ = rig.header();
                 if i % 7 == 0 {
                     rig.congestion(if i % 2 == 0 { Congestion::Loss } else { Congestion::Timeout });
                 }

@@ -1,6 +1,6 @@
 //! Congestion controllers as pure state machines.
 //!
-//! A controller receives reports of events ([`Controller::on_ack`], [`Controller::on_congestion`], ...) and makes a
+//! A controller receives reports of events ([`Controller::on_ack`], [`Controller::on`]) and makes a
 //! decision ([`Decision`]). It has no clock, no randomness and no I/O. The same calls give the same answers, bit for bit,
 //! in a simulation, in an emulation and beside the Linux kernel. The crate is `no_std`, so the compiler enforces that.
 //!
@@ -12,11 +12,13 @@ extern crate alloc;
 
 pub mod algorithms;
 mod controller;
+mod event;
 mod extra;
 mod filter;
 mod header;
 mod path_change;
 pub mod probe;
+mod rate_change;
 pub mod registry;
 mod report;
 mod resume;
@@ -29,11 +31,13 @@ mod time;
 mod window_validation;
 mod windowed;
 
-pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+pub use controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery, Rule};
+pub use event::{Congestion, Event, Hint, Life};
 pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;
 pub use header::{Arrived, Echo, Header, Load, Newest};
 pub use path_change::PathChange;
+pub use rate_change::RateChange;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 pub use resume::SavedPath;
 pub use round::{Measured, Round};

@@ -8,14 +8,10 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Recovery};
-use crate::extra::ExtraOrder;
-use crate::header::{Echo, Header};
+use crate::controller::{Backoff, Controller, Decision, Needs, Rule};
+use crate::event::{Congestion, Event, Hint};
 use crate::registry::{Args, Entry, Param};
 use crate::report::{Ack, Flow};
-use crate::resume::SavedPath;
-use crate::slow_start::SlowStart;
-use crate::subflows::Subflow;
 use crate::time::{Span, Time};
 use crate::windowed::Start;
 
@@ -45,13 +41,14 @@ pub(crate) const RESET: &str = "reset";
 
 /// The parameter that says what a hint does.
 pub(crate) const PARAM: Param = Param::choice(PATH_CHANGE, &["standard", RESET]).about(
-    "a hint that the path changes hands: what the algorithm does of its own, or all that was measured is forgotten and the window kept",
+    "a hint that the path changes hands: what the algorithm does of its own, or all that was measured is forgotten and the window kept, or lowered with the rate where that is known",
 );
 
 /// An algorithm that begins anew when its path has changed hands. It forgets all estimates and keeps window and threshold.
 ///
 /// It begins with the first RTT sample of a segment that was sent after the change. What was sent before tells of the old path. The
-/// smallest RTT that it is shown is that of the new path. HyStart++, which belongs to the first slow start, does not come back.
+/// smallest RTT that it is shown is that of the new path. When it hears that the rate of the path falls ([`Hint::RateChange`]), it begins at once, with
+/// the share of window and threshold that the new rate carries; the smallest RTT is still that of the path. HyStart++, which belongs to the first slow start, does not come back.
 #[derive(Debug)]
 pub(crate) struct Anew {
     entry: &'static Entry,
@@ -69,14 +66,14 @@ impl Anew {
         Self { entry, args, inner, changed_at: None, rtt_min: None }
     }
 
-    fn begin(&mut self, flow: &Flow) {
+    /// Begins anew with this share of window and threshold.
+    fn begin(&mut self, flow: &Flow, share: f64) {
         let Decision { cwnd, ssthresh, .. } = self.inner.decision();
         let mss = flow.mss.max(1);
-        let segments = |bytes: u64| bytes as f64 / f64::from(mss);
+        let segments = |bytes: u64| share * bytes as f64 / f64::from(mss);
         let initial_ssthresh = if ssthresh == u64::MAX { f64::INFINITY } else { segments(ssthresh) };
         let start = Start { mss, initial_window: segments(cwnd), initial_ssthresh };
         self.inner = (self.entry.build)(&self.args, start);
-        self.rtt_min = Some(Span::MAX);
     }
 
     /// The flow as the algorithm sees it.
@@ -97,7 +94,8 @@ impl Controller for Anew {
             && flow.now.since(at) >= rtt.max
         {
             self.changed_at = None;
-            self.begin(flow);
+            self.begin(flow, 1.0);
+            self.rtt_min = Some(Span::MAX);
         }
         if let (Some(min), Some(rtt)) = (&mut self.rtt_min, ack.rtt) {
             *min = rtt.min.min(*min);
@@ -105,51 +103,13 @@ impl Controller for Anew {
         self.inner.on_ack(&self.seen(flow), ack);
     }
 
-    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
-        self.changed_at = Some(flow.now + change.ahead);
-        self.inner.on_path_change(&self.seen(flow), change);
-    }
-
-    fn wants_path_hints(&self) -> bool {
-        true
-    }
-
-    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
-        self.inner.on_subflows(own, all);
-    }
-
-    fn wants_subflows(&self) -> bool {
-        self.inner.wants_subflows()
-    }
-
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.inner.on_congestion(&self.seen(flow), why);
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.inner.on_undo(&self.seen(flow), before);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.inner.on_life(&self.seen(flow), what);
-    }
-
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        self.inner.echo()
-    }
-
-    fn header(&mut self, flow: &Flow) -> Option<Header> {
-        let seen = self.seen(flow);
-        self.inner.header(&seen)
-    }
-
-    fn on_header(&mut self, flow: &Flow, header: &Header) {
-        let seen = self.seen(flow);
-        self.inner.on_header(&seen, header);
-    }
-
-    fn on_deadline(&mut self, flow: &Flow) {
-        self.inner.on_deadline(&self.seen(flow));
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Hint(Hint::PathChange(change)) => self.changed_at = Some(flow.now + change.ahead),
+            Event::Hint(Hint::RateChange(change)) if change.share() < 1.0 => self.begin(flow, change.share()),
+            _ => {}
+        }
+        self.inner.on(&self.seen(flow), event);
     }
 
     fn decision(&self) -> Decision {
@@ -160,40 +120,12 @@ impl Controller for Anew {
         self.inner.backoff(&self.seen(flow), why)
     }
 
-    fn answers_marks_apart(&self) -> bool {
-        self.inner.answers_marks_apart()
+    fn needs(&self) -> Needs {
+        Needs { path_change: true, ..self.inner.needs() }
     }
 
-    fn recovery(&self) -> Recovery {
-        self.inner.recovery()
-    }
-
-    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
-        self.inner.start_by(choice)
-    }
-
-    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
-        self.inner.resume(saved)
-    }
-
-    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
-        self.inner.validate_window(nvp)
-    }
-
-    fn wants_rate(&self) -> bool {
-        self.inner.wants_rate()
-    }
-
-    fn wants_extra_segments(&self) -> bool {
-        self.inner.wants_extra_segments()
-    }
-
-    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
-        self.inner.extra_order(&self.seen(flow))
-    }
-
-    fn on_extra_ack(&mut self, flow: &Flow) {
-        self.inner.on_extra_ack(&self.seen(flow));
+    fn add(&mut self, rule: Rule) -> Result<(), &'static str> {
+        self.inner.add(rule)
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -204,9 +136,11 @@ impl Controller for Anew {
 #[cfg(test)]
 mod tests {
     use super::PathChange;
+    use crate::event::{Congestion, Event, Hint};
+    use crate::rate_change::RateChange;
     use crate::registry;
     use crate::rig::{Rig, near, text};
-    use crate::time::Span;
+    use crate::time::{Rate, Span};
 
     const NOW: PathChange = PathChange { ahead: Span::ZERO, dark: Span::ZERO };
 
@@ -218,7 +152,7 @@ mod tests {
         });
         let before = rig.w();
         let changed = rig.flow.now;
-        rig.cc.on_path_change(&rig.flow, &NOW);
+        rig.cc.on(&rig.flow, Event::Hint(Hint::PathChange(NOW)));
         rig.flow.now = changed;
         (0..200).for_each(|_| {
             rig.path(150.0, 0.06);
@@ -238,22 +172,35 @@ mod tests {
         near(rig.w(), 152.0, 0.02);
     }
 
+    /// From 8 to 2 Mbit/s a quarter of the window is left, and of the threshold. A higher rate changes nothing, nor does the hint to an
+    /// algorithm that has no answer to it.
+    #[test]
+    fn a_rate_that_falls_takes_its_share_of_the_window() {
+        for (given, to, w, t) in
+            [("reset", 2, 25.0, 10.0), ("reset", 16, 100.0, 40.0), ("standard", 2, 100.0, 40.0)]
+        {
+            let mut rig = Rig::new("cubic", &[("path_change", text(given))], 100.0, 40.0);
+            let change = RateChange { ahead: Span::ZERO, from: Rate(1_000_000), to: Rate(to * 125_000) };
+            rig.cc.on(&rig.flow, Event::Hint(Hint::RateChange(change)));
+            assert_eq!((rig.w(), rig.t()), (w, t), "{given}, {to} Mbit/s");
+        }
+    }
+
     /// What was sent before the change tells of the old path, so its samples must not be the first of the new one.
     #[test]
     fn samples_of_the_old_path_do_not_count_for_the_new_one() {
         let mut rig = Rig::new("a-liad", &[("path_change", text("reset"))], 100.0, 2.0);
         rig.ack(1.0, 0.1, 0.04, true);
-        rig.cc.on_path_change(&rig.flow, &PathChange { ahead: Span::from_millis(100), dark: Span::ZERO });
+        rig.cc.on(
+            &rig.flow,
+            Event::Hint(Hint::PathChange(PathChange { ahead: Span::from_millis(100), dark: Span::ZERO })),
+        );
         rig.ack(1.0, 0.1, 0.04, true); // acknowledged at the change, sent before
         rig.ack(1.0, 0.03, 0.05, true);
         rig.ack(1.0, 0.1, 0.06, true); // the first one sent after
-        let seen = rig.cc.backoff(&rig.flow, crate::Congestion::Loss);
+        let seen = rig.cc.backoff(&rig.flow, Congestion::Loss);
         rig.flow.rtt.as_mut().expect("sampled").min = Span::from_secs(0.06);
-        assert_eq!(
-            rig.cc.backoff(&rig.flow, crate::Congestion::Loss),
-            seen,
-            "the minimum of 40 ms is not seen"
-        );
+        assert_eq!(rig.cc.backoff(&rig.flow, Congestion::Loss), seen, "the minimum of 40 ms is not seen");
     }
 
     /// TFRC has a rate and no window; its rate is found anew.
@@ -267,10 +214,10 @@ mod tests {
             let mut rig = Rig::new(entry.id, &[("path_change", text("reset"))], 64.0, 32.0);
             rig.ack(1.0, 0.1, 0.1, true);
             let before = rig.w();
-            rig.cc.on_path_change(&rig.flow, &NOW);
+            rig.cc.on(&rig.flow, Event::Hint(Hint::PathChange(NOW)));
             rig.ack(1e-6, 0.1, 0.1, false);
             assert!((rig.w() - before).abs() <= 1.0, "{}: {before} to {}", entry.id, rig.w());
-            assert!(rig.cc.wants_path_hints(), "{}", entry.id);
+            assert!(rig.cc.needs().path_change, "{}", entry.id);
         }
     }
 }

@@ -8,7 +8,7 @@ use core::fmt;
 use core::ops::RangeInclusive;
 
 use crate::algorithms;
-use crate::controller::Controller;
+use crate::controller::{Controller, Needs, Rule};
 use crate::path_change::{self, Anew, PATH_CHANGE, RESET};
 use crate::probe;
 use crate::resume::{self, SavedPath};
@@ -321,32 +321,17 @@ impl Entry {
     /// Why the algorithm, with its defaults, has no Careful Resume, and no newCWV either; `None` if it has.
     pub fn refuses_resume(&'static self) -> Option<&'static str> {
         let saved = SavedPath { cwnd: 1.0, rtt: Span::ZERO, max_jump: 1.0, beta: 0.5 };
-        self.by_default()?.resume(saved).err()
+        self.by_default()?.add(Rule::Resume(saved)).err()
     }
 
     /// Why the algorithm, with its defaults, cannot start by HyStart++ or another choice of `slow_start`; `None` if it can.
     pub fn refuses_hystart(&'static self) -> Option<&'static str> {
-        self.by_default()?.start_by(SlowStart::Hystart).err()
+        self.by_default()?.add(Rule::SlowStart(SlowStart::Hystart)).err()
     }
 
-    /// Does the algorithm, with its defaults, use hints about the path?
-    pub fn uses_path_hints(&'static self) -> bool {
-        self.by_default().is_some_and(|cc| cc.wants_path_hints())
-    }
-
-    /// Does the algorithm, with its defaults, order extra segments?
-    pub fn uses_extra_segments(&'static self) -> bool {
-        self.by_default().is_some_and(|cc| cc.wants_extra_segments())
-    }
-
-    /// Does the algorithm, with its defaults, have a part at the receiving end, whose answers acknowledgements carry?
-    pub fn uses_receiver(&'static self) -> bool {
-        self.by_default().is_some_and(|cc| cc.echo().is_some())
-    }
-
-    /// Does the algorithm, with its defaults, look at the other subflows of its connection?
-    pub fn uses_subflows(&'static self) -> bool {
-        self.by_default().is_some_and(|cc| cc.wants_subflows())
+    /// What the algorithm, with its defaults, uses of what a sender can do.
+    pub fn needs(&'static self) -> Needs {
+        self.by_default().map_or_else(Needs::default, |cc| cc.needs())
     }
 
     /// The names of the quantities inside the algorithm, with its defaults, that a trace may have ([`Controller::probe`]).
@@ -449,14 +434,14 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
     let mut built = (entry.build)(&args, start);
     if let Some(choice) = SlowStart::chosen(&args) {
         let refused = |why| Error::NoSlowStart { id: entry.id, choice: choice.name(), why };
-        built.start_by(choice).map_err(refused)?;
+        built.add(Rule::SlowStart(choice)).map_err(refused)?;
     }
     if let Some(nvp) = window_validation::chosen(&args) {
-        built.validate_window(nvp).map_err(|why| Error::NoValidation { id: entry.id, why })?;
+        built.add(Rule::ValidateWindow(nvp)).map_err(|why| Error::NoValidation { id: entry.id, why })?;
     }
     match SavedPath::given(&args) {
         Some(saved) if saved.rtt > Span::ZERO => {
-            built.resume(saved).map_err(|why| Error::NoResume { id: entry.id, why })?;
+            built.add(Rule::Resume(saved)).map_err(|why| Error::NoResume { id: entry.id, why })?;
         }
         Some(_) => return Err(Error::Missing { name: resume::CWND, needed: resume::RTT }),
         None => {

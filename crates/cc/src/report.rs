@@ -130,7 +130,7 @@ pub struct Ack {
     pub round_end: bool,
     /// RTT samples, if any.
     pub rtt: Option<RttSample>,
-    /// The best delivery-rate sample, if the controller reads them (`Controller::wants_rate`).
+    /// The best delivery-rate sample, if the controller reads them (`Needs::rate`).
     pub rate: Option<RateSample>,
 }
 

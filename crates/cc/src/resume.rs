@@ -33,7 +33,8 @@
 //!  * a hint that the path changes is taken as the local signal of sections 3.2 and 3.3. In the Unvalidated Phase an RTT that would not confirm
 //!    the path is one, too: section 3.3 demands a Safe Retreat where the RTT tells of another path, and leaves open when it does.
 
-use crate::controller::{Congestion, Life, Recovery};
+use crate::controller::Recovery;
+use crate::event::{Congestion, Life};
 use crate::registry::{Args, Param};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};

@@ -4,7 +4,10 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use crate::controller::{Congestion, Controller, Decision};
+use crate::controller::{Controller, Decision};
+use crate::event::{Congestion, Event};
+use crate::extra::ExtraOrder;
+use crate::header::Header;
 use crate::registry::{self, Args, Value};
 use crate::report::{Ack, Flow, Rtt, RttSample};
 use crate::time::{Span, Time};
@@ -118,8 +121,22 @@ impl Rig {
     /// Congestion now; returns the decision that stood before.
     pub(crate) fn congestion(&mut self, why: Congestion) -> Decision {
         let before = self.cc.decision();
-        self.cc.on_congestion(&self.flow, why);
+        self.cc.on(&self.flow, Event::Congestion(why));
         before
+    }
+
+    /// The header of a data segment that leaves now.
+    pub(crate) fn header(&mut self) -> Option<Header> {
+        let mut header = None;
+        self.cc.on(&self.flow, Event::Departure(&mut header));
+        header
+    }
+
+    /// The extra segments to send from now on.
+    pub(crate) fn extra_order(&mut self) -> Option<ExtraOrder> {
+        let mut order = None;
+        self.cc.on(&self.flow, Event::Room(&mut order));
+        order
     }
 
     /// Seconds since the start.

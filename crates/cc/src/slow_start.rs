@@ -21,7 +21,8 @@ mod swift;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use crate::controller::{Congestion, Life, Recovery};
+use crate::controller::Recovery;
+use crate::event::{Congestion, Life};
 use crate::registry::{Args, Param, PathFact};
 use crate::report::{Ack, Flow};
 use crate::time::Rate;

@@ -23,7 +23,7 @@
 //!  * the five minutes are looked at with each ACK and at the end of a pause. They begin when the sampling period has run out, and anew with
 //!    each reduction.
 
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Life};
 use crate::registry::{Args, Param};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -182,7 +182,7 @@ fn period(srtt: Span) -> Span {
 #[cfg(test)]
 mod tests {
     use super::{NEWCWV, WINDOW_VALIDATION};
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::report::Phase;
     use crate::rig::{Rig, text};
     use crate::time::Span;
@@ -198,7 +198,7 @@ mod tests {
     fn pause(rig: &mut Rig, secs: f64) {
         rig.flow.now = rig.flow.now + Span::from_secs(secs);
         rig.flow.in_flight = 0;
-        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
     }
 
     /// Section 4.3: pipeACK of half the window is enough. 60 of some 105 segments are, 40 are not once the samples of full use
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((rig.w(), rig.t(), said.cwnd), (15.0, 15.0, 15_000_000));
         rig.flow.lost += 4_000_000;
         rig.flow.phase = Phase::Open;
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         assert_eq!((rig.w(), rig.t()), (13.0, 15.0));
         let mut used = self::rig();
         let before = used.w();

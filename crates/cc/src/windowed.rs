@@ -6,15 +6,11 @@ mod added;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::extra::ExtraOrder;
-use crate::header::{Echo, Header};
-use crate::path_change::PathChange;
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery, Rule};
+use crate::event::{Congestion, Event, Hint, Life};
 use crate::report::{Ack, Flow, Phase};
-use crate::resume::{Resume, SavedPath};
-use crate::slow_start::SlowStart;
-use crate::subflows::Subflow;
-use crate::time::{Span, Time, whole};
+use crate::resume::Resume;
+use crate::time::{Time, whole};
 use crate::window_validation::NewCwv;
 use added::Added;
 
@@ -75,55 +71,21 @@ pub trait Policy: Debug + Send {
     /// The answer to congestion. Pure.
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut;
 
-    /// Congestion began and `w` is the window before the cut: remember the state that the next epoch needs.
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {}
-
-    /// The last episode was spurious; the host has restored `w` already.
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {}
-
-    /// A rare event; the window may be changed.
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, _what: Life) {}
+    /// Something else happened; the window may be changed. At [`Event::Congestion`] `w` is the window before the cut, which the host makes:
+    /// remember the state that the next epoch needs. At [`Event::Undo`] the host has restored `w` already. Never [`Event::Deadline`].
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, _event: Event<'_>) {}
 
     /// A choice of `slow_start` has ended in a descent, and found that the path holds `full_bdp` segments, those in its queue included.
     fn on_descent(&mut self, _full_bdp: f64) {}
 
-    /// See [`Controller::on_path_change`]; the window may be changed.
-    fn on_path_change(&mut self, _w: &mut Window, _flow: &Flow, _change: &PathChange) {}
-
-    /// See [`Controller::wants_path_hints`].
-    fn wants_path_hints(&self) -> bool {
-        false
+    /// See [`Controller::needs`]. The host says who drives the window during recovery.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
-
-    /// See [`Controller::on_subflows`].
-    fn on_subflows(&mut self, _own: usize, _all: &[Subflow]) {}
-
-    /// See [`Controller::wants_subflows`].
-    fn wants_subflows(&self) -> bool {
-        false
-    }
-
-    /// See [`Controller::echo`].
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        None
-    }
-
-    /// See [`Controller::header`].
-    fn header(&mut self, _w: &Window, _flow: &Flow) -> Option<Header> {
-        None
-    }
-
-    /// See [`Controller::on_header`]; the window may be changed.
-    fn on_header(&mut self, _w: &mut Window, _flow: &Flow, _header: &Header) {}
 
     /// Does the part of an acknowledgement that was not marked make the window grow? By default an acknowledgement with a mark brings no
     /// growth (RFC 3168 section 6.1.2).
     fn grows_beside_marks(&self) -> bool {
-        false
-    }
-
-    /// See [`Controller::answers_marks_apart`].
-    fn answers_marks_apart(&self) -> bool {
         false
     }
 
@@ -137,32 +99,14 @@ pub trait Policy: Debug + Send {
         false
     }
 
-    /// See [`Controller::probe`].
-    fn probe(&self, _emit: &mut dyn FnMut(&str, f64)) {}
-
     /// Why HyStart, HyStart++ and the other choices of `slow_start` must stay out of the algorithm's slow start; `None` where they may scale
     /// and end it. For algorithms that end slow start by a measure of their own, or have a window rule of their own there.
     fn refuses_hystart(&self) -> Option<&'static str> {
         None
     }
 
-    /// See [`Controller::wants_rate`].
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
-    /// See [`Controller::wants_extra_segments`].
-    fn wants_extra_segments(&self) -> bool {
-        false
-    }
-
-    /// See [`Controller::extra_order`].
-    fn extra_order(&mut self, _flow: &Flow) -> Option<ExtraOrder> {
-        None
-    }
-
-    /// See [`Controller::on_extra_ack`]; the window may be changed.
-    fn on_extra_ack(&mut self, _w: &mut Window, _flow: &Flow) {}
+    /// See [`Controller::probe`].
+    fn probe(&self, _emit: &mut dyn FnMut(&str, f64)) {}
 }
 
 /// One segment of growth per acknowledged segment up to T; returns the segments left over.
@@ -317,6 +261,34 @@ impl<P: Policy> Windowed<P> {
         }
     }
 
+    /// [`Event::Congestion`].
+    fn reduce(&mut self, flow: &Flow, why: Congestion) {
+        let cut = self.cut(flow, why);
+        if !self.collapsed {
+            if let Some(added) = &mut self.added {
+                let own = self.policy.backoff(&self.w, flow, why);
+                added.on_congestion(flow, why, &self.w, &own);
+            }
+            self.policy.on(&mut self.w, flow, Event::Congestion(why));
+        }
+        self.collapsed |= why == Congestion::Timeout;
+        self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
+        self.settle();
+    }
+
+    /// [`Event::Undo`].
+    fn undo(&mut self, flow: &Flow, before: &Decision) {
+        let segments = |bytes: u64| bytes as f64 / f64::from(self.mss);
+        let ssthresh = if before.ssthresh == u64::MAX { f64::INFINITY } else { segments(before.ssthresh) };
+        self.w.cwnd = self.w.cwnd.max(segments(before.cwnd));
+        self.w.ssthresh = self.w.ssthresh.max(ssthresh);
+        self.collapsed = false;
+        self.settle();
+        self.policy.on(&mut self.w, flow, Event::Undo(before));
+        self.settle();
+        self.added.iter_mut().for_each(|added| added.on_undo());
+    }
+
     /// [`Windowed::grow`] with rules that may hold the window, scale its growth, or find that slow start is over.
     #[inline(never)]
     fn grow_by_rules(&mut self, flow: &Flow, ack: &Ack) {
@@ -345,81 +317,34 @@ impl<P: Policy> Controller for Windowed<P> {
         }
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        let cut = self.cut(flow, why);
-        if !self.collapsed {
-            if let Some(added) = &mut self.added {
-                let own = self.policy.backoff(&self.w, flow, why);
-                added.on_congestion(flow, why, &self.w, &own);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.reduce(flow, why),
+            Event::Undo(before) => self.undo(flow, before),
+            Event::Life(what) => {
+                if what == Life::MssChanged {
+                    self.mss = flow.mss.max(1);
+                    self.threshold.1 = self.bytes(self.w.ssthresh);
+                }
+                self.policy.on(&mut self.w, flow, event);
+                self.added.iter_mut().for_each(|added| added.on_life(flow, what, &mut self.w));
+                self.settle();
+                self.hand_over();
             }
-            self.policy.on_congestion(&self.w, flow, why);
+            Event::Hint(Hint::PathChange(_)) => {
+                self.policy.on(&mut self.w, flow, event);
+                self.added.iter_mut().for_each(|added| added.on_path_change(flow, &mut self.w));
+                self.settle();
+            }
+            Event::Deadline => {
+                self.added.iter_mut().for_each(|added| added.on_deadline(flow, &mut self.w));
+                self.settle();
+            }
+            event => {
+                self.policy.on(&mut self.w, flow, event);
+                self.settle();
+            }
         }
-        self.collapsed |= why == Congestion::Timeout;
-        self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
-        self.settle();
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        let segments = |bytes: u64| bytes as f64 / f64::from(self.mss);
-        let ssthresh = if before.ssthresh == u64::MAX { f64::INFINITY } else { segments(before.ssthresh) };
-        self.w.cwnd = self.w.cwnd.max(segments(before.cwnd));
-        self.w.ssthresh = self.w.ssthresh.max(ssthresh);
-        self.collapsed = false;
-        self.settle();
-        self.policy.on_undo(&mut self.w, flow);
-        self.settle();
-        self.added.iter_mut().for_each(|added| added.on_undo());
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = flow.mss.max(1);
-            self.threshold.1 = self.bytes(self.w.ssthresh);
-        }
-        self.policy.on_life(&mut self.w, flow, what);
-        self.added.iter_mut().for_each(|added| added.on_life(flow, what, &mut self.w));
-        self.settle();
-        self.hand_over();
-    }
-
-    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
-        self.policy.on_path_change(&mut self.w, flow, change);
-        if let Some(resume) = self.added.as_mut().and_then(|added| added.resume.as_mut()) {
-            resume.on_path_change(flow, &mut self.w);
-        }
-        self.settle();
-    }
-
-    fn on_deadline(&mut self, flow: &Flow) {
-        if let Some(resume) = self.added.as_mut().and_then(|added| added.resume.as_mut()) {
-            resume.on_deadline(flow, &mut self.w);
-            self.settle();
-        }
-    }
-
-    fn wants_path_hints(&self) -> bool {
-        self.policy.wants_path_hints()
-    }
-
-    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
-        self.policy.on_subflows(own, all);
-    }
-
-    fn wants_subflows(&self) -> bool {
-        self.policy.wants_subflows()
-    }
-
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        self.policy.echo()
-    }
-
-    fn header(&mut self, flow: &Flow) -> Option<Header> {
-        self.policy.header(&self.w, flow)
-    }
-
-    fn on_header(&mut self, flow: &Flow, header: &Header) {
-        self.policy.on_header(&mut self.w, flow, header);
-        self.settle();
     }
 
     fn decision(&self) -> Decision {
@@ -434,55 +359,34 @@ impl<P: Policy> Controller for Windowed<P> {
         }
     }
 
-    fn answers_marks_apart(&self) -> bool {
-        self.policy.answers_marks_apart()
-    }
-
-    fn recovery(&self) -> Recovery {
-        self.added.as_ref().map_or(Recovery::Sender, |added| added.recovery())
-    }
-
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
         let cut = self.cut(flow, why);
         Backoff { cwnd: self.bytes(cut.cwnd), ssthresh: self.bytes(cut.ssthresh), repeat: cut.repeat }
     }
 
-    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
-        match self.policy.refuses_hystart() {
-            Some(why) => Err(why),
-            None => {
+    fn needs(&self) -> Needs {
+        let recovery = self.added.as_ref().map_or(Recovery::Sender, |added| added.recovery());
+        Needs { recovery, ..self.policy.needs() }
+    }
+
+    fn add(&mut self, rule: Rule) -> Result<(), &'static str> {
+        let cwnd = self.w.cwnd;
+        match rule {
+            Rule::SlowStart(choice) => {
+                if let Some(why) = self.policy.refuses_hystart() {
+                    return Err(why);
+                }
                 let choice = if self.policy.paces() { choice.paced() } else { choice };
-                self.added.get_or_insert_default().slow_start = Some(choice.rule(self.w.cwnd));
-                Ok(())
+                self.added.get_or_insert_default().slow_start = Some(choice.rule(cwnd));
+            }
+            Rule::Resume(saved) => {
+                self.added.get_or_insert_default().resume = Some(Resume::new(saved, cwnd));
+            }
+            Rule::ValidateWindow(nvp) => {
+                self.added.get_or_insert_default().validation = Some(NewCwv::new(nvp, cwnd));
             }
         }
-    }
-
-    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
-        self.added.get_or_insert_default().resume = Some(Resume::new(saved, self.w.cwnd));
         Ok(())
-    }
-
-    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
-        self.added.get_or_insert_default().validation = Some(NewCwv::new(nvp, self.w.cwnd));
-        Ok(())
-    }
-
-    fn wants_rate(&self) -> bool {
-        self.policy.wants_rate()
-    }
-
-    fn wants_extra_segments(&self) -> bool {
-        self.policy.wants_extra_segments()
-    }
-
-    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
-        self.policy.extra_order(flow)
-    }
-
-    fn on_extra_ack(&mut self, flow: &Flow) {
-        self.policy.on_extra_ack(&mut self.w, flow);
-        self.settle();
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

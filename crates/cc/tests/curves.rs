@@ -5,7 +5,7 @@
 //! timeouts. Throughput is packets per round trip.
 
 use bentpipe_cc::registry::{self, Value};
-use bentpipe_cc::{Ack, Congestion, Controller, Flow, Rtt, RttSample, Span, Start, Time};
+use bentpipe_cc::{Ack, Congestion, Controller, Event, Flow, Rtt, RttSample, Span, Start, Time};
 
 const MSS: u32 = 1000;
 
@@ -92,7 +92,7 @@ pub(crate) fn throughput(
         }
         if lost {
             same_episode = segments(cc);
-            cc.on_congestion(&flow, Congestion::Loss);
+            cc.on(&flow, Event::Congestion(Congestion::Loss));
         }
     }
     f64::from(sent) / rounds
@@ -194,7 +194,7 @@ fn regular_losses_give_the_closed_forms() {
         let mut cc = controller_at(expected / of_peak, id, given);
         let rtt = Span::from_secs(rtt_s);
         cc.on_ack(&flow(rtt), &report(3, rtt, true)); // Veno wants a measured round
-        cc.on_congestion(&flow(rtt), Congestion::Loss);
+        cc.on(&flow(rtt), Event::Congestion(Congestion::Loss));
         let every = (1.0 / p) as u32;
         let mut left = every;
         let regular = || {
@@ -254,7 +254,7 @@ fn one_report_per_round_agrees_with_one_per_ack() {
                     cc.on_ack(&flow, &sum);
                 }
                 if round % 20 == 0 {
-                    cc.on_congestion(&flow, Congestion::Loss);
+                    cc.on(&flow, Event::Congestion(Congestion::Loss));
                 }
             }
             let (a, b) = (segments(&*each), segments(&*merged));

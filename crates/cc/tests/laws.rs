@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use bentpipe_cc::registry::{self, Entry, Kind, Value};
 use bentpipe_cc::{
-    Ack, Congestion, Controller, Decision, Flow, Life, PathChange, Phase, Rate, RateSample, Recovery, Rtt,
-    RttSample, Span, Start, Subflow, Time,
+    Ack, Congestion, Controller, Decision, Event, ExtraOrder, Flow, Header, Hint, Life, Needs, PathChange,
+    Phase, Rate, RateChange, RateSample, Recovery, Rtt, RttSample, Span, Start, Subflow, Time,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ enum Op {
     /// Undo to the decision that stood when the last episode began, or to an arbitrary one.
     Undo(Option<(u64, u64)>),
     Life(Life),
-    PathChange(PathChange),
+    Hint(Hint),
     Mss(u32),
     Deadline,
     /// The sender asks for extra segments, and so many that it sent are acknowledged.
@@ -112,7 +112,11 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Life(Life::IdleRestart)),
         2 => Just(Op::Life(Life::Recovered)),
         2 => (nanos(), nanos())
-            .prop_map(|(ahead, dark)| Op::PathChange(PathChange { ahead: Span(ahead), dark: Span(dark) })),
+            .prop_map(|(ahead, dark)| PathChange { ahead: Span(ahead), dark: Span(dark) })
+            .prop_map(|change| Op::Hint(Hint::PathChange(change))),
+        1 => (nanos(), bytes(), bytes())
+            .prop_map(|(ahead, from, to)| RateChange { ahead: Span(ahead), from: Rate(from), to: Rate(to) })
+            .prop_map(|change| Op::Hint(Hint::RateChange(change))),
         1 => (1..=65_535_u32).prop_map(Op::Mss),
         1 => Just(Op::Deadline),
         1 => (0..20_u8).prop_map(Op::ExtraSegments),
@@ -200,33 +204,50 @@ impl Run {
             }
             Op::Congestion(why) => {
                 self.before = self.cc.decision();
-                self.cc.on_congestion(&self.flow, *why);
+                self.cc.on(&self.flow, Event::Congestion(*why));
             }
             Op::Undo(arbitrary) => {
                 let mut before = self.before;
                 if let Some((cwnd, ssthresh)) = *arbitrary {
                     (before.cwnd, before.ssthresh) = (cwnd, ssthresh);
                 }
-                self.cc.on_undo(&self.flow, &before);
+                self.cc.on(&self.flow, Event::Undo(&before));
             }
-            Op::Life(what) => self.cc.on_life(&self.flow, *what),
-            Op::PathChange(change) => self.cc.on_path_change(&self.flow, change),
+            Op::Life(what) => self.cc.on(&self.flow, Event::Life(*what)),
+            Op::Hint(hint) => self.cc.on(&self.flow, Event::Hint(*hint)),
             Op::Mss(mss) => {
                 self.flow.mss = *mss;
-                self.cc.on_life(&self.flow, Life::MssChanged);
+                self.cc.on(&self.flow, Event::Life(Life::MssChanged));
             }
             Op::ExtraSegments(acks) => {
-                self.cc.extra_order(&self.flow);
-                (0..*acks).for_each(|_| self.cc.on_extra_ack(&self.flow));
+                self.extra_order();
+                (0..*acks).for_each(|_| self.cc.on(&self.flow, Event::ExtraAcked));
             }
             Op::Deadline => {
                 let at = self.cc.decision().deadline;
                 if at < Time::MAX {
                     self.flow.now = self.flow.now.max(at);
-                    self.cc.on_deadline(&self.flow);
+                    self.cc.on(&self.flow, Event::Deadline);
                 }
             }
         }
+    }
+
+    fn extra_order(&mut self) -> Option<ExtraOrder> {
+        let mut order = None;
+        self.cc.on(&self.flow, Event::Room(&mut order));
+        order
+    }
+
+    /// The state of a second subflow reaches it, and the header of a segment that leaves comes back; returns the header.
+    fn others(&mut self) -> Option<Header> {
+        let second = Subflow { cwnd: 20_000, rtt: Some(Span::from_millis(50)), between_losses: 9_000 };
+        let all = [Subflow { cwnd: self.cc.decision().cwnd, ..second }, second];
+        self.cc.on(&self.flow, Event::Subflows { own: 0, all: &all });
+        let mut header = None;
+        self.cc.on(&self.flow, Event::Departure(&mut header));
+        header.iter().for_each(|header| self.cc.on(&self.flow, Event::Header(header)));
+        header
     }
 
     /// The whole state in words; floating-point numbers are printed so that different bits print differently.
@@ -300,17 +321,18 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
             // The window of a controller that measures the path's rate and drives its window in recovery too is a bound on
             // the data in flight, computed from that model. It does not probe by growing, so unused growth is no harm, and
             // it comes back after a recovery whoever held the sender back. All others are held to the law.
-            let models = run.cc.wants_rate() && run.cc.recovery() == Recovery::Controller;
+            let needs = run.cc.needs();
+            let models = needs.rate && needs.recovery == Recovery::Controller;
             let idle = !run.flow.cwnd_limited && !models;
-            let recovers = run.flow.phase == Phase::Recovery && run.cc.recovery() == Recovery::Sender;
+            let recovers = run.flow.phase == Phase::Recovery && needs.recovery == Recovery::Sender;
             let held = match op {
                 Op::Ack { report, .. } => {
-                    let stands = report.uncounted == report.acked && run.cc.recovery() == Recovery::Sender;
+                    let stands = report.uncounted == report.acked && needs.recovery == Recovery::Sender;
                     idle || recovers || stands
                 }
                 // Linux's Westwood+ goes to its estimate when recovery ends (CA_EVENT_COMPLETE_CWR), whoever held back.
                 Op::Life(Life::Recovered) if entry.id.ends_with("westwood-plus") => false,
-                Op::Life(_) | Op::PathChange(_) | Op::Deadline => idle,
+                Op::Life(_) | Op::Hint(_) | Op::Deadline => idle,
                 // An extra segment that arrives shows room that the data does not use; its kind exists for that.
                 Op::ExtraSegments(_) => false,
                 Op::Congestion(_) | Op::Undo(_) | Op::Mss(_) => false,
@@ -421,32 +443,18 @@ fn a_wrapper_passes_everything_on() {
         let wrapped = registry::build(entry.id, &given, case.start).expect("within its range");
         let mut alone = Run { cc: alone, before: bare.before, flow: bare.flow };
         let mut wrapped = Run { cc: wrapped, before: bare.before, flow: bare.flow };
-        prop_assert!(wrapped.cc.wants_path_hints());
-        prop_assert_eq!(alone.cc.wants_rate(), wrapped.cc.wants_rate());
-        prop_assert_eq!(alone.cc.wants_subflows(), wrapped.cc.wants_subflows());
-        prop_assert_eq!(alone.cc.answers_marks_apart(), wrapped.cc.answers_marks_apart());
-        prop_assert_eq!(alone.cc.wants_extra_segments(), wrapped.cc.wants_extra_segments());
-        prop_assert_eq!(format!("{:?}", alone.cc.echo()), format!("{:?}", wrapped.cc.echo()));
-        let hears = |cc: &mut dyn Controller, flow: &Flow| {
-            let second = Subflow { cwnd: 20_000, rtt: Some(Span::from_millis(50)), between_losses: 9_000 };
-            cc.on_subflows(0, &[Subflow { cwnd: cc.decision().cwnd, ..second }, second]);
-            let header = cc.header(flow);
-            header.iter().for_each(|header| cc.on_header(flow, header));
-            header
-        };
-        for op in case.ops.iter().filter(|op| !matches!(op, Op::PathChange(_))) {
+        let needs = Needs { path_change: true, ..alone.cc.needs() };
+        prop_assert_eq!(format!("{needs:?}"), format!("{:?}", wrapped.cc.needs()));
+        for op in case.ops.iter().filter(|op| !matches!(op, Op::Hint(_))) {
             let said = [&mut alone, &mut wrapped].map(|run| {
                 run.apply(op);
-                let header = hears(&mut *run.cc, &run.flow);
+                let header = run.others();
                 let mut probed = Vec::new();
                 run.cc.probe(&mut |name, value| probed.push((name.to_owned(), value.to_bits())));
                 let answers = ALL.map(|why| run.cc.backoff(&run.flow, why));
-                let order = run.cc.extra_order(&run.flow);
-                format!(
-                    "{:?} {:?} {answers:?} {header:?} {order:?} {probed:?}",
-                    run.cc.decision(),
-                    run.cc.recovery()
-                )
+                let order = run.extra_order();
+                let (decision, needs) = (run.cc.decision(), run.cc.needs().recovery);
+                format!("{decision:?} {needs:?} {answers:?} {header:?} {order:?} {probed:?}")
             });
             prop_assert_eq!(&said[0], &said[1]);
         }
@@ -475,7 +483,7 @@ fn a_path_change_takes_a_resumed_window_back() {
             continue; // it had more than the jump of its own accord
         }
         resumed.push(entry.id);
-        run.apply(&Op::PathChange(PathChange::default()));
+        run.apply(&Op::Hint(Hint::PathChange(PathChange::default())));
         assert_eq!(run.cc.decision().cwnd, 10_000, "{}: half of the 20 segments in flight", entry.id);
     }
     for id in ["reno", "cubic", "hybla", "scps-tp", "vegas", "satcp"] {
@@ -525,8 +533,8 @@ fn the_end_of_time_is_reached_without_a_panic() {
             run.flow.now = Time(now);
             run.cc.on_ack(&run.flow, &ack);
             for why in ALL {
-                run.cc.on_congestion(&run.flow, why);
-                run.cc.on_undo(&run.flow, &run.before);
+                run.cc.on(&run.flow, Event::Congestion(why));
+                run.cc.on(&run.flow, Event::Undo(&run.before));
             }
             assert!(run.cc.decision().cwnd >= 1448, "{}", entry.id);
         }

@@ -2,7 +2,7 @@
 //! model is that of `curves`.
 
 use bentpipe_cc::registry::Value;
-use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow};
+use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs};
 
 use crate::curves::{Coin, controller_at, throughput};
 
@@ -120,18 +120,18 @@ impl Controller for Counting {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.0.on_ack(flow, ack);
     }
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.1 += 1;
-        self.0.on_congestion(flow, why);
-    }
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.0.on_undo(flow, before);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        self.1 += u32::from(matches!(event, Event::Congestion(_)));
+        self.0.on(flow, event);
     }
     fn decision(&self) -> Decision {
         self.0.decision()
     }
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
         self.0.backoff(flow, why)
+    }
+    fn needs(&self) -> Needs {
+        self.0.needs()
     }
 }
 

@@ -21,20 +21,21 @@ pub fn gaps(entry: &'static Entry) -> Vec<String> {
         ),
         Marks::L4s => found.push("no ECT(1): the kernel sends ECT(0), and an L4S queue takes it for classic".into()),
     }
-    if entry.uses_path_hints() {
+    let needs = entry.needs();
+    if needs.path_change {
         found.push("no hints about the path: nobody tells the agent of handovers".into());
     }
-    if entry.uses_extra_segments() {
+    if needs.extra_segments {
         found.push("no extra segments: the kernel sends nothing of low priority beside its data, and the algorithm does without".into());
     }
-    if entry.uses_receiver() {
+    if needs.echo.is_some() {
         found.push(match (entry.sender.queue, entry.sender.header) {
             (Some(queue), _) => format!("no header for queues of kind {queue}: without it the algorithm behaves as Reno"),
             (None, 0) => "no times of arrival: the kernel's receiver does not tell them, and the sender's clock takes their place".into(),
             (None, _) => "no rate from the receiver: the kernel's works out none, so the flow keeps the rate with which it began".into(),
         });
     }
-    if entry.uses_subflows() {
+    if needs.subflows {
         found.push("no other subflows: each connection is alone, and the algorithm is Reno".into());
     }
     for param in entry.params {
@@ -68,8 +69,8 @@ mod tests {
             assert_eq!(found.contains("fixed RTO"), entry.sender.fixed_rto, "{}", entry.id);
             assert_eq!(found.contains("echo of marks"), entry.sender.marks == Marks::Dctcp, "{}", entry.id);
             assert_eq!(found.contains("ECT(1)"), entry.sender.marks == Marks::L4s, "{}", entry.id);
-            assert_eq!(found.contains("extra segments"), entry.uses_extra_segments(), "{}", entry.id);
-            assert_eq!(found.contains("hints"), entry.uses_path_hints(), "{}", entry.id);
+            assert_eq!(found.contains("extra segments"), entry.needs().extra_segments, "{}", entry.id);
+            assert_eq!(found.contains("hints"), entry.needs().path_change, "{}", entry.id);
             assert_eq!(
                 found.contains("subflows"),
                 ["lia", "olia", "balia"].contains(&entry.id),

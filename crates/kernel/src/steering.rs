@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bentpipe_cc::{
-    Ack, Congestion, Controller, Decision, Flow, Life, Pacing, Phase, Rate, RateSample, Recovery, Rtt,
+    Ack, Congestion, Controller, Decision, Event, Flow, Life, Pacing, Phase, Rate, RateSample, Recovery, Rtt,
     RttSample, Span, Start, Time,
 };
 
@@ -149,19 +149,19 @@ impl Steering {
         let now = phase(report);
         let anew = told(tells::LOSS | tells::ECN | tells::TIMEOUT);
         if told(tells::MSS) {
-            self.controller.on_life(&self.flow, Life::MssChanged);
+            self.controller.on(&self.flow, Event::Life(Life::MssChanged));
         }
         if told(tells::IDLE) {
-            self.controller.on_life(&self.flow, Life::IdleRestart);
+            self.controller.on(&self.flow, Event::Life(Life::IdleRestart));
         }
         if told(tells::UNDO) {
             self.flow.phase = Phase::Open;
-            self.controller.on_undo(&self.flow, &self.before);
+            self.controller.on(&self.flow, Event::Undo(&self.before));
         }
         if told(tells::RECOVERED) && anew {
             // One recovery ended and the next began with the same ACK.
             self.flow.phase = Phase::Open;
-            self.controller.on_life(&self.flow, Life::Recovered);
+            self.controller.on(&self.flow, Event::Life(Life::Recovered));
         }
         for (bit, why) in [
             (tells::ECN, Congestion::Ecn),
@@ -171,7 +171,7 @@ impl Steering {
             if told(bit) {
                 self.before = self.controller.decision();
                 let flow = self.at(why);
-                self.controller.on_congestion(&flow, why);
+                self.controller.on(&flow, Event::Congestion(why));
             }
         }
         let ends = told(tells::RECOVERED) && !anew;
@@ -182,7 +182,7 @@ impl Steering {
         }
         self.flow.phase = now;
         if ends {
-            self.controller.on_life(&self.flow, Life::Recovered);
+            self.controller.on(&self.flow, Event::Life(Life::Recovered));
         }
     }
 
@@ -194,7 +194,7 @@ impl Steering {
     /// The controller's deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = self.flow.now.max(now);
-        self.controller.on_deadline(&self.flow);
+        self.controller.on(&self.flow, Event::Deadline);
     }
 
     /// The next order, whose sequence count is the writer's business.
@@ -213,7 +213,7 @@ impl Steering {
         let order = Order {
             seq: 0,
             pacing,
-            own_recovery: u8::from(self.controller.recovery() == Recovery::Controller),
+            own_recovery: u8::from(self.controller.needs().recovery == Recovery::Controller),
             again: u16::from(self.answered == self.answers),
             id: self.id,
             number: self.number + 1,

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, PathChange, Phase, Rate, Start, Time,
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Hint, Life, Needs, Pacing, Phase, Rate,
+    Start, Time,
 };
 use pyo3::call::PyCallArgs;
 use pyo3::intern;
@@ -14,6 +15,9 @@ use crate::failure::{Call, Failure, number};
 
 /// The largest window in segments, as for the registered controllers.
 const LARGEST: f64 = (1_u64 << 40) as f64;
+
+/// The method for [`Hint::PathChange`], which a class may have.
+const PATH_CHANGE: &str = "on_path_change";
 
 /// Forwards every call to a Python object and reads its `cwnd`, `ssthresh` and `pacing_rate` after each.
 pub(crate) struct PyController {
@@ -56,7 +60,7 @@ impl PyController {
         let object = made.map_err(|error| call.raised(error))?;
         let mss = f64::from(start.mss);
         let decision = read(object.bind(py), mss, &call)?;
-        let hinted = object.bind(py).hasattr("on_path_change")?;
+        let hinted = object.bind(py).hasattr(PATH_CHANGE)?;
         let probed = object.bind(py).hasattr("probes")?;
         let kept = object.clone_ref(py);
         Ok((
@@ -97,6 +101,17 @@ impl PyController {
             Ok(decision) => self.decision = decision,
             Err(error) => self.failure.set(error),
         }
+    }
+
+    fn undo(&mut self, flow: &Flow, before: &Decision) {
+        let restored = self.decision.cwnd.max(before.cwnd) as f64 / self.mss;
+        let threshold = self.decision.ssthresh.max(before.ssthresh);
+        let threshold = if threshold == u64::MAX { f64::INFINITY } else { threshold as f64 / self.mss };
+        self.call("on_undo", flow, |object| {
+            object.setattr("cwnd", restored)?;
+            object.setattr("ssthresh", threshold)?;
+            call_optional(object, "on_undo", (flow_dict(object.py(), flow)?,))
+        });
     }
 
     /// What `probes` gives: a dictionary of numbers by name.
@@ -238,46 +253,45 @@ impl Controller for PyController {
         });
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.call("on_congestion", flow, |object| {
-            object.call_method1("on_congestion", (flow_dict(object.py(), flow)?, word(why)))
-        });
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        let restored = self.decision.cwnd.max(before.cwnd) as f64 / self.mss;
-        let threshold = self.decision.ssthresh.max(before.ssthresh);
-        let threshold = if threshold == u64::MAX { f64::INFINITY } else { threshold as f64 / self.mss };
-        self.call("on_undo", flow, |object| {
-            object.setattr("cwnd", restored)?;
-            object.setattr("ssthresh", threshold)?;
-            call_optional(object, "on_undo", (flow_dict(object.py(), flow)?,))
-        });
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        let what = match what {
-            Life::IdleRestart => "idle_restart",
-            Life::Recovered => "recovered",
-            Life::MssChanged => "mss_changed",
-        };
-        self.call("on_life", flow, |object| {
-            call_optional(object, "on_life", (flow_dict(object.py(), flow)?, what))
-        });
-    }
-
-    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
-        self.call("on_path_change", flow, |object| {
-            let py = object.py();
-            let d = PyDict::new(py);
-            d.set_item(intern!(py, "ahead_s"), change.ahead.secs())?;
-            d.set_item(intern!(py, "dark_s"), change.dark.secs())?;
-            call_optional(object, "on_path_change", (flow_dict(py, flow)?, d))
-        });
-    }
-
-    fn wants_path_hints(&self) -> bool {
-        self.hinted
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.call("on_congestion", flow, |object| {
+                object.call_method1("on_congestion", (flow_dict(object.py(), flow)?, word(why)))
+            }),
+            Event::Undo(before) => self.undo(flow, before),
+            Event::Life(what) => {
+                let what = match what {
+                    Life::IdleRestart => "idle_restart",
+                    Life::Recovered => "recovered",
+                    Life::MssChanged => "mss_changed",
+                };
+                self.call("on_life", flow, |object| {
+                    call_optional(object, "on_life", (flow_dict(object.py(), flow)?, what))
+                });
+            }
+            Event::Hint(Hint::PathChange(change)) => self.call(PATH_CHANGE, flow, |object| {
+                let py = object.py();
+                let d = PyDict::new(py);
+                d.set_item(intern!(py, "ahead_s"), change.ahead.secs())?;
+                d.set_item(intern!(py, "dark_s"), change.dark.secs())?;
+                call_optional(object, PATH_CHANGE, (flow_dict(py, flow)?, d))
+            }),
+            Event::Hint(Hint::RateChange(change)) => self.call("on_rate_change", flow, |object| {
+                let py = object.py();
+                let d = PyDict::new(py);
+                d.set_item(intern!(py, "ahead_s"), change.ahead.secs())?;
+                d.set_item(intern!(py, "before"), change.from.0)?;
+                d.set_item(intern!(py, "after"), change.to.0)?;
+                call_optional(object, "on_rate_change", (flow_dict(py, flow)?, d))
+            }),
+            // What a controller gets that says that it needs it.
+            Event::Subflows { .. }
+            | Event::Departure(_)
+            | Event::Header(_)
+            | Event::Room(_)
+            | Event::ExtraAcked
+            | Event::Deadline => {}
+        }
     }
 
     fn decision(&self) -> Decision {
@@ -298,8 +312,8 @@ impl Controller for PyController {
         Backoff { cwnd, ssthresh, repeat: false }
     }
 
-    fn wants_rate(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { rate: true, path_change: self.hinted, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -146,7 +146,7 @@ fn parameters(method: &str) -> Option<&'static str> {
         "on_life" => "flow, what",
         "on_undo" => "flow",
         "probes" => "",
-        "on_path_change" => "flow, change",
+        "on_path_change" | "on_rate_change" => "flow, change",
         _ => return None,
     })
 }

@@ -54,14 +54,15 @@ fn queues() -> String {
 
 fn entry(e: &'static registry::Entry) -> serde_json::Value {
     let refused = e.refuses_hystart();
+    let needs = e.needs();
     let params: Vec<_> = e.offered().enumerate().map(|(i, p)| param(p, i >= e.params.len())).collect();
     let probes: Vec<_> =
         e.probes().into_iter().map(|name| json!({ "unit": probe::unit(&name), "name": name })).collect();
     json!({
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params, "probes": probes,
-        "refuses_hystart": refused, "uses_path_hints": e.uses_path_hints(),
-        "uses_extra_segments": e.uses_extra_segments(), "uses_receiver": e.uses_receiver(), "uses_subflows": e.uses_subflows(),
+        "refuses_hystart": refused, "uses_path_hints": needs.path_change,
+        "uses_extra_segments": needs.extra_segments, "uses_receiver": needs.echo.is_some(), "uses_subflows": needs.subflows,
         "header": e.sender.header, "queue": e.sender.queue,
         "sender": {
             "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,

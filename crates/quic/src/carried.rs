@@ -2,7 +2,7 @@
 
 use bentpipe_cc::registry::{self, Entry};
 use bentpipe_cc::{
-    Ack, Congestion, Controller, Flow, Life, Pacing, Rate, RateSample, Recovery, Rtt, RttSample,
+    Ack, Congestion, Controller, Event, Flow, Life, Pacing, Rate, RateSample, Recovery, Rtt, RttSample,
 };
 use bentpipe_cc::{Span, Start, Time};
 
@@ -69,7 +69,7 @@ impl Carried {
             ("bulk_repeat", asked.bulk_repeat),
             ("fixed_rto", asked.fixed_rto),
             ("queue", queue),
-            ("extra segments", self.entry.uses_extra_segments()),
+            ("extra segments", self.entry.needs().extra_segments),
         ]
         .into_iter()
         .filter_map(|(name, on)| on.then_some(name))
@@ -84,25 +84,26 @@ fn one(entry: &'static Entry) -> Carried {
         trial
     };
     let changes = |event: &dyn Fn(&mut Trial)| after(event).state() != plain.state();
-    let lost = after(&|trial| trial.cc.on_congestion(&trial.flow, Congestion::Loss));
+    let lost = after(&|trial| trial.cc.on(&trial.flow, Event::Congestion(Congestion::Loss)));
     let undone = after(&|trial| {
         let before = trial.cc.decision();
-        trial.cc.on_congestion(&trial.flow, Congestion::Loss);
-        trial.cc.on_undo(&trial.flow, &before);
+        trial.cc.on(&trial.flow, Event::Congestion(Congestion::Loss));
+        trial.cc.on(&trial.flow, Event::Undo(&before));
     });
+    let needs = entry.needs();
     Carried {
         entry,
         pacing: plain.pacing,
-        own_recovery: plain.cc.recovery() == Recovery::Controller,
+        own_recovery: needs.recovery == Recovery::Controller,
         undo: undone.state() != lost.state(),
-        ecn: changes(&|trial| trial.cc.on_congestion(&trial.flow, Congestion::Ecn)),
-        rate_samples: plain.cc.wants_rate(),
+        ecn: changes(&|trial| trial.cc.on(&trial.flow, Event::Congestion(Congestion::Ecn))),
+        rate_samples: needs.rate,
         timer: plain.timer,
         restart: changes(&|trial| trial.restart()),
         receive_window: Trial::run(entry, 20 * u64::from(MSS)).state() != plain.state(),
-        path_hints: entry.uses_path_hints(),
-        receiver: entry.uses_receiver(),
-        subflows: entry.uses_subflows(),
+        path_hints: needs.path_change,
+        receiver: needs.echo.is_some(),
+        subflows: needs.subflows,
     }
 }
 
@@ -134,7 +135,7 @@ impl Trial {
     fn restart(&mut self) {
         self.flow.now = self.flow.now + Span::from_millis(10_000);
         self.flow.in_flight = 0;
-        self.cc.on_life(&self.flow, Life::IdleRestart);
+        self.cc.on(&self.flow, Event::Life(Life::IdleRestart));
     }
 
     fn state(&self) -> String {
@@ -143,11 +144,11 @@ impl Trial {
 
     fn lose(&mut self) {
         self.flow.lost += u64::from(MSS);
-        self.cc.on_congestion(&self.flow, Congestion::Loss);
+        self.cc.on(&self.flow, Event::Congestion(Congestion::Loss));
         self.flow.phase = bentpipe_cc::Phase::Recovery;
         self.round(ROUND_TRIP);
         self.flow.phase = bentpipe_cc::Phase::Open;
-        self.cc.on_life(&self.flow, Life::Recovered);
+        self.cc.on(&self.flow, Event::Life(Life::Recovered));
     }
 
     /// A window is acknowledged, in ten ACKs.

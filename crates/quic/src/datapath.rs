@@ -4,7 +4,7 @@
 //! marked. A controller of `bentpipe-cc` hears of congestion first. So an acknowledgement is held back as a [`Batch`], and reported when
 //! quinn asks for the window or tells something else. No time passes in between: the report carries the batch's own instant.
 
-use bentpipe_cc::{Ack, Congestion, Controller, Flow, Life, Pacing, Phase, RttSample, Span, Time};
+use bentpipe_cc::{Ack, Congestion, Controller, Event, Flow, Life, Pacing, Phase, RttSample, Span, Time};
 
 use crate::delivery::{DeliveryRate, Limits};
 use crate::round_trip::RoundTrip;
@@ -56,7 +56,7 @@ impl Datapath {
         flow.rwnd = u64::MAX;
         flow.cwnd_limited = true;
         Self {
-            rated: cc.wants_rate(),
+            rated: cc.needs().rate,
             cc,
             flow,
             rtt: RoundTrip::default(),
@@ -86,7 +86,7 @@ impl Datapath {
         self.report();
         self.advance(now);
         if self.flow.in_flight == 0 && self.begun {
-            self.cc.on_life(&self.flow, Life::IdleRestart);
+            self.cc.on(&self.flow, Event::Life(Life::IdleRestart));
         }
         if self.rated {
             self.rate.on_sent(self.flow.now, self.flow.delivered, self.flow.in_flight, self.flow.mss);
@@ -138,7 +138,7 @@ impl Datapath {
     pub(crate) fn on_mtu(&mut self, mtu: u16) {
         // quinn tells between the packets of an acknowledgement, which goes on.
         self.flow.mss = u32::from(mtu.max(1));
-        self.cc.on_life(&self.flow, Life::MssChanged);
+        self.cc.on(&self.flow, Event::Life(Life::MssChanged));
     }
 
     /// The window that quinn is to keep, in bytes.
@@ -167,7 +167,7 @@ impl Datapath {
     fn advance(&mut self, now: Time) {
         self.flow.now = self.flow.now.max(now);
         if self.cc.decision().deadline <= self.flow.now {
-            self.cc.on_deadline(&self.flow);
+            self.cc.on(&self.flow, Event::Deadline);
         }
     }
 
@@ -188,7 +188,7 @@ impl Datapath {
             self.recover();
         }
         if let Some((why, _)) = news {
-            self.cc.on_congestion(&self.flow, why);
+            self.cc.on(&self.flow, Event::Congestion(why));
             self.congested_at = Some(self.flow.now);
             self.flow.phase = match why {
                 Congestion::Ecn => Phase::Open,
@@ -241,7 +241,7 @@ impl Datapath {
 
     fn recover(&mut self) {
         self.flow.phase = Phase::Open;
-        self.cc.on_life(&self.flow, Life::Recovered);
+        self.cc.on(&self.flow, Event::Life(Life::Recovered));
     }
 }
 

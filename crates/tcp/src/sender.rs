@@ -5,8 +5,8 @@
 //! deliveries, `sending.rs` chooses the next segment. Spurious timeouts are in `spurious.rs`.
 //!
 //! The controller owns the desired window, the sender the effective one. Order inside one ACK: scoreboard, RTT, rate and
-//! round; `on_undo`; `on_congestion`; `on_ack`; `on_life(Recovered)`; then the caller asks [`Sender::poll`] for segments.
-//! An ACK that ends one recovery and begins the next brings `on_life(Recovered)` first.
+//! round; an undo; congestion; the acknowledgement; `Life::Recovered`; then the caller asks [`Sender::poll`] for segments.
+//! An ACK that ends one recovery and begins the next brings `Life::Recovered` first.
 
 mod application;
 mod cached_decision;
@@ -27,7 +27,7 @@ mod subflow;
 use std::sync::Arc;
 
 use bentpipe_cc::{
-    Ack, Controller, Decision, Flow, Life, PathChange, Phase, Rate, Recovery, RttSample, Span, Time,
+    Ack, Controller, Decision, Event, Flow, Hint, Life, Needs, Phase, Rate, Recovery, RttSample, Span, Time,
 };
 
 use crate::accurate_ecn::AccurateEcn;
@@ -207,19 +207,20 @@ impl Sender {
         flow.mss = options.mss.max(1);
         flow.rwnd = peer_window::first_window(&options).saturating_mul(mss);
         let rack = options.rack;
-        let extras = cc.wants_extra_segments().then(|| Box::new(Extras::new()));
+        let needs = cc.needs();
+        let extras = needs.extra_segments.then(|| Box::new(Extras::new()));
         let peer = PeerWindow::new(&options);
-        let headers = cc.echo().is_some();
+        let headers = needs.echo.is_some();
         let accurate = (options.ecn && options.echo == EcnEcho::AccEcn).then(Box::default);
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
-            rated: cc.wants_rate(),
+            rated: needs.rate,
             srtt_of_oldest: options.acks == AckRule::Linux,
             told_more: headers || peer.is_some() || accurate.is_some() || options.reading == Reading::Growing,
             headers,
-            self_driven: cc.recovery() == Recovery::Controller,
-            proportional: options.prr && cc.recovery() == Recovery::Sender,
-            board: Scoreboard::new(cc.wants_rate(), rack),
+            self_driven: needs.recovery == Recovery::Controller,
+            proportional: options.prr && needs.recovery == Recovery::Sender,
+            board: Scoreboard::new(needs.rate, rack),
             cc,
             flow,
             limit,
@@ -487,7 +488,7 @@ impl Sender {
         if recovered {
             self.leave_recovery();
         } else if probe_repaired {
-            self.cc.on_life(&self.flow, Life::Recovered);
+            self.cc.on(&self.flow, Event::Life(Life::Recovered));
         }
         self.ask();
         self.rearm(advanced, got.sent_once);
@@ -527,7 +528,7 @@ impl Sender {
             self.path = Path::Slow;
             // The instant may be that of the next extra segment.
             if !self.extra || self.cc.decision().deadline <= now {
-                self.cc.on_deadline(&self.flow);
+                self.cc.on(&self.flow, Event::Deadline);
             }
             self.ask();
         }
@@ -555,8 +556,8 @@ impl Sender {
         }
     }
 
-    /// The host learns at `now` that the path changes hands, and tells the controller; [`Sender::poll`] then yields what may be sent.
-    pub fn on_path_change(&mut self, now: Time, change: &PathChange) {
+    /// The host learns something of the path at `now`, and tells the controller; [`Sender::poll`] then yields what may be sent.
+    pub fn on_hint(&mut self, now: Time, hint: Hint) {
         if self.is_done() {
             return; // the life of a finished transfer is over
         }
@@ -564,13 +565,13 @@ impl Sender {
         self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         self.note_in_flight();
-        self.cc.on_path_change(&self.flow, change);
+        self.cc.on(&self.flow, Event::Hint(hint));
         self.ask();
     }
 
-    /// Does the controller use hints about the path?
-    pub fn wants_path_hints(&self) -> bool {
-        self.cc.wants_path_hints()
+    /// What the controller uses.
+    pub fn needs(&self) -> Needs {
+        self.cc.needs()
     }
 
     /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.

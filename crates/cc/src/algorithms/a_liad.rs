@@ -32,7 +32,7 @@ use alloc::boxed::Box;
 use crate::algorithms::hoe::Hoe;
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::Span;
@@ -170,6 +170,22 @@ impl Liad {
         self.approach.restart();
         w.ssthresh = w.ssthresh.min(w.cwnd);
     }
+
+    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
+        self.before = Some(self.epoch);
+        let w_max = match self.epoch.stage {
+            LiadStage::Log { w_max } if why == Congestion::Timeout => w_max,
+            _ => w.cwnd,
+        };
+        self.epoch.stage = LiadStage::Log { w_max };
+        if let Some(rtt) = flow.rtt.filter(|_| self.adaptive) {
+            self.epoch.alpha = alpha_of(rtt.smoothed.secs());
+        }
+        if self.decrease != Decrease::Lifetime {
+            self.epoch.rtt_max = None;
+        }
+        self.approach.restart();
+    }
 }
 
 impl Policy for Liad {
@@ -242,26 +258,16 @@ impl Policy for Liad {
         Cut::standard((1.0 - self.shrink(flow)) * w.cwnd, why)
     }
 
-    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
-        self.before = Some(self.epoch);
-        let w_max = match self.epoch.stage {
-            LiadStage::Log { w_max } if why == Congestion::Timeout => w_max,
-            _ => w.cwnd,
-        };
-        self.epoch.stage = LiadStage::Log { w_max };
-        if let Some(rtt) = flow.rtt.filter(|_| self.adaptive) {
-            self.epoch.alpha = alpha_of(rtt.smoothed.secs());
-        }
-        if self.decrease != Decrease::Lifetime {
-            self.epoch.rtt_max = None;
-        }
-        self.approach.restart();
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        if let Some(before) = self.before.take() {
-            self.epoch = LiadEpoch { rtt_max: before.rtt_max.max(self.epoch.rtt_max), ..before };
-            self.approach.restart();
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(w, flow, why),
+            Event::Undo(_) => {
+                if let Some(before) = self.before.take() {
+                    self.epoch = LiadEpoch { rtt_max: before.rtt_max.max(self.epoch.rtt_max), ..before };
+                    self.approach.restart();
+                }
+            }
+            _ => {}
         }
     }
 

@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use core::mem;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -100,14 +100,13 @@ impl Cuts {
         Cut::standard(whole(target).max(1.0), why)
     }
 
-    /// As [`Policy::on_congestion`].
-    pub(crate) fn on_congestion(&mut self) {
-        self.was_first = mem::take(&mut self.halves);
-    }
-
-    /// As [`Policy::on_undo`]: a spurious congestion was not the first.
-    pub(crate) fn on_undo(&mut self) {
-        self.halves |= mem::take(&mut self.was_first);
+    /// As [`Policy::on`]. A spurious congestion was not the first.
+    pub(crate) fn on(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Congestion(_) => self.was_first = mem::take(&mut self.halves),
+            Event::Undo(_) => self.halves |= mem::take(&mut self.was_first),
+            _ => {}
+        }
     }
 }
 
@@ -141,19 +140,15 @@ impl Policy for Aimd {
         self.cuts.answer(w, why, |cwnd| cwnd * (1.0 - self.b))
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
-        self.cuts.on_congestion();
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.cuts.on_undo();
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        self.cuts.on(&event);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::friendly;
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event};
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 
@@ -255,7 +250,7 @@ mod tests {
             for _ in 0..2 {
                 let before = rig.congestion(Congestion::Loss);
                 assert_eq!(rig.w(), 50.0, "{id}");
-                rig.cc.on_undo(&rig.flow, &before);
+                rig.cc.on(&rig.flow, Event::Undo(&before));
             }
             rig.congestion(Congestion::Ecn);
             assert_eq!(rig.w(), 50.0, "{id}");

@@ -69,7 +69,7 @@ impl Coupling for Balia {
 #[cfg(test)]
 mod tests {
     use crate::algorithms::coupled::tests::on_paths;
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::rig::near;
 
     /// By hand: x = 200 and 100 segments a second, both 100 ms. On the faster path alpha = 1: it grows by 200 / (0.1 * 90000) = 0.022222

@@ -34,8 +34,8 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::path_change::PathChange;
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};
@@ -133,10 +133,10 @@ pub(crate) trait Extension: Debug + Send {
     fn probe_gain(&self, gain: f64) -> f64 {
         gain
     }
-    /// See [`Controller::on_path_change`].
-    fn on_path_change(&mut self, _flow: &Flow, _change: &PathChange) {}
-    /// See [`Controller::wants_path_hints`].
-    fn wants_path_hints(&self) -> bool {
+    /// See [`Controller::on`], for what BBR itself has no answer to.
+    fn on(&mut self, _flow: &Flow, _event: Event<'_>) {}
+    /// See [`Needs::path_change`].
+    fn needs_path_change(&self) -> bool {
         false
     }
     /// See [`Controller::probe`].
@@ -406,7 +406,7 @@ impl<E: Extension> Bbr<E> {
         let conserved = flow.in_flight.saturating_add(ack.acked);
         self.cwnd = self.cwnd.saturating_sub(ack.lost).max(self.segments(1));
         if self.kept.repairing() && flow.phase == Phase::Open && !self.entering {
-            self.restore(); // a timeout's repair is complete; the end of fast recovery is told by `on_life`
+            self.restore(); // a timeout's repair is complete; the end of fast recovery is `Life::Recovered`
         }
         if core::mem::take(&mut self.entering) {
             self.conserving = true;
@@ -455,21 +455,6 @@ impl<E: Extension> Bbr<E> {
             Congestion::Timeout => self.segments(1),
         }
     }
-}
-
-impl<E: Extension> Controller for Bbr<E> {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.collapsed &= ack.acked == 0;
-        self.extension.pass(flow.now);
-        let round_start = self.learn_rate(flow, ack);
-        self.advance_cycle(flow, ack);
-        self.leave_startup(flow);
-        self.learn_rtt(flow, ack, round_start);
-        self.extension.on_model(self.mode, ack.rtt.map(|rtt| rtt.latest), self.rtprop);
-        let bw = self.extension.bw(self.bw.get());
-        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), bw, self.filled);
-        self.set_window(flow, ack);
-    }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         if self.collapsed || why == Congestion::Ecn {
@@ -486,13 +471,6 @@ impl<E: Extension> Controller for Bbr<E> {
         if why == Congestion::Timeout {
             self.collapsed = true;
         }
-    }
-
-    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
-        self.restore();
-        self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
-        self.collapsed = false;
-        (self.full_bw, self.full_rounds) = (0, 0); // a delay spike makes STARTUP look finished (Linux)
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
@@ -518,13 +496,43 @@ impl<E: Extension> Controller for Bbr<E> {
         }
         self.settle();
     }
+}
 
-    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
-        self.extension.on_path_change(flow, change);
+impl<E: Extension> Controller for Bbr<E> {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.collapsed &= ack.acked == 0;
+        self.extension.pass(flow.now);
+        let round_start = self.learn_rate(flow, ack);
+        self.advance_cycle(flow, ack);
+        self.leave_startup(flow);
+        self.learn_rtt(flow, ack, round_start);
+        self.extension.on_model(self.mode, ack.rtt.map(|rtt| rtt.latest), self.rtprop);
+        let bw = self.extension.bw(self.bw.get());
+        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), bw, self.filled);
+        self.set_window(flow, ack);
     }
 
-    fn wants_path_hints(&self) -> bool {
-        self.extension.wants_path_hints()
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(flow, why),
+            Event::Undo(before) => {
+                self.restore();
+                self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
+                self.collapsed = false;
+                (self.full_bw, self.full_rounds) = (0, 0); // a delay spike makes STARTUP look finished (Linux)
+            }
+            Event::Life(what) => self.on_life(flow, what),
+            event => self.extension.on(flow, event),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            path_change: self.extension.needs_path_change(),
+            recovery: Recovery::Controller,
+            rate: true,
+            ..Needs::default()
+        }
     }
 
     fn decision(&self) -> Decision {
@@ -538,14 +546,6 @@ impl<E: Extension> Controller for Bbr<E> {
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
         Backoff { cwnd: self.answer(flow, why), ssthresh: u64::MAX, repeat: false }
-    }
-
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

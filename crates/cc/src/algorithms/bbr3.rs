@@ -42,7 +42,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase, RateSample};
 use crate::time::{Span, Time};
@@ -397,6 +398,41 @@ impl Bbr3 {
     fn answer(&self, why: Congestion) -> u64 {
         if why == Congestion::Timeout && !self.collapsed { self.segments(1) } else { self.cwnd }
     }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        if self.collapsed || why == Congestion::Ecn {
+            return;
+        }
+        let Self { bw_lo, inflight_lo, inflight_hi, .. } = *self;
+        self.saved = Some(Saved { left: None, bw_lo, inflight_lo, inflight_hi });
+        self.signalled = why == Congestion::Loss;
+        if why == Congestion::Timeout {
+            self.kept.save(self.cwnd, self.state == State::ProbeRtt);
+            self.lose_flight(flow);
+            self.cwnd = self.answer(why);
+            self.kept.repair();
+            self.collapsed = true;
+        }
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life) {
+        match what {
+            Life::Recovered => self.cwnd = self.kept.restore(self.cwnd),
+            Life::MssChanged => self.mss = flow.mss.max(1),
+            Life::IdleRestart => {
+                self.idle = true;
+                self.aggregation.restart(flow.now);
+                if self.state.is_probe_bw() {
+                    self.pacer.cruise(self.bw);
+                } else if self.state == State::ProbeRtt
+                    && self.probe_rtt_end.is_some_and(|end| flow.now > end)
+                {
+                    self.leave_probe_rtt(flow);
+                }
+            }
+        }
+        self.settle();
+    }
 }
 
 impl Controller for Bbr3 {
@@ -434,46 +470,18 @@ impl Controller for Bbr3 {
         self.set_window(flow, ack);
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        if self.collapsed || why == Congestion::Ecn {
-            return;
-        }
-        let Self { bw_lo, inflight_lo, inflight_hi, .. } = *self;
-        self.saved = Some(Saved { left: None, bw_lo, inflight_lo, inflight_hi });
-        self.signalled = why == Congestion::Loss;
-        if why == Congestion::Timeout {
-            self.kept.save(self.cwnd, self.state == State::ProbeRtt);
-            self.lose_flight(flow);
-            self.cwnd = self.answer(why);
-            self.kept.repair();
-            self.collapsed = true;
-        }
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.cwnd = self.kept.restore(self.cwnd);
-        self.collapsed = false;
-        self.undo_bounds(flow);
-        self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        match what {
-            Life::Recovered => self.cwnd = self.kept.restore(self.cwnd),
-            Life::MssChanged => self.mss = flow.mss.max(1),
-            Life::IdleRestart => {
-                self.idle = true;
-                self.aggregation.restart(flow.now);
-                if self.state.is_probe_bw() {
-                    self.pacer.cruise(self.bw);
-                } else if self.state == State::ProbeRtt
-                    && self.probe_rtt_end.is_some_and(|end| flow.now > end)
-                {
-                    self.leave_probe_rtt(flow);
-                }
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(flow, why),
+            Event::Undo(before) => {
+                self.cwnd = self.kept.restore(self.cwnd);
+                self.collapsed = false;
+                self.undo_bounds(flow);
+                self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
             }
+            Event::Life(what) => self.on_life(flow, what),
+            _ => {}
         }
-        self.settle();
     }
 
     fn decision(&self) -> Decision {
@@ -489,12 +497,8 @@ impl Controller for Bbr3 {
         Backoff { cwnd: self.answer(why), ssthresh: u64::MAX, repeat: false }
     }
 
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { recovery: Recovery::Controller, rate: true, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -18,7 +18,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -110,6 +110,15 @@ impl Bic {
         let least = if self.last_max == 0.0 { w / 20.0 } else { 0.0 };
         (step.max(least) * self.ack_ratio).min(w)
     }
+
+    fn on_congestion(&mut self, w: &Window, why: Congestion) {
+        self.before = Some(self.last_max);
+        self.last_max = match why {
+            Congestion::Timeout => 0.0,
+            _ if self.fast_convergence && w.cwnd < self.last_max => w.cwnd * (1.0 + self.beta) / 2.0,
+            _ => w.cwnd,
+        };
+    }
 }
 
 impl Policy for Bic {
@@ -122,17 +131,12 @@ impl Policy for Bic {
         Cut::standard(w.cwnd * keep, why)
     }
 
-    fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
-        self.before = Some(self.last_max);
-        self.last_max = match why {
-            Congestion::Timeout => 0.0,
-            _ if self.fast_convergence && w.cwnd < self.last_max => w.cwnd * (1.0 + self.beta) / 2.0,
-            _ => w.cwnd,
-        };
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.last_max = self.before.take().unwrap_or(self.last_max);
+    fn on(&mut self, w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(w, why),
+            Event::Undo(_) => self.last_max = self.before.take().unwrap_or(self.last_max),
+            _ => {}
+        }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -143,7 +147,7 @@ impl Policy for Bic {
 #[cfg(test)]
 mod tests {
     use super::Bic;
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event};
     use crate::registry::Value;
     use crate::rig::{Rig, args, near};
 
@@ -227,7 +231,7 @@ mod tests {
             assert_eq!(last_max(&rig), 1000.0);
             let before = rig.congestion(Congestion::Loss);
             near(last_max(&rig), share * w, 1e-6);
-            rig.cc.on_undo(&rig.flow, &before);
+            rig.cc.on(&rig.flow, Event::Undo(&before));
             assert_eq!(last_max(&rig), 1000.0);
             near(rig.w(), w, 1e-6);
             rig.congestion(Congestion::Timeout);

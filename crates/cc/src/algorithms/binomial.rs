@@ -14,7 +14,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::aimd::{Cuts, HALVE_FIRST, SS_BETA, WHOLE_CUTS};
-use crate::controller::{Congestion, Controller};
+use crate::controller::Controller;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Start, Window, Windowed};
@@ -117,18 +118,14 @@ impl Policy for Binomial {
         self.cuts.answer(w, why, |cwnd| decreased(cwnd, self.beta, self.l))
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
-        self.cuts.on_congestion();
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.cuts.on_undo();
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        self.cuts.on(&event);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 

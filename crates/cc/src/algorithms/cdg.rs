@@ -28,7 +28,7 @@ use alloc::collections::VecDeque;
 use core::f64::consts::FRAC_1_SQRT_2;
 
 use crate::algorithms::reno::additive;
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
@@ -214,6 +214,17 @@ impl Cdg {
         self.sum = Extremes { min: 0.0, max: 0.0 };
         (self.backoffs, self.queue) = (0, Queue::Unknown);
     }
+
+    fn on_life(&mut self, w: &mut Window, what: Life) {
+        match what {
+            Life::Recovered => self.complete(),
+            Life::IdleRestart => {
+                self.forget();
+                self.shadow = w.cwnd;
+            }
+            Life::MssChanged => {}
+        }
+    }
 }
 
 impl Policy for Cdg {
@@ -259,21 +270,14 @@ impl Policy for Cdg {
         Cut::standard(shadow.max(w.cwnd / 2.0), why)
     }
 
-    fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
-        if !self.held && !self.tolerates(why) {
-            self.shadow = (self.shadow_at(w.cwnd) / 2.0).min(w.cwnd);
-            self.unused = false;
-        }
-    }
-
-    fn on_life(&mut self, w: &mut Window, _flow: &Flow, what: Life) {
-        match what {
-            Life::Recovered => self.complete(),
-            Life::IdleRestart => {
-                self.forget();
-                self.shadow = w.cwnd;
+    fn on(&mut self, w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) if !self.held && !self.tolerates(why) => {
+                self.shadow = (self.shadow_at(w.cwnd) / 2.0).min(w.cwnd);
+                self.unused = false;
             }
-            Life::MssChanged => {}
+            Event::Life(what) => self.on_life(w, what),
+            _ => {}
         }
     }
 
@@ -290,7 +294,7 @@ impl Policy for Cdg {
 mod tests {
     use core::f64::consts::FRAC_1_SQRT_2;
 
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 
@@ -359,7 +363,7 @@ mod tests {
             rig.congestion(why);
             near(rig.w(), FRAC_1_SQRT_2 * before, 0.01);
             near(rig.t(), FRAC_1_SQRT_2 * before, 0.01);
-            rig.cc.on_life(&rig.flow, Life::Recovered);
+            rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
             rig.congestion(Congestion::Loss);
             near(rig.w(), before / 2.0, 0.01);
         }
@@ -409,7 +413,7 @@ mod tests {
         let mut rig = Rig::new("cdg", &[], 100.0, 2.0);
         (0..4).for_each(|i| round(&mut rig, 0.5 - 0.01 * f64::from(i)));
         assert!(probe(&*rig.cc, "gradient_min_s") < 0.0);
-        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
         assert_eq!(probe(&*rig.cc, "gradient_min_s"), 0.0);
     }
 }

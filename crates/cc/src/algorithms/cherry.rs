@@ -57,7 +57,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event};
     use crate::extra::ExtraPayload;
     use crate::registry::Value;
     use crate::report::{Phase, Rtt};
@@ -75,15 +75,15 @@ mod tests {
     #[test]
     fn supplement_segments_carry_data_a_window_ahead() {
         let mut rig = cherry(1.0, f64::INFINITY);
-        let start = rig.cc.extra_order(&rig.flow).expect("Fast-Forward Start");
+        let start = rig.extra_order().expect("Fast-Forward Start");
         assert_eq!((start.count, start.gap), (49, Span::from_millis(10)));
         assert_eq!(start.payload, ExtraPayload::Unsent { ahead: 50 });
         let mut rig = cherry(40.0, 2.0);
-        rig.cc.extra_order(&rig.flow);
+        rig.extra_order();
         rig.congestion(Congestion::Loss);
         rig.flow.phase = Phase::Recovery;
         rig.sack(1.0, 0.01, 0.5, false);
-        let aid = rig.cc.extra_order(&rig.flow).expect("First-Aid Recovery");
+        let aid = rig.extra_order().expect("First-Aid Recovery");
         assert_eq!((aid.count, aid.payload), (2, ExtraPayload::Unsent { ahead: 40 }));
     }
 
@@ -92,11 +92,11 @@ mod tests {
     fn a_few_lost_supplement_segments_cost_no_window() {
         for (back, window) in [(40, 40.0), (38, 40.0), (37, 37.0), (20, 20.0)] {
             let mut rig = cherry(40.0, 2.0);
-            rig.cc.extra_order(&rig.flow);
+            rig.extra_order();
             rig.congestion(Congestion::Loss);
             let mut left = back;
             while left > 0 && rig.w() < 40.0 {
-                rig.cc.on_extra_ack(&rig.flow);
+                rig.cc.on(&rig.flow, Event::ExtraAcked);
                 left -= 1;
             }
             assert_eq!(rig.w(), window, "{back} came back");

@@ -21,7 +21,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -123,6 +123,23 @@ impl Compound {
         };
         w.cwnd = win - dwnd + self.dwnd;
     }
+
+    fn on_congestion(&mut self, w: &Window, why: Congestion) {
+        self.before = self.dwnd;
+        let dwnd = self.part(w.cwnd);
+        self.dwnd = match why {
+            Congestion::Timeout => 0.0,
+            // win (1 - beta) - cwnd / 2
+            Congestion::Loss | Congestion::Ecn => {
+                (w.cwnd * (1.0 - self.beta) - (w.cwnd - dwnd) / 2.0).max(0.0)
+            }
+        };
+        self.ended = None;
+        if let Some(diff) = self.diff_reno.take().filter(|_| self.tunes) {
+            let tuned = self.gamma + LAMBDA * (SHARE * diff - self.gamma);
+            self.gamma = tuned.max(self.gamma_low).min(self.gamma_high);
+        }
+    }
 }
 
 impl Policy for Compound {
@@ -144,30 +161,12 @@ impl Policy for Compound {
         Cut::standard(w.cwnd * (1.0 - self.beta), why)
     }
 
-    fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
-        self.before = self.dwnd;
-        let dwnd = self.part(w.cwnd);
-        self.dwnd = match why {
-            Congestion::Timeout => 0.0,
-            // win (1 - beta) - cwnd / 2
-            Congestion::Loss | Congestion::Ecn => {
-                (w.cwnd * (1.0 - self.beta) - (w.cwnd - dwnd) / 2.0).max(0.0)
-            }
-        };
-        self.ended = None;
-        if let Some(diff) = self.diff_reno.take().filter(|_| self.tunes) {
-            let tuned = self.gamma + LAMBDA * (SHARE * diff - self.gamma);
-            self.gamma = tuned.max(self.gamma_low).min(self.gamma_high);
-        }
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.dwnd = self.dwnd.max(self.before);
-    }
-
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
-            (self.dwnd, self.ended, self.diff_reno) = (0.0, None, None);
+    fn on(&mut self, w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(w, why),
+            Event::Undo(_) => self.dwnd = self.dwnd.max(self.before),
+            Event::Life(Life::IdleRestart) => (self.dwnd, self.ended, self.diff_reno) = (0.0, None, None),
+            _ => {}
         }
     }
 
@@ -180,7 +179,7 @@ impl Policy for Compound {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 
@@ -267,7 +266,7 @@ mod tests {
         let mut rig = Rig::new("compound", &[], 400.0, 2.0);
         (0..20).for_each(|_| rig.round(0.5));
         let w = rig.w();
-        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
         assert_eq!((rig.w(), probe(&*rig.cc, "dwnd_segments")), (w, 0.0));
     }
 }

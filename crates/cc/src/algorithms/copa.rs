@@ -24,7 +24,8 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::event::{Congestion, Event, Life};
 use crate::filter::WindowedMin;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -215,6 +216,18 @@ impl Copa {
     fn answer(&self, why: Congestion) -> f64 {
         if why == Congestion::Timeout { 1.0 } else { self.cwnd }
     }
+
+    fn on_congestion(&mut self, why: Congestion) {
+        if self.collapsed {
+            return;
+        }
+        self.lost |= why != Congestion::Ecn;
+        self.cwnd = self.answer(why);
+        if why == Congestion::Timeout {
+            self.collapsed = true;
+            (self.slow_start, self.v, self.same) = (true, 1.0, 0);
+        }
+    }
 }
 
 impl Controller for Copa {
@@ -232,29 +245,18 @@ impl Controller for Copa {
         }
     }
 
-    fn on_congestion(&mut self, _flow: &Flow, why: Congestion) {
-        if self.collapsed {
-            return;
-        }
-        self.lost |= why != Congestion::Ecn;
-        self.cwnd = self.answer(why);
-        if why == Congestion::Timeout {
-            self.collapsed = true;
-            (self.slow_start, self.v, self.same) = (true, 1.0, 0);
-        }
-    }
-
-    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
-        self.cwnd = self.cwnd.max(before.cwnd as f64 / f64::from(self.mss));
-        self.slow_start = false;
-        self.collapsed = false;
-        self.settle();
-        self.round_cwnd = self.cwnd;
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = flow.mss.max(1);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(why),
+            Event::Undo(before) => {
+                self.cwnd = self.cwnd.max(before.cwnd as f64 / f64::from(self.mss));
+                self.slow_start = false;
+                self.collapsed = false;
+                self.settle();
+                self.round_cwnd = self.cwnd;
+            }
+            Event::Life(Life::MssChanged) => self.mss = flow.mss.max(1),
+            _ => {}
         }
     }
 
@@ -273,8 +275,8 @@ impl Controller for Copa {
         Backoff { cwnd: self.bytes(cwnd), ssthresh: u64::MAX, repeat: false }
     }
 
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
+    fn needs(&self) -> Needs {
+        Needs { recovery: Recovery::Controller, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -288,7 +290,7 @@ impl Controller for Copa {
 mod tests {
     use super::Sliding;
     use crate::algorithms::pipe::Pipe;
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near};
     use crate::time::{Span, Time};

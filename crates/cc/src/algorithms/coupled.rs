@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use crate::algorithms::increments::Increments;
-use crate::controller::Congestion;
+use crate::controller::Needs;
+use crate::event::{Congestion, Event};
 use crate::registry::Args;
 use crate::report::{Ack, Flow};
 use crate::subflows::Subflow;
@@ -93,14 +94,16 @@ impl<C: Coupling> Policy for Coupled<C> {
         Cut::standard(w.cwnd * self.coupling.keeps(paths), why)
     }
 
-    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
-        self.own = own;
-        self.all.clear();
-        self.all.extend_from_slice(all);
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        if let Event::Subflows { own, all } = event {
+            self.own = own;
+            self.all.clear();
+            self.all.extend_from_slice(all);
+        }
     }
 
-    fn wants_subflows(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { subflows: true, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -111,7 +114,7 @@ impl<C: Coupling> Policy for Coupled<C> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::{Subflow, Vec};
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event};
     use crate::rig::{Rig, near};
     use crate::time::Span;
 
@@ -120,7 +123,7 @@ pub(crate) mod tests {
     pub(crate) fn on_paths(id: &str, own: usize, paths: &[(f64, f64, u64)]) -> Rig {
         let (w, rtt, _) = paths[own];
         let mut rig = Rig::new(id, &[], w, 2.0);
-        rig.cc.on_subflows(own, &subflows(paths));
+        rig.cc.on(&rig.flow, Event::Subflows { own, all: &subflows(paths) });
         rig.ack(1.0, 0.01, rtt, false);
         rig
     }
@@ -141,7 +144,7 @@ pub(crate) mod tests {
         for (id, increments) in [("lia", 2.0), ("olia", 1.0), ("balia", 1.0)] {
             let one = on_paths(id, 1, &paths).w() - 10.0;
             let mut rig = Rig::new(id, &[], 10.0, 2.0);
-            rig.cc.on_subflows(1, &subflows(&paths));
+            rig.cc.on(&rig.flow, Event::Subflows { own: 1, all: &subflows(&paths) });
             rig.ack(2.0, 0.01, 0.1, false);
             near(rig.w() - 10.0, increments * one, 1e-6);
             let mut alone = Rig::new(id, &[], 10.0, 2.0);

@@ -2,7 +2,7 @@
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT above 1 us.
 //! Equations: section 4.2 W_cubic(t), K and target -> `avoid`; 4.3 W_est; 4.6 multiplicative decrease -> `backoff`;
-//! 4.7 fast convergence, 4.8 timeout -> `on_congestion`; 4.9 spurious events -> `on_undo`; 4.10 slow start left without a
+//! 4.7 fast convergence, 4.8 timeout -> `on_congestion`; 4.9 spurious events -> `on`; 4.10 slow start left without a
 //! loss -> `begin`; 5.8 application-limited time -> `observe`.
 //! Deviations:
 //!  * the decrease starts from cwnd, not flight_size. Section 4.6 allows that where the window grows only while it limits
@@ -22,7 +22,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::cubic_of_linux::CubicOfLinux;
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -179,6 +179,24 @@ impl Cubic {
         let x = t - self.epoch.k;
         self.c * x * x * x + self.epoch.w_max.unwrap_or(0.0)
     }
+
+    fn on_congestion(&mut self, w: &Window, why: Congestion) {
+        self.undo = Some(self.epoch); // section 4.9.2
+        let below = self.epoch.w_max.is_some_and(|w_max| w.cwnd < w_max);
+        let w_max = if self.fast_convergence && below {
+            w.cwnd * (1.0 + self.beta) / 2.0 // section 4.7
+        } else {
+            w.cwnd
+        };
+        self.epoch = CubicEpoch {
+            start: None,
+            k: 0.0,
+            w_max: (why != Congestion::Timeout).then_some(w_max), // section 4.8
+            w_est: 0.0,
+            prior: Some(w.cwnd),
+            lost: why != Congestion::Timeout,
+        };
+    }
 }
 
 impl Policy for Cubic {
@@ -218,40 +236,23 @@ impl Policy for Cubic {
         }
     }
 
-    fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
-        self.undo = Some(self.epoch); // section 4.9.2
-        let below = self.epoch.w_max.is_some_and(|w_max| w.cwnd < w_max);
-        let w_max = if self.fast_convergence && below {
-            w.cwnd * (1.0 + self.beta) / 2.0 // section 4.7
-        } else {
-            w.cwnd
-        };
-        self.epoch = CubicEpoch {
-            start: None,
-            k: 0.0,
-            w_max: (why != Congestion::Timeout).then_some(w_max), // section 4.8
-            w_est: 0.0,
-            prior: Some(w.cwnd),
-            lost: why != Congestion::Timeout,
-        };
-    }
-
-    fn on_undo(&mut self, w: &mut Window, _flow: &Flow) {
-        let Some(before) = self.undo.take() else { return };
-        // Section 4.9.2: only if the window had not outgrown cwnd_prior meanwhile.
-        if self.epoch.prior.is_some_and(|prior| w.cwnd <= prior) {
-            self.epoch = before;
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(w, why),
+            Event::Undo(_) => {
+                let Some(before) = self.undo.take() else { return };
+                // Section 4.9.2: only if the window had not outgrown cwnd_prior meanwhile.
+                if self.epoch.prior.is_some_and(|prior| w.cwnd <= prior) {
+                    self.epoch = before;
+                }
+            }
+            Event::Life(Life::IdleRestart) => self.pass(flow.now, false),
+            _ => {}
         }
     }
 
     fn on_descent(&mut self, full_bdp: f64) {
         self.epoch.w_max = Some(after_descent(full_bdp, self.fast_convergence));
-    }
-
-    fn on_life(&mut self, _w: &mut Window, flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
-            self.pass(flow.now, false);
-        }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -263,7 +264,7 @@ impl Policy for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe, text};
     use crate::time::Span;
@@ -401,7 +402,7 @@ mod tests {
             let (saved, w, t) = (state(&rig), rig.w(), rig.t());
             let before = rig.congestion(why);
             rig.ack(1.0, 0.1, 0.5, false);
-            rig.cc.on_undo(&rig.flow, &before);
+            rig.cc.on(&rig.flow, Event::Undo(&before));
             assert_eq!((state(&rig), rig.w(), rig.t()), (saved, w, t));
         }
 
@@ -412,7 +413,7 @@ mod tests {
         }
         let (now, w) = (state(&rig), rig.w());
         assert!(w > 70.0);
-        rig.cc.on_undo(&rig.flow, &before);
+        rig.cc.on(&rig.flow, Event::Undo(&before));
         assert_eq!((state(&rig), rig.w()), (now, w));
     }
 
@@ -426,7 +427,7 @@ mod tests {
         }
         assert_eq!(idle.w(), busy.w());
         idle.flow.now = idle.flow.now + Span::from_secs(50.0);
-        idle.cc.on_life(&idle.flow, Life::IdleRestart);
+        idle.cc.on(&idle.flow, Event::Life(Life::IdleRestart));
         idle.flow.cwnd_limited = true;
         for _ in 0..5 {
             busy.round(0.5);

@@ -16,7 +16,7 @@
 //! Deviations: the kernel's clock here ticks in jiffies of 1 to 10 ms; this one does not tick, and the cubic root is exact.
 
 use crate::algorithms::cubic::after_descent;
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::Args;
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -142,6 +142,23 @@ impl CubicOfLinux {
             w.cwnd += more;
         }
     }
+
+    fn on_congestion(&mut self, w: &Window, why: Congestion) {
+        let cwnd = libm::floor(w.cwnd);
+        self.credit = 0.0;
+        self.epoch = None;
+        self.w_max = if cwnd < self.w_max && self.fast_convergence {
+            libm::floor(cwnd * (1.0 + self.beta) / 2.0)
+        } else {
+            cwnd
+        };
+        if why == Congestion::Timeout {
+            // `bictcp_reset`
+            (self.cnt, self.w_max, self.origin, self.k) = (0.0, 0.0, 0.0, 0.0);
+            (self.acked, self.w_est) = (0.0, 0.0);
+            (self.computed, self.rtt_min) = ((0.0, Time::default()), None);
+        }
+    }
 }
 
 impl Policy for CubicOfLinux {
@@ -165,31 +182,18 @@ impl Policy for CubicOfLinux {
         Cut::standard(libm::floor(libm::floor(w.cwnd) * self.beta).max(2.0), why)
     }
 
-    fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
-        let cwnd = libm::floor(w.cwnd);
-        self.credit = 0.0;
-        self.epoch = None;
-        self.w_max = if cwnd < self.w_max && self.fast_convergence {
-            libm::floor(cwnd * (1.0 + self.beta) / 2.0)
-        } else {
-            cwnd
-        };
-        if why == Congestion::Timeout {
-            // `bictcp_reset`
-            (self.cnt, self.w_max, self.origin, self.k) = (0.0, 0.0, 0.0, 0.0);
-            (self.acked, self.w_est) = (0.0, 0.0);
-            (self.computed, self.rtt_min) = ((0.0, Time::default()), None);
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(w, why),
+            Event::Life(Life::IdleRestart) => {
+                self.epoch = self.epoch.map(|epoch| epoch + flow.now.since(self.seen))
+            }
+            _ => {}
         }
     }
 
     fn on_descent(&mut self, full_bdp: f64) {
         self.w_max = libm::floor(after_descent(full_bdp, self.fast_convergence));
-    }
-
-    fn on_life(&mut self, _w: &mut Window, flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
-            self.epoch = self.epoch.map(|epoch| epoch + flow.now.since(self.seen));
-        }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -201,7 +205,7 @@ impl Policy for CubicOfLinux {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::rig::{Rig, near, probe, text};
 
     fn rig(w: f64, t: f64) -> Rig {

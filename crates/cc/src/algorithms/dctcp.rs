@@ -21,7 +21,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::controller::Needs;
+use crate::event::Congestion;
 use crate::registry::{Args, Entry, Grade, Marks, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -108,8 +109,8 @@ impl Policy for Dctcp {
         }
     }
 
-    fn answers_marks_apart(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { losses_after_marks: true, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -119,7 +120,7 @@ impl Policy for Dctcp {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 

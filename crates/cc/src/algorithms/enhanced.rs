@@ -20,7 +20,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::Time;
@@ -87,13 +87,15 @@ impl Policy for Enhanced {
         Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
     }
 
-    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
-        let threshold = if self.of_window { w.ssthresh.max(w.cwnd) } else { w.ssthresh };
-        self.judged = (why == Congestion::Timeout).then_some((flow.now, threshold));
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.judged = None;
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => {
+                let threshold = if self.of_window { w.ssthresh.max(w.cwnd) } else { w.ssthresh };
+                self.judged = (why == Congestion::Timeout).then_some((flow.now, threshold));
+            }
+            Event::Undo(_) => self.judged = None,
+            _ => {}
+        }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -103,7 +105,7 @@ impl Policy for Enhanced {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, probe, text};
 

@@ -23,7 +23,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::round::Measured;
@@ -131,7 +131,7 @@ impl Policy for Fast {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, text};
 

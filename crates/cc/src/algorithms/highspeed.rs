@@ -14,7 +14,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::registry::{Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -109,7 +109,7 @@ impl Policy for HighSpeed {
 #[cfg(test)]
 mod tests {
     use super::{STEPS, coefficients, decrease, row_above, table};
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::rig::{Rig, near, text};
 
     /// Section 5: a and b at some windows.

@@ -21,7 +21,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::round::Round;
@@ -144,12 +144,10 @@ impl Policy for Hswa {
         Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
-        self.at_round_start = 0.0;
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.at_round_start = 0.0;
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        if let Event::Congestion(_) | Event::Undo(_) = event {
+            self.at_round_start = 0.0;
+        }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -163,7 +161,7 @@ impl Policy for Hswa {
 #[cfg(test)]
 mod tests {
     use super::Hswa;
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, args, near, probe, text};
 

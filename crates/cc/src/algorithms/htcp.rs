@@ -22,7 +22,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::Time;
@@ -179,6 +179,18 @@ impl Htcp {
         }
         (b.since, b.segments) = (Some(flow.now), 0.0);
     }
+
+    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
+        self.before =
+            Some(Before { since: self.since, rtt_max: self.rtt_max, old_max: self.throughput.old_max });
+        (self.beta, self.adapts) = self.adapted();
+        self.throughput.old_max = self.throughput.max;
+        if self.rtt_max > self.rtt_min {
+            self.rtt_max = self.rtt_min + 0.95 * (self.rtt_max - self.rtt_min);
+        }
+        self.since = flow.now;
+        self.window = if why == Congestion::Timeout { 1.0 } else { w.cwnd * self.beta };
+    }
 }
 
 impl Policy for Htcp {
@@ -209,29 +221,18 @@ impl Policy for Htcp {
         Cut::standard(w.cwnd * self.adapted().0, why)
     }
 
-    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
-        self.before =
-            Some(Before { since: self.since, rtt_max: self.rtt_max, old_max: self.throughput.old_max });
-        (self.beta, self.adapts) = self.adapted();
-        self.throughput.old_max = self.throughput.max;
-        if self.rtt_max > self.rtt_min {
-            self.rtt_max = self.rtt_min + 0.95 * (self.rtt_max - self.rtt_min);
-        }
-        self.since = flow.now;
-        self.window = if why == Congestion::Timeout { 1.0 } else { w.cwnd * self.beta };
-    }
-
-    fn on_undo(&mut self, w: &mut Window, _flow: &Flow) {
-        if let Some(before) = self.before.take() {
-            (self.since, self.rtt_max, self.throughput.old_max) =
-                (before.since, before.rtt_max, before.old_max);
-        }
-        self.window = w.cwnd;
-    }
-
-    fn on_life(&mut self, _w: &mut Window, flow: &Flow, what: Life) {
-        if what == Life::Recovered && self.before.take().is_some() {
-            self.since = flow.now;
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(w, flow, why),
+            Event::Undo(_) => {
+                if let Some(before) = self.before.take() {
+                    (self.since, self.rtt_max, self.throughput.old_max) =
+                        (before.since, before.rtt_max, before.old_max);
+                }
+                self.window = w.cwnd;
+            }
+            Event::Life(Life::Recovered) => self.since = self.before.take().map_or(self.since, |_| flow.now),
+            _ => {}
         }
     }
 
@@ -246,7 +247,7 @@ impl Policy for Htcp {
 #[cfg(test)]
 mod tests {
     use super::alpha;
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 
@@ -331,7 +332,7 @@ mod tests {
             let mut rig = queueing(high, &[("beta_max", Value::Number(max))]);
             rig.congestion(Congestion::Loss);
             near(rig.w(), 50.0, 1e-4);
-            rig.cc.on_life(&rig.flow, Life::Recovered);
+            rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
             rig.congestion(Congestion::Loss);
             near(rig.w(), 50.0 * expected, 1e-4);
         }
@@ -379,7 +380,7 @@ mod tests {
         let before = rig.congestion(Congestion::Timeout);
         near(rig.t(), 500.0, 1e-6);
         rig.ack(1.0, 0.2, 0.2, false);
-        rig.cc.on_undo(&rig.flow, &before);
+        rig.cc.on(&rig.flow, Event::Undo(&before));
         let w = rig.w();
         rig.ack(1.0, 0.0, 0.2, false);
         near((rig.w() - w) * w, 2.0 * alpha(10.2), 1e-2);

@@ -29,7 +29,8 @@ use alloc::boxed::Box;
 
 use crate::algorithms::increments::{Increments, PER_ACK};
 use crate::algorithms::reno::additive;
-use crate::controller::{Congestion, Life, Pacing};
+use crate::controller::Pacing;
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time, whole};
@@ -161,8 +162,8 @@ impl Policy for Hybla {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
-    fn on_life(&mut self, _w: &mut Window, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
+    fn on(&mut self, _w: &mut Window, flow: &Flow, event: Event<'_>) {
+        if let Event::Life(Life::MssChanged) = event {
             self.mss = flow.mss;
         }
     }
@@ -189,7 +190,8 @@ impl Policy for Hybla {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Pacing};
+    use crate::controller::Pacing;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::report::Phase;
     use crate::rig::{Rig, near, text};

@@ -19,7 +19,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::BASE_WINDOW;
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::filter::WindowedMin;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -170,8 +170,8 @@ impl Policy for Illinois {
         Cut::standard(w.cwnd * (1.0 - beta), why)
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        if why == Congestion::Timeout {
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        if let Event::Congestion(Congestion::Timeout) = event {
             (self.alpha, self.beta) = (1.0, BETA_MAX);
             (self.above, self.low_rounds) = (false, 0.0);
             self.round = Round::default();
@@ -187,7 +187,7 @@ impl Policy for Illinois {
 #[cfg(test)]
 mod tests {
     use super::Delays;
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::rig::{Rig, near};
 
     /// Linux's curves: alpha and beta over the share of the largest delay.

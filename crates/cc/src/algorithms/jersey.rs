@@ -17,7 +17,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::Time;
@@ -97,9 +97,7 @@ impl Jersey {
     fn warned(&self, flow: &Flow) -> bool {
         (self.marked.0 || self.marked.1) && self.controlled != Some(flow.round)
     }
-}
 
-impl Jersey {
     /// An ACK of data that came at `when`.
     pub(super) fn on_data_acked(&mut self, when: Time, flow: &Flow, ack: &Ack) {
         if let Some(rtt) = flow.rtt.filter(|_| ack.acked > 0) {
@@ -133,20 +131,17 @@ impl Policy for Jersey {
         }
     }
 
-    fn on_congestion(&mut self, _w: &Window, flow: &Flow, why: Congestion) {
-        self.before = Some(self.controlled);
-        if why != Congestion::Loss || self.warned(flow) {
-            self.controlled = Some(flow.round);
-        }
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.controlled = self.before.take().unwrap_or(self.controlled);
-    }
-
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
-            (self.at, self.pending) = (None, 0.0);
+    fn on(&mut self, _w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => {
+                self.before = Some(self.controlled);
+                if why != Congestion::Loss || self.warned(flow) {
+                    self.controlled = Some(flow.round);
+                }
+            }
+            Event::Undo(_) => self.controlled = self.before.take().unwrap_or(self.controlled),
+            Event::Life(Life::IdleRestart) => (self.at, self.pending) = (None, 0.0),
+            _ => {}
         }
     }
 
@@ -157,7 +152,7 @@ impl Policy for Jersey {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::report::{Ack, Rtt};
     use crate::rig::{Rig, near};
@@ -274,7 +269,7 @@ mod tests {
     fn timeouts_and_idle_times() {
         let mut rig = queued(&[]);
         rig.flow.now = rig.flow.now + Span::from_millis(60_000);
-        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
         rig.ack(0.001, 0.0, 0.75, false);
         near(rate(&rig), 200.0, 0.02);
         rig.congestion(Congestion::Timeout);

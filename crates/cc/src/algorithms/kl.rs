@@ -25,7 +25,8 @@ use alloc::boxed::Box;
 
 use crate::algorithms::aimd::{Cuts, HALVE_FIRST, SS_BETA, WHOLE_CUTS};
 use crate::algorithms::binomial::decreased;
-use crate::controller::{Congestion, Controller};
+use crate::controller::Controller;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
@@ -192,6 +193,18 @@ struct History {
     before: Option<KlEpoch>,
 }
 
+impl History {
+    fn on_undo(&mut self, w: &mut Window) {
+        // The time that would have led to the window that was given back.
+        let family = self.family;
+        self.epoch =
+            self.before.take().or(self.epoch).filter(|epoch| w.cwnd >= epoch.w0).map(|epoch| KlEpoch {
+                t: libm::pow((w.cwnd - epoch.w0) / epoch.c, family.k + 1.0),
+                ..epoch
+            });
+    }
+}
+
 impl Policy for History {
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         self.epoch = None;
@@ -217,23 +230,18 @@ impl Policy for History {
         self.cuts.answer(w, why, |cwnd| decreased(cwnd, beta, l))
     }
 
-    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
-        let avoids = w.cwnd >= w.ssthresh && why != Congestion::Timeout;
-        let kept = self.backoff(w, flow, why).cwnd;
-        self.cuts.on_congestion();
-        self.before = self.epoch.take();
-        self.epoch = avoids.then(|| self.family.epoch(kept, w.cwnd));
-    }
-
-    fn on_undo(&mut self, w: &mut Window, _flow: &Flow) {
-        self.cuts.on_undo();
-        // The time that would have led to the window that was given back.
-        let family = self.family;
-        self.epoch =
-            self.before.take().or(self.epoch).filter(|epoch| w.cwnd >= epoch.w0).map(|epoch| KlEpoch {
-                t: libm::pow((w.cwnd - epoch.w0) / epoch.c, family.k + 1.0),
-                ..epoch
-            });
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        self.cuts.on(&event);
+        match event {
+            Event::Congestion(why) => {
+                let avoids = w.cwnd >= w.ssthresh && why != Congestion::Timeout;
+                let kept = self.backoff(w, flow, why).cwnd;
+                self.before = self.epoch.take();
+                self.epoch = avoids.then(|| self.family.epoch(kept, w.cwnd));
+            }
+            Event::Undo(_) => self.on_undo(w),
+            _ => {}
+        }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -246,7 +254,7 @@ impl Policy for History {
 #[cfg(test)]
 mod tests {
     use super::Family;
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event};
     use crate::registry::Value;
     use crate::rig::{Rig, near, text};
 
@@ -441,7 +449,7 @@ mod tests {
             assert_eq!(rig.w(), 1.0);
             near(rig.t(), twin.w() / 2.0, 1e-6);
             rig.ack(1.0, 0.5, 0.5, false);
-            rig.cc.on_undo(&rig.flow, &before);
+            rig.cc.on(&rig.flow, Event::Undo(&before));
             near(rig.w(), twin.w(), 1e-6);
             for _ in 0..20 {
                 rig.round(0.5);

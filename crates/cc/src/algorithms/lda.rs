@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::model::{LARGEST, times};
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::Time;
@@ -146,6 +146,23 @@ impl Lda {
     fn tau(flow: &Flow) -> Option<f64> {
         flow.rtt.map(|rtt| rtt.smoothed.secs()).filter(|tau| *tau > 0.0)
     }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        let segment = u64::from(flow.mss.max(1));
+        match why {
+            Congestion::Loss => {}
+            Congestion::Ecn => self.marked = self.marked.saturating_add(segment),
+            Congestion::Timeout => {
+                self.before = self.rate.map(|rate| (rate, self.increase));
+                // What was outstanding is lost, though the sender says so only after this.
+                self.marked = self.marked.saturating_add(flow.in_flight.max(segment));
+                if let Some(tau) = Self::tau(flow) {
+                    self.report(flow, tau);
+                    self.since.2 = self.since.2.saturating_add(flow.in_flight);
+                }
+            }
+        }
+    }
 }
 
 impl RatePolicy for Lda {
@@ -167,28 +184,18 @@ impl RatePolicy for Lda {
         self.rate.map(|rate| rate * tau)
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        let segment = u64::from(flow.mss.max(1));
-        match why {
-            Congestion::Loss => {}
-            Congestion::Ecn => self.marked = self.marked.saturating_add(segment),
-            Congestion::Timeout => {
-                self.before = self.rate.map(|rate| (rate, self.increase));
-                // What was outstanding is lost, though the sender says so only after this.
-                self.marked = self.marked.saturating_add(flow.in_flight.max(segment));
-                if let Some(tau) = Self::tau(flow) {
-                    self.report(flow, tau);
-                    self.since.2 = self.since.2.saturating_add(flow.in_flight);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) -> Option<f64> {
+        match event {
+            Event::Congestion(why) => self.on_congestion(flow, why),
+            Event::Undo(_) => {
+                if let Some((rate, increase)) = self.before.take() {
+                    (self.rate, self.increase) = (Some(rate), increase);
                 }
+                (self.since.2, self.marked) = (flow.lost, 0);
             }
+            _ => {}
         }
-    }
-
-    fn on_undo(&mut self, flow: &Flow) {
-        if let Some((rate, increase)) = self.before.take() {
-            (self.rate, self.increase) = (Some(rate), increase);
-        }
-        (self.since.2, self.marked) = (flow.lost, 0);
+        None
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -28,7 +28,7 @@ mod delays;
 
 use alloc::boxed::Box;
 
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
@@ -110,8 +110,8 @@ impl Policy for Ledbat {
         Cut::standard(halved(w.cwnd), why)
     }
 
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        if let Event::Life(Life::IdleRestart) = event {
             self.delays.forget_current();
         }
     }
@@ -127,7 +127,7 @@ impl Policy for Ledbat {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe, text};
 
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn an_idle_restart_drops_old_delays_and_keeps_the_base() {
         let mut rig = with_queue(0.3);
-        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
         assert!(probe(&*rig.cc, "queueing_s").is_nan());
         rig.ack(0.001, 5.0, 0.52, false);
         near(probe(&*rig.cc, "queueing_s"), 0.02, 1e-6);

@@ -31,7 +31,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::ledbat::{DelayHistory, LEAST, halved};
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -176,16 +176,14 @@ impl Policy for PlusPlus {
         Cut::standard(halved(w.cwnd), why)
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        if why == Congestion::Timeout {
-            self.begin_anew();
-        }
-    }
-
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
-            self.delays.forget_current();
-            self.begin_anew();
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(Congestion::Timeout) => self.begin_anew(),
+            Event::Life(Life::IdleRestart) => {
+                self.delays.forget_current();
+                self.begin_anew();
+            }
+            _ => {}
         }
     }
 
@@ -201,7 +199,7 @@ impl Policy for PlusPlus {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 

@@ -22,13 +22,13 @@
 //!  * filters are real-valued. The module's are in 1/256, with variances of 5 bits.
 //!  * all deviations of `bbr.rs`.
 
+use crate::event::{Event, Hint};
 use alloc::boxed::Box;
 
 use crate::algorithms::bbr::{
     BW_WINDOW, Bbr, CWND_GAIN, Extension, Mode, PHASE, PROBE_GAIN, PROBE_RTT_TIME, RTPROP_WINDOW,
     STARTUP_GAIN,
 };
-use crate::path_change::PathChange;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::Flow;
 use crate::time::{Span, Time, real, whole};
@@ -206,13 +206,15 @@ impl Extension for Leo {
         if self.follows { gain.min(GENTLE) } else { gain }
     }
 
-    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
-        if self.period == Span::ZERO {
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        if let Event::Hint(Hint::PathChange(change)) = event
+            && self.period == Span::ZERO
+        {
             self.due = Some(change.passes_at(flow.now));
         }
     }
 
-    fn wants_path_hints(&self) -> bool {
+    fn needs_path_change(&self) -> bool {
         self.period == Span::ZERO
     }
 
@@ -224,6 +226,7 @@ impl Extension for Leo {
 
 #[cfg(test)]
 mod tests {
+    use crate::event::{Event, Hint};
     use alloc::vec::Vec;
 
     use super::Kalman;
@@ -263,7 +266,7 @@ mod tests {
             let mut pipe = settled(&[]);
             pipe.reroute(0.2);
             if hint {
-                pipe.cc.on_path_change(&pipe.flow, &NOW);
+                pipe.cc.on(&pipe.flow, Event::Hint(Hint::PathChange(NOW)));
             }
             let mut gains: Vec<f64> = Vec::new();
             let mut least = f64::INFINITY;
@@ -284,7 +287,10 @@ mod tests {
     fn a_hint_counts_when_the_path_passes_packets_again() {
         let mut pipe = settled(&[]);
         let ahead = Span::from_millis(300);
-        pipe.cc.on_path_change(&pipe.flow, &PathChange { ahead, dark: Span::from_millis(200) });
+        pipe.cc.on(
+            &pipe.flow,
+            Event::Hint(Hint::PathChange(PathChange { ahead, dark: Span::from_millis(200) })),
+        );
         let hinted = pipe.secs();
         let mut began = None;
         pipe.run(7.0, |p| {
@@ -300,7 +306,7 @@ mod tests {
     fn by_the_clock_it_needs_no_hints() {
         let clock = [("period", Value::Number(15.0)), ("offset", Value::Number(3.0))];
         let mut pipe = Pipe::new("leocc", &clock, 0.1, 0.0);
-        assert!(!pipe.cc.wants_path_hints());
+        assert!(!pipe.cc.needs().path_change);
         let (mut entries, mut inside) = (Vec::new(), true);
         pipe.run(40.0, |p| {
             let now = p.w() < 60.0;

@@ -30,7 +30,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, text};
 

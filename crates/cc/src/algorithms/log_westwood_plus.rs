@@ -16,7 +16,7 @@ use crate::algorithms::logarithmic::{ACK_MODE, Approach};
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood_plus::{FILTER, RULES, Retreat};
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -83,23 +83,22 @@ impl Policy for LogWestwoodPlus {
         self.retreat.backoff(w, why)
     }
 
-    fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
-        self.before = Some(self.w_max);
-        if why != Congestion::Timeout {
-            self.w_max = Some(w.cwnd);
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        self.retreat.on(w, flow, &event);
+        match event {
+            Event::Congestion(why) => {
+                self.before = Some(self.w_max);
+                if why != Congestion::Timeout {
+                    self.w_max = Some(w.cwnd);
+                }
+                self.approach.restart();
+            }
+            Event::Undo(_) => {
+                self.w_max = self.before.take().unwrap_or(self.w_max);
+                self.approach.restart();
+            }
+            _ => {}
         }
-        self.approach.restart();
-        self.retreat.on_congestion(why);
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.w_max = self.before.take().unwrap_or(self.w_max);
-        self.approach.restart();
-        self.retreat.on_undo();
-    }
-
-    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        self.retreat.on_life(w, flow, what);
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -110,7 +109,7 @@ impl Policy for LogWestwoodPlus {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event};
     use crate::rig::{Rig, near, text};
 
     /// A path of 1000 segments on which 2000 were lost: Westwood+'s decrease empties the queue, and Wmax is 2000.
@@ -174,7 +173,7 @@ mod tests {
         let w = rig.w();
         let before = rig.congestion(Congestion::Ecn);
         near(w_max(&rig), w, 1e-6);
-        rig.cc.on_undo(&rig.flow, &before);
+        rig.cc.on(&rig.flow, Event::Undo(&before));
         assert_eq!(w_max(&rig), known);
         rig.congestion(Congestion::Timeout);
         assert_eq!((rig.w(), w_max(&rig)), (1.0, known));

@@ -31,7 +31,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -167,8 +167,10 @@ impl Policy for Lp {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
-        self.ready = true;
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        if let Event::Congestion(_) = event {
+            self.ready = true;
+        }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -180,7 +182,7 @@ impl Policy for Lp {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe, text};
 

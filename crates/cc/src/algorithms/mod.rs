@@ -48,7 +48,7 @@ mod peach_plus;
 mod pipe;
 mod prague;
 mod rap;
-mod rate_based;
+pub(crate) mod rate_based;
 mod rcp;
 mod reno;
 mod satcp;

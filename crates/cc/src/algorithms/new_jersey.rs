@@ -7,7 +7,7 @@
 //! Grade B: the abstract was read, and what the paper on A-LIAD says: New Jersey is Jersey with an estimate that the path of the
 //! acknowledgements does not disturb. The equation is Jersey's, R_n = (RTT R_(n-1) + L_n) / (t_n - t_(n-1) + K RTT) with K = 1
 //! ([`Jersey`]). What differs is the clock (timestamp-based available bandwidth estimation, TABE): t_n is when the segment came that
-//! led to the ACK, by the receiver's clock, which the ACK brings as a timestamp -> [`ReceiverClock`], `on_header`. So
+//! led to the ACK, by the receiver's clock, which the ACK brings as a timestamp -> [`ReceiverClock`], [`Event::Header`]. So
 //! acknowledgements that bunch up, wait in a queue or are lost on their way change neither the sum of L_n nor that of the intervals.
 //! Congestion warning (CW), the growth of the window and its answers are Jersey's.
 //!
@@ -20,7 +20,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::jersey::{Jersey, PARAMS};
-use crate::controller::{Congestion, Life};
+use crate::controller::Needs;
+use crate::event::{Congestion, Event};
 use crate::header::{Arrived, Echo, Header};
 use crate::registry::{Args, Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -68,26 +69,15 @@ impl Policy for NewJersey {
         self.jersey.backoff(w, flow, why)
     }
 
-    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
-        self.jersey.on_congestion(w, flow, why);
-    }
-
-    fn on_undo(&mut self, w: &mut Window, flow: &Flow) {
-        self.jersey.on_undo(w, flow);
-    }
-
-    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        self.jersey.on_life(w, flow, what);
-    }
-
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        Some(Box::new(ReceiverClock::default()))
-    }
-
-    fn on_header(&mut self, _w: &mut Window, _flow: &Flow, header: &Header) {
-        if let Header::Arrival(when) = header {
-            self.arrived = Some(*when);
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Header(Header::Arrival(when)) => self.arrived = Some(*when),
+            event => self.jersey.on(w, flow, event),
         }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { echo: Some(Box::new(ReceiverClock::default())), ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -114,6 +104,7 @@ impl Echo for ReceiverClock {
 #[cfg(test)]
 mod tests {
     use super::ReceiverClock;
+    use crate::event::Event;
     use crate::header::{Arrived, Echo, Header};
     use crate::rig::{Rig, near, probe};
     use crate::time::{Span, Time};
@@ -124,7 +115,7 @@ mod tests {
         let mut rig = Rig::new(id, &[], 10.0, 2.0);
         let at = |ms: u32| Time(0) + Span::from_millis(u64::from(ms));
         for n in (1..=3000_u32).filter(|n| n % kept == 0) {
-            rig.cc.on_header(&rig.flow, &Header::Arrival(at(n)));
+            rig.cc.on(&rig.flow, Event::Header(&Header::Arrival(at(n))));
             let wait = at(comes(n)).since(rig.flow.now).secs();
             rig.ack(f64::from(kept), wait, 0.5, false);
         }

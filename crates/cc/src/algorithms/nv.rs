@@ -25,7 +25,8 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::{Congestion, Life};
+use crate::controller::Needs;
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Span, Time};
@@ -234,17 +235,17 @@ impl Policy for Nv {
         Cut::standard(w.cwnd * self.keep, why)
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.reset();
-        self.grows = false;
-        if why == Congestion::Timeout {
-            self.growth = (self.growth.min(0) - 1).max(SLOWEST);
-        }
-    }
-
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if what == Life::Recovered {
-            self.reset();
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => {
+                self.reset();
+                self.grows = false;
+                if why == Congestion::Timeout {
+                    self.growth = (self.growth.min(0) - 1).max(SLOWEST);
+                }
+            }
+            Event::Life(Life::Recovered) => self.reset(),
+            _ => {}
         }
     }
 
@@ -254,15 +255,15 @@ impl Policy for Nv {
         emit("grows", f64::from(u8::from(self.grows)));
     }
 
-    fn wants_rate(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { rate: true, ..Needs::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::algorithms::pipe::Pipe;
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event};
     use crate::registry::Value;
     use crate::report::{Ack, RateSample, RttSample};
     use crate::rig::{Rig, near, probe};
@@ -295,9 +296,9 @@ mod tests {
         let mut pipe = Pipe::new("nv", &[], 0.1, 0.0);
         pipe.run(30.0, |_| {});
         let before = pipe.w();
-        pipe.cc.on_congestion(&pipe.flow, Congestion::Loss);
+        pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Loss));
         near(pipe.w(), 0.8 * before, 1e-3);
-        pipe.cc.on_congestion(&pipe.flow, Congestion::Timeout);
+        pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Timeout));
         assert_eq!(pipe.w(), 1.0);
     }
 

@@ -34,7 +34,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::controller::Needs;
+use crate::event::{Congestion, Event, Life};
 use crate::extra::{ExtraOrder, ExtraPayload};
 use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
@@ -123,6 +124,57 @@ impl Peach {
         self.goal = 0.0;
         (self.adsn, self.sent, self.ignored, self.released) = (0, 0, 0, 0);
     }
+
+    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
+        self.forget();
+        if flow.round > self.ordered.saturating_add(1) {
+            self.wdsn = 0;
+        }
+        match why {
+            Congestion::Loss => {
+                self.start = Opening::Begun;
+                self.goal = w.cwnd; // W0
+                self.adsn = w.cwnd as u64;
+                self.ignored = (w.cwnd / 2.0) as u64;
+                self.wdsn += self.ignored;
+            }
+            Congestion::Timeout => (self.start, self.wdsn) = (Opening::Acknowledged, 0),
+            Congestion::Ecn => self.start = Opening::Begun,
+        }
+    }
+
+    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
+        self.served = true;
+        let carries = |window: f64| match self.payload {
+            ExtraPayload::Unsent { .. } => ExtraPayload::Unsent { ahead: window as u64 },
+            same => same,
+        };
+        if self.start == Opening::Measured
+            && let Some(rtt) = flow.rtt
+        {
+            let aim = self.aim(flow);
+            let gap = Span::from_secs(rtt.smoothed.secs() / aim); // tau = RTT / rwnd
+            let order = ExtraOrder { count: aim as u64 - 1, gap, payload: carries(aim) };
+            self.start = Opening::Begun;
+            return Some(order);
+        }
+        let payload = carries(self.goal);
+        let count = core::mem::take(&mut self.released);
+        self.ordered = if count > 0 { flow.round } else { self.ordered };
+        (count > 0).then_some(ExtraOrder { count, gap: Span::ZERO, payload })
+    }
+
+    fn on_extra_ack(&mut self, w: &mut Window) {
+        if self.wdsn > 0 {
+            self.wdsn -= 1;
+        } else {
+            w.cwnd += 1.0;
+            if self.spare > 0.0 && w.cwnd >= (1.0 - self.spare) * self.goal {
+                w.cwnd = w.cwnd.max(self.goal);
+                self.goal = 0.0;
+            }
+        }
+    }
 }
 
 impl Policy for Peach {
@@ -157,72 +209,26 @@ impl Policy for Peach {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
-    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
-        self.forget();
-        if flow.round > self.ordered.saturating_add(1) {
-            self.wdsn = 0;
-        }
-        match why {
-            Congestion::Loss => {
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(w, flow, why),
+            Event::Undo(_) => {
+                self.wdsn += self.sent.saturating_sub(self.ignored);
                 self.start = Opening::Begun;
-                self.goal = w.cwnd; // W0
-                self.adsn = w.cwnd as u64;
-                self.ignored = (w.cwnd / 2.0) as u64;
-                self.wdsn += self.ignored;
+                self.forget();
             }
-            Congestion::Timeout => (self.start, self.wdsn) = (Opening::Acknowledged, 0),
-            Congestion::Ecn => self.start = Opening::Begun,
-        }
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.wdsn += self.sent.saturating_sub(self.ignored);
-        self.start = Opening::Begun;
-        self.forget();
-    }
-
-    fn wants_extra_segments(&self) -> bool {
-        true
-    }
-
-    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
-        self.served = true;
-        let carries = |window: f64| match self.payload {
-            ExtraPayload::Unsent { .. } => ExtraPayload::Unsent { ahead: window as u64 },
-            same => same,
-        };
-        if self.start == Opening::Measured
-            && let Some(rtt) = flow.rtt
-        {
-            let aim = self.aim(flow);
-            let gap = Span::from_secs(rtt.smoothed.secs() / aim); // tau = RTT / rwnd
-            let order = ExtraOrder { count: aim as u64 - 1, gap, payload: carries(aim) };
-            self.start = Opening::Begun;
-            return Some(order);
-        }
-        let payload = carries(self.goal);
-        let count = core::mem::take(&mut self.released);
-        self.ordered = if count > 0 { flow.round } else { self.ordered };
-        (count > 0).then_some(ExtraOrder { count, gap: Span::ZERO, payload })
-    }
-
-    fn on_extra_ack(&mut self, w: &mut Window, _flow: &Flow) {
-        if self.wdsn > 0 {
-            self.wdsn -= 1;
-        } else {
-            w.cwnd += 1.0;
-            if self.spare > 0.0 && w.cwnd >= (1.0 - self.spare) * self.goal {
-                w.cwnd = w.cwnd.max(self.goal);
-                self.goal = 0.0;
+            Event::Room(order) => *order = self.extra_order(flow),
+            Event::ExtraAcked => self.on_extra_ack(w),
+            Event::Life(Life::Recovered) => {
+                self.wdsn = self.wdsn.saturating_sub(self.ignored.saturating_sub(self.sent));
+                (self.adsn, self.released) = (0, 0); // Rapid Recovery ends
             }
+            _ => {}
         }
     }
 
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: crate::Life) {
-        if what == crate::Life::Recovered {
-            self.wdsn = self.wdsn.saturating_sub(self.ignored.saturating_sub(self.sent));
-            (self.adsn, self.released) = (0, 0); // Rapid Recovery ends
-        }
+    fn needs(&self) -> Needs {
+        Needs { extra_segments: true, ..Needs::default() }
     }
 
     fn refuses_hystart(&self) -> Option<&'static str> {
@@ -237,7 +243,7 @@ impl Policy for Peach {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::extra::{ExtraOrder, ExtraPayload};
     use crate::registry::Value;
     use crate::report::{Phase, Rtt};
@@ -253,11 +259,11 @@ mod tests {
     }
 
     fn order(rig: &mut Rig) -> Option<ExtraOrder> {
-        rig.cc.extra_order(&rig.flow)
+        rig.extra_order()
     }
 
     fn extra_acks(rig: &mut Rig, count: u64) {
-        (0..count).for_each(|_| rig.cc.on_extra_ack(&rig.flow));
+        (0..count).for_each(|_| rig.cc.on(&rig.flow, Event::ExtraAcked));
     }
 
     /// Sudden Start: RTT / rwnd = 0.5 s / 50 = 10 ms; 49 dummy segments, all of which come back: W = 1 + 49.
@@ -296,7 +302,7 @@ mod tests {
         }
         assert_eq!(sent, 40);
         rig.flow.phase = Phase::Open;
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         extra_acks(&mut rig, back);
         rig.w()
     }
@@ -333,10 +339,10 @@ mod tests {
             rig.flow.phase = Phase::Recovery;
             for _ in 0..acks {
                 rig.sack(1.0, 0.01, 0.5, false);
-                rig.cc.extra_order(&rig.flow);
+                rig.extra_order();
             }
             rig.flow.phase = Phase::Open;
-            rig.cc.on_life(&rig.flow, Life::Recovered);
+            rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
             extra_acks(rig, back);
         };
         order(&mut rig);
@@ -392,7 +398,7 @@ mod tests {
             let before = rig.congestion(Congestion::Loss);
             rig.flow.phase = Phase::Recovery;
             (0..acks).for_each(|_| rig.sack(1.0, 0.01, 0.5, false));
-            rig.cc.on_undo(&rig.flow, &before);
+            rig.cc.on(&rig.flow, Event::Undo(&before));
             extra_acks(&mut rig, out);
             assert_eq!(rig.w(), 40.0, "{out} are out");
         }

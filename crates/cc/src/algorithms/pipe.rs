@@ -3,7 +3,8 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::controller::{Congestion, Controller, Life, Pacing};
+use crate::controller::{Controller, Pacing};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{self, Value};
 use crate::report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 use crate::rig::{args, near, probe};
@@ -132,7 +133,7 @@ impl Pipe {
             self.receive();
         }
         self.flow.now = self.flow.now + Span::from_secs(secs);
-        self.cc.on_life(&self.flow, Life::IdleRestart);
+        self.cc.on(&self.flow, Event::Life(Life::IdleRestart));
     }
 
     fn send(&mut self) {
@@ -202,10 +203,10 @@ impl Pipe {
         };
         if self.flow.phase == Phase::Recovery && got.number >= self.repaired && got.number >= self.recover {
             self.flow.phase = Phase::Open;
-            self.cc.on_life(&self.flow, Life::Recovered);
+            self.cc.on(&self.flow, Event::Life(Life::Recovered));
         }
         if lost > 0 && self.flow.phase == Phase::Open {
-            self.cc.on_congestion(&self.flow, Congestion::Loss);
+            self.cc.on(&self.flow, Event::Congestion(Congestion::Loss));
             self.flow.phase = Phase::Recovery;
             self.recover = self.sent;
         }

@@ -26,7 +26,8 @@ use alloc::boxed::Box;
 
 use crate::algorithms::dctcp::MarkedShare;
 use crate::algorithms::reno::additive;
-use crate::controller::{Congestion, Pacing};
+use crate::controller::{Needs, Pacing};
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Marks, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Span, Time};
@@ -169,15 +170,17 @@ impl Policy for Prague {
         }
     }
 
-    fn on_congestion(&mut self, _w: &Window, flow: &Flow, why: Congestion) {
-        self.slow = why == Congestion::Timeout;
-        if why == Congestion::Ecn && self.may_cut(flow.now) {
-            self.cut_at = flow.now;
+    fn on(&mut self, _w: &mut Window, flow: &Flow, event: Event<'_>) {
+        if let Event::Congestion(why) = event {
+            self.slow = why == Congestion::Timeout;
+            if why == Congestion::Ecn && self.may_cut(flow.now) {
+                self.cut_at = flow.now;
+            }
         }
     }
 
-    fn answers_marks_apart(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { losses_after_marks: true, ..Needs::default() }
     }
 
     fn grows_beside_marks(&self) -> bool {
@@ -201,7 +204,8 @@ impl Policy for Prague {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Decision, Pacing};
+    use crate::controller::{Decision, Pacing};
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
     use crate::time::Rate;

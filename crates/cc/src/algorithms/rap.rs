@@ -27,7 +27,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::controller::Congestion;
+use crate::event::Event;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::Time;
@@ -153,12 +153,13 @@ impl RatePolicy for Rap {
         self.rate(flow.mss.max(1)).map(|rate| rate * rtt)
     }
 
-    fn on_congestion(&mut self, flow: &Flow, _why: Congestion) {
-        self.halve(flow);
-    }
-
-    fn on_undo(&mut self, _flow: &Flow) {
-        self.gap = self.before.take().or(self.gap);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) -> Option<f64> {
+        match event {
+            Event::Congestion(_) => self.halve(flow),
+            Event::Undo(_) => self.gap = self.before.take().or(self.gap),
+            _ => {}
+        }
+        None
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -170,7 +171,8 @@ impl RatePolicy for Rap {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Pacing};
+    use crate::controller::Pacing;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 

@@ -5,8 +5,9 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::algorithms::model::{GUARD, LARGEST, guard, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::header::{Echo, Header};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::event::{Congestion, Event, Life};
+use crate::header::Echo;
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Time, whole};
 use crate::windowed::Start;
@@ -19,34 +20,19 @@ pub(crate) trait RatePolicy: Debug + Send {
     /// Every ACK. Returns what is in flight at the rate, bytes, for the guard to follow; `None` leaves it.
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) -> Option<f64>;
 
-    /// Congestion began. After a timeout the host is silent until something has been delivered.
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion);
-
-    /// The last episode was spurious.
-    fn on_undo(&mut self, flow: &Flow);
+    /// Something else happened. Returns what [`RatePolicy::on_ack`] does. At [`Event::Congestion`] only the first of several timeouts in a
+    /// row is heard: the host is silent until something has been delivered.
+    fn on(&mut self, flow: &Flow, event: Event<'_>) -> Option<f64>;
 
     /// See [`Decision::deadline`].
     fn deadline(&self) -> Time {
         Time::MAX
     }
 
-    /// See [`Controller::on_deadline`]. Returns what [`RatePolicy::on_ack`] does.
-    fn on_deadline(&mut self, _flow: &Flow) -> Option<f64> {
-        None
-    }
-
-    /// See [`Controller::echo`].
+    /// See [`Needs::echo`].
     fn echo(&self, _mss: u32) -> Option<Box<dyn Echo>> {
         None
     }
-
-    /// See [`Controller::header`].
-    fn header(&mut self, _flow: &Flow) -> Option<Header> {
-        None
-    }
-
-    /// See [`Controller::on_header`].
-    fn on_header(&mut self, _flow: &Flow, _header: &Header) {}
 
     /// Names internal quantities for traces.
     fn probe(&self, emit: &mut dyn FnMut(&str, f64));
@@ -83,41 +69,22 @@ impl<P: RatePolicy> Controller for RateBased<P> {
         self.follow(in_flight);
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        if !self.collapsed {
-            self.policy.on_congestion(flow, why);
-            self.collapsed = why == Congestion::Timeout;
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(_) if self.collapsed => return,
+            Event::Congestion(why) => self.collapsed = why == Congestion::Timeout,
+            Event::Undo(before) => {
+                self.collapsed = false;
+                self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
+            }
+            Event::Life(Life::MssChanged) => {
+                self.mss = flow.mss.max(1);
+                self.cwnd = self.cwnd.max(u64::from(self.mss));
+            }
+            _ => {}
         }
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.policy.on_undo(flow);
-        self.collapsed = false;
-        self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = flow.mss.max(1);
-            self.cwnd = self.cwnd.max(u64::from(self.mss));
-        }
-    }
-
-    fn on_deadline(&mut self, flow: &Flow) {
-        let in_flight = self.policy.on_deadline(flow);
+        let in_flight = self.policy.on(flow, event);
         self.follow(in_flight);
-    }
-
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        self.policy.echo(self.mss)
-    }
-
-    fn header(&mut self, flow: &Flow) -> Option<Header> {
-        self.policy.header(flow)
-    }
-
-    fn on_header(&mut self, flow: &Flow, header: &Header) {
-        self.policy.on_header(flow, header);
     }
 
     fn decision(&self) -> Decision {
@@ -131,12 +98,9 @@ impl<P: RatePolicy> Controller for RateBased<P> {
         Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
     }
 
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        let echo = self.policy.echo(self.mss);
+        Needs { rate: true, recovery: Recovery::Controller, echo, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -23,8 +23,9 @@ use alloc::boxed::Box;
 
 use crate::algorithms::model::{guard, pace};
 use crate::algorithms::reno::additive;
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::header::{Echo, Header, Newest, seconds};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::event::{Congestion, Event};
+use crate::header::{Header, Newest, seconds};
 use crate::registry::{Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Time, whole};
@@ -93,36 +94,28 @@ impl Controller for Rcp {
         self.measure(flow);
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        if self.rate.is_none() {
-            self.reno.on_congestion(flow, why);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(_) | Event::Undo(_) if self.rate.is_none() => self.reno.on(flow, event),
+            Event::Life(_) => {
+                self.reno.on(flow, event);
+                self.measure(flow);
+            }
+            Event::Departure(slot) => {
+                let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
+                *slot = Some(Header::Rate { rtt, rate: f64::INFINITY, computed: false });
+            }
+            Event::Header(header) => {
+                let &Header::Rate { rate, computed: true, .. } = header else { return };
+                self.rate = Some(rate);
+                self.measure(flow);
+            }
+            _ => {}
         }
     }
 
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        if self.rate.is_none() {
-            self.reno.on_undo(flow, before);
-        }
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.reno.on_life(flow, what);
-        self.measure(flow);
-    }
-
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        Some(Box::new(Newest::default()))
-    }
-
-    fn header(&mut self, flow: &Flow) -> Option<Header> {
-        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
-        Some(Header::Rate { rtt, rate: f64::INFINITY, computed: false })
-    }
-
-    fn on_header(&mut self, flow: &Flow, header: &Header) {
-        let &Header::Rate { rate, computed: true, .. } = header else { return };
-        self.rate = Some(rate);
-        self.measure(flow);
+    fn needs(&self) -> Needs {
+        Needs { echo: Some(Box::new(Newest::default())), recovery: Recovery::Controller, ..Needs::default() }
     }
 
     fn decision(&self) -> Decision {
@@ -146,10 +139,6 @@ impl Controller for Rcp {
         Backoff { cwnd, ssthresh, repeat: false }
     }
 
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("offered_bytes_per_s", self.rate.unwrap_or(f64::NAN));
     }
@@ -158,6 +147,7 @@ impl Controller for Rcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Congestion, Event};
     use crate::rig::Rig;
     use crate::time::Rate;
 
@@ -168,10 +158,10 @@ mod tests {
         rig.round(0.5);
         assert_eq!((rig.w(), rig.cc.decision().pacing), (20.0, Pacing::Window), "as Reno at first");
         let wish = Header::Rate { rtt: 0.5, rate: f64::INFINITY, computed: false };
-        assert_eq!(rig.cc.header(&rig.flow), Some(wish));
-        rig.cc.on_header(&rig.flow, &wish);
+        assert_eq!(rig.header(), Some(wish));
+        rig.cc.on(&rig.flow, Event::Header(&wish));
         assert_eq!(rig.w(), 20.0, "a wish is no rate");
-        rig.cc.on_header(&rig.flow, &Header::Rate { rtt: 0.5, rate: 1e6, computed: true });
+        rig.cc.on(&rig.flow, Event::Header(&Header::Rate { rtt: 0.5, rate: 1e6, computed: true }));
         assert_eq!((rig.w(), rig.cc.decision().pacing), (5.0, Pacing::Rate(Rate(1_000_000))));
         for why in [Congestion::Loss, Congestion::Timeout] {
             let before = rig.congestion(why);

@@ -13,7 +13,7 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::registry::{Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -58,7 +58,7 @@ impl Policy for Reno {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 

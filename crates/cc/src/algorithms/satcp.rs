@@ -7,7 +7,7 @@
 //! A report that the path will change hands is given `T_earlier` ahead, against errors of the prediction. For `duration` after a report:
 //!  * K, the time to come back to W_max, is a ninth of CUBIC's (`bictcp_update`) -> `avoid`. The window still is cut to beta, and is back
 //!    within a few round trips.
-//!  * a timeout does not forget W_max (`bictcp_state`) -> `on_congestion`. Slow start leads up to ssthresh as ever.
+//!  * a timeout does not forget W_max (`bictcp_state`) -> `on`. Slow start leads up to ssthresh as ever.
 //!
 //! Decisions and deviations:
 //!  * the hint that the path changes is the report. The flow's key `hint_lead` is T_earlier, 500 ms in the authors' emulator.
@@ -17,8 +17,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::cubic::{BETA, BETA_ECN, C, Cubic, FAST_CONVERGENCE, RULES};
-use crate::controller::{Congestion, Life};
-use crate::path_change::PathChange;
+use crate::controller::Needs;
+use crate::event::{Congestion, Event, Hint};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -88,29 +88,22 @@ impl Policy for SaTcp {
         self.cubic.backoff(w, flow, why)
     }
 
-    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
-        let remembers = why == Congestion::Timeout && self.changes(flow.now);
-        self.cubic.on_congestion(w, flow, if remembers { Congestion::Loss } else { why });
-    }
-
-    fn on_undo(&mut self, w: &mut Window, flow: &Flow) {
-        self.cubic.on_undo(w, flow);
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Hint(Hint::PathChange(_)) => self.until = Some(flow.now + self.duration),
+            Event::Congestion(Congestion::Timeout) if self.changes(flow.now) => {
+                self.cubic.on(w, flow, Event::Congestion(Congestion::Loss));
+            }
+            event => self.cubic.on(w, flow, event),
+        }
     }
 
     fn on_descent(&mut self, full_bdp: f64) {
         self.cubic.on_descent(full_bdp);
     }
 
-    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        self.cubic.on_life(w, flow, what);
-    }
-
-    fn on_path_change(&mut self, _w: &mut Window, flow: &Flow, _change: &PathChange) {
-        self.until = Some(flow.now + self.duration);
-    }
-
-    fn wants_path_hints(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { path_change: true, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -120,7 +113,7 @@ impl Policy for SaTcp {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::{Congestion, Event, Hint};
     use crate::path_change::PathChange;
     use crate::rig::{Rig, near, probe};
 
@@ -128,7 +121,7 @@ mod tests {
     fn lost(after: Option<f64>, why: Congestion) -> Rig {
         let mut rig = Rig::new("satcp", &[], 432.0, 2.0);
         if let Some(after) = after {
-            rig.cc.on_path_change(&rig.flow, &PathChange::default());
+            rig.cc.on(&rig.flow, Event::Hint(Hint::PathChange(PathChange::default())));
             rig.flow.now = rig.flow.now + crate::time::Span::from_secs(after);
         }
         rig.congestion(why);

@@ -14,7 +14,7 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -86,7 +86,7 @@ impl Policy for Scalable {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 

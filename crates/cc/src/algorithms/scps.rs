@@ -21,7 +21,7 @@ use alloc::boxed::Box;
 use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, step_down};
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -96,8 +96,10 @@ impl Policy for Scps {
         Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
-        self.up = false;
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        if let Event::Congestion(_) = event {
+            self.up = false;
+        }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -107,7 +109,7 @@ impl Policy for Scps {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, text};
 

@@ -31,7 +31,8 @@ use alloc::boxed::Box;
 use crate::algorithms::model::LARGEST;
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Time};
@@ -233,16 +234,14 @@ impl Controller for PureRate {
         self.cwnd = if self.open { flow.rwnd.clamp(self.mss, LARGEST) } else { self.cwnd };
     }
 
-    fn on_congestion(&mut self, _flow: &Flow, _why: Congestion) {}
-
-    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
-        self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = u64::from(flow.mss.max(1));
-            self.cwnd = self.cwnd.max(self.mss);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Undo(before) => self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST)),
+            Event::Life(Life::MssChanged) => {
+                self.mss = u64::from(flow.mss.max(1));
+                self.cwnd = self.cwnd.max(self.mss);
+            }
+            _ => {}
         }
     }
 
@@ -255,18 +254,15 @@ impl Controller for PureRate {
         Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
     }
 
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { recovery: Recovery::Controller, rate: true, ..Needs::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Pacing};
+    use crate::controller::Pacing;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, text};
     use crate::time::Rate;

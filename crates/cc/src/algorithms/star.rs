@@ -26,7 +26,7 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::Time;
@@ -157,6 +157,47 @@ impl Star {
         let estimate = if self.waiting { 0.0 } else { self.abe.window(flow) };
         w.cwnd = self.w_reno + estimate; // eq. 4
     }
+
+    fn on_congestion(&mut self, why: Congestion) {
+        self.before = Some((self.w_reno, self.abe, self.waiting));
+        self.halve = why == Congestion::Loss;
+        match why {
+            Congestion::Timeout => {
+                self.w_reno = 1.0;
+                self.waiting = self.waits;
+                if self.resets {
+                    self.abe = Abe { ticks: self.abe.ticks, ..Abe::default() };
+                }
+            }
+            Congestion::Ecn => self.w_reno = (self.w_reno / 2.0).max(1.0),
+            Congestion::Loss => {}
+        }
+    }
+
+    fn on_undo(&mut self) {
+        self.halve = false;
+        if let Some((w_reno, abe, waiting)) = self.before.take() {
+            self.waiting &= waiting;
+            self.w_reno = self.w_reno.max(w_reno);
+            if self.abe.bw < abe.bw && self.resets {
+                self.abe = Abe { bw: abe.bw, last: abe.last, ..self.abe };
+            }
+        }
+    }
+
+    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
+        match what {
+            Life::Recovered if self.halve => {
+                self.halve = false;
+                self.waiting = false;
+                self.w_reno = (self.w_reno / 2.0).max(1.0);
+                let lifted = self.w_reno + self.abe.window(flow);
+                w.cwnd = if flow.cwnd_limited { lifted } else { lifted.min(w.cwnd) };
+            }
+            Life::IdleRestart => self.abe.pause(),
+            _ => {}
+        }
+    }
 }
 
 impl Policy for Star {
@@ -188,43 +229,11 @@ impl Policy for Star {
         }
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.before = Some((self.w_reno, self.abe, self.waiting));
-        self.halve = why == Congestion::Loss;
-        match why {
-            Congestion::Timeout => {
-                self.w_reno = 1.0;
-                self.waiting = self.waits;
-                if self.resets {
-                    self.abe = Abe { ticks: self.abe.ticks, ..Abe::default() };
-                }
-            }
-            Congestion::Ecn => self.w_reno = (self.w_reno / 2.0).max(1.0),
-            Congestion::Loss => {}
-        }
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.halve = false;
-        if let Some((w_reno, abe, waiting)) = self.before.take() {
-            self.waiting &= waiting;
-            self.w_reno = self.w_reno.max(w_reno);
-            if self.abe.bw < abe.bw && self.resets {
-                self.abe = Abe { bw: abe.bw, last: abe.last, ..self.abe };
-            }
-        }
-    }
-
-    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        match what {
-            Life::Recovered if self.halve => {
-                self.halve = false;
-                self.waiting = false;
-                self.w_reno = (self.w_reno / 2.0).max(1.0);
-                let lifted = self.w_reno + self.abe.window(flow);
-                w.cwnd = if flow.cwnd_limited { lifted } else { lifted.min(w.cwnd) };
-            }
-            Life::IdleRestart => self.abe.pause(),
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(why),
+            Event::Undo(_) => self.on_undo(),
+            Event::Life(what) => self.on_life(w, flow, what),
             _ => {}
         }
     }
@@ -238,7 +247,7 @@ impl Policy for Star {
 #[cfg(test)]
 mod tests {
     use super::Abe;
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::report::Phase;
     use crate::rig::{Rig, near, text};
     use crate::time::Time;
@@ -386,7 +395,7 @@ mod tests {
         rig.ack(1.0, 0.01, 0.5, false);
         assert_eq!(rig.w(), w);
         rig.flow.phase = Phase::Open;
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         let (halved, bw_then) = probe(&rig);
         near(halved, w_reno / 2.0, 1e-9);
         near(rig.w(), halved + bw_then * 0.5, 1e-6);
@@ -402,9 +411,9 @@ mod tests {
         assert_eq!(rig.w(), 1.0);
         near(rig.t(), bw * 0.5, 1e-6);
         rig.ack(1.0, 0.5, 0.5, false);
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         assert_eq!(probe(&rig).0, 2.0);
-        rig.cc.on_undo(&rig.flow, &before);
+        rig.cc.on(&rig.flow, Event::Undo(&before));
         assert_eq!(probe(&rig).0, w_reno);
     }
 
@@ -424,7 +433,7 @@ mod tests {
             // Slow start adds one segment to Reno's window, and LWC the estimate.
             near(rig.w(), 2.0 + probe(&rig).1 * 0.5, 1e-6);
             let now = probe(&rig).1;
-            rig.cc.on_undo(&rig.flow, &before);
+            rig.cc.on(&rig.flow, Event::Undo(&before));
             assert_eq!(probe(&rig).1, if kept { now } else { bw }, "{choice}");
         }
     }
@@ -459,7 +468,7 @@ mod tests {
 
         // A timeout that proves spurious gives the window back, and with it LWC.
         let (mut rig, before) = after("slow-start");
-        rig.cc.on_undo(&rig.flow, &before);
+        rig.cc.on(&rig.flow, Event::Undo(&before));
         let w_reno = probe(&rig).0;
         rig.ack(1.0, 0.0125, 0.5, false);
         assert!(rig.w() > w_reno + 39.0, "{}", rig.w());
@@ -469,7 +478,7 @@ mod tests {
         (0..9).for_each(|_| rig.ack(1.0, 0.0125, 0.5, false));
         rig.congestion(Congestion::Loss);
         assert_eq!(rig.w(), 10.0); // figure 1, first branch
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         near(rig.w(), 5.0 + 40.0, 0.01);
     }
 
@@ -478,7 +487,7 @@ mod tests {
     fn a_pause_is_no_sample() {
         let mut rig = running(2.0);
         let (_, before) = probe(&rig);
-        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
         rig.ack(1.0, 60.0, 0.5, false);
         near(probe(&rig).1, before, 1e-9);
     }

@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use crate::algorithms::reno::additive;
 use crate::algorithms::star::{Abe, BW_SAMPLES};
 use crate::algorithms::westwood::to_estimate;
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -69,8 +69,8 @@ impl Policy for TcpJ {
         if self.raise { Cut::standard(estimate.max(2.0), why) } else { to_estimate(w, estimate, why) }
     }
 
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        if let Event::Life(Life::IdleRestart) = event {
             self.abe.pause();
         }
     }
@@ -82,7 +82,7 @@ impl Policy for TcpJ {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 
@@ -145,7 +145,7 @@ mod tests {
                 rig.ack(1.0, 0.01, 0.5, false);
             }
             rig.flow.now = rig.flow.now + crate::time::Span::from_millis(60_000);
-            rig.cc.on_life(&rig.flow, Life::IdleRestart);
+            rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
             rig.ack(1.0, 0.0, 0.5, false);
             let before = rig.w();
             rig.congestion(Congestion::Loss);

@@ -29,7 +29,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::header::{Arrived, Echo, Header, seconds};
 use crate::registry::{Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -230,32 +230,27 @@ impl RatePolicy for Tear {
         self.rate.map(|rate| rate * rtt)
     }
 
-    fn on_header(&mut self, _flow: &Flow, header: &Header) {
-        if let Header::ReceiverRate(rate) = *header
-            && rate > 0.0
-        {
-            (self.rate, self.before) = (Some(rate.min(LARGEST as f64)), None);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) -> Option<f64> {
+        match event {
+            Event::Header(&Header::ReceiverRate(rate)) if rate > 0.0 => {
+                (self.rate, self.before) = (Some(rate.min(LARGEST as f64)), None);
+            }
+            Event::Congestion(Congestion::Timeout) => {
+                self.before = self.rate;
+                self.rate = self.rate.map(|rate| rate / 2.0);
+            }
+            Event::Undo(_) => self.rate = self.before.take().or(self.rate),
+            Event::Departure(slot) => {
+                let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
+                *slot = Some(Header::Rate { rtt, rate: f64::INFINITY, computed: false });
+            }
+            _ => {}
         }
-    }
-
-    fn on_congestion(&mut self, _flow: &Flow, why: Congestion) {
-        if why == Congestion::Timeout {
-            self.before = self.rate;
-            self.rate = self.rate.map(|rate| rate / 2.0);
-        }
-    }
-
-    fn on_undo(&mut self, _flow: &Flow) {
-        self.rate = self.before.take().or(self.rate);
+        None
     }
 
     fn echo(&self, mss: u32) -> Option<Box<dyn Echo>> {
         Some(Box::new(Receiver::new(mss, self.initial)))
-    }
-
-    fn header(&mut self, flow: &Flow) -> Option<Header> {
-        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
-        Some(Header::Rate { rtt, rate: f64::INFINITY, computed: false })
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

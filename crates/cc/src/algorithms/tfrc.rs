@@ -42,7 +42,7 @@ use alloc::vec::Vec;
 
 use crate::algorithms::model::{LARGEST, times};
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -298,6 +298,40 @@ impl Tfrc {
         self.x = self.x.clamp(self.floor(), LARGEST as f64);
         self.x * self.sample.map_or(r, |sample| sample.max(r))
     }
+
+    fn on_undo(&mut self, flow: &Flow) {
+        if let Some((history, event_at)) = self.before.take() {
+            (self.history, self.event_at) = (history, event_at);
+        }
+        self.collapsed = false;
+        self.news = false;
+        self.p = self.history.rate(self.position(flow));
+    }
+
+    fn on_deadline(&mut self, flow: &Flow) -> Option<f64> {
+        let r = self.r.filter(|_| self.deadline() <= flow.now)?;
+        let idle = flow.in_flight == 0;
+        let recovered = self.initial as f64 / r;
+        // Section 4.4: the rate at which an idle sender restarts is not taken away.
+        let spared =
+            idle && if self.p > 0.0 { self.most_received() < recovered } else { self.x < 2.0 * recovered };
+        if spared {
+            self.timer = None;
+            return None;
+        }
+        if self.p > 0.0 {
+            let (allowed, received) = (self.allowed(r), self.most_received());
+            let limit = if allowed > 2.0 * received { received } else { allowed / 2.0 }.max(self.floor());
+            self.received.clear();
+            self.received.push((flow.now, limit / 2.0));
+            self.x = allowed.min(limit);
+        } else {
+            self.x /= 2.0;
+        }
+        let in_flight = self.settle(r);
+        self.timer = Some(flow.now + self.patience(r));
+        Some(in_flight)
+    }
 }
 
 impl RatePolicy for Tfrc {
@@ -327,48 +361,22 @@ impl RatePolicy for Tfrc {
         if self.news || (due && ack.acked > 0) { self.feedback(flow) } else { None }
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.before = Some((self.history, self.event_at));
-        self.lose(flow);
-        self.collapsed = why == Congestion::Timeout;
-    }
-
-    fn on_undo(&mut self, flow: &Flow) {
-        if let Some((history, event_at)) = self.before.take() {
-            (self.history, self.event_at) = (history, event_at);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) -> Option<f64> {
+        match event {
+            Event::Congestion(why) => {
+                self.before = Some((self.history, self.event_at));
+                self.lose(flow);
+                self.collapsed = why == Congestion::Timeout;
+            }
+            Event::Undo(_) => self.on_undo(flow),
+            Event::Deadline => return self.on_deadline(flow),
+            _ => {}
         }
-        self.collapsed = false;
-        self.news = false;
-        self.p = self.history.rate(self.position(flow));
+        None
     }
 
     fn deadline(&self) -> Time {
         self.timer.unwrap_or(Time::MAX)
-    }
-
-    fn on_deadline(&mut self, flow: &Flow) -> Option<f64> {
-        let r = self.r.filter(|_| self.deadline() <= flow.now)?;
-        let idle = flow.in_flight == 0;
-        let recovered = self.initial as f64 / r;
-        // Section 4.4: the rate at which an idle sender restarts is not taken away.
-        let spared =
-            idle && if self.p > 0.0 { self.most_received() < recovered } else { self.x < 2.0 * recovered };
-        if spared {
-            self.timer = None;
-            return None;
-        }
-        if self.p > 0.0 {
-            let (allowed, received) = (self.allowed(r), self.most_received());
-            let limit = if allowed > 2.0 * received { received } else { allowed / 2.0 }.max(self.floor());
-            self.received.clear();
-            self.received.push((flow.now, limit / 2.0));
-            self.x = allowed.min(limit);
-        } else {
-            self.x /= 2.0;
-        }
-        let in_flight = self.settle(r);
-        self.timer = Some(flow.now + self.patience(r));
-        Some(in_flight)
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -22,8 +22,9 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
-use crate::header::{Echo, Header, Load, Newest, seconds};
+use crate::controller::Needs;
+use crate::event::{Congestion, Event};
+use crate::header::{Header, Load, Newest, seconds};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Span, Time};
@@ -133,6 +134,19 @@ impl Vcp {
             self.decrease = SinceDecrease::No;
         }
     }
+
+    fn on_header(&mut self, w: &mut Window, flow: &Flow, header: &Header) {
+        let &Header::Load(load) = header else { return };
+        if load == Load::Unknown {
+            return;
+        }
+        self.load = load;
+        self.pass(flow);
+        if load == Load::Over && self.decrease == SinceDecrease::No && flow.phase != Phase::Recovery {
+            w.cwnd *= self.beta; // eq. 4
+            self.decrease = SinceDecrease::Rests(flow.now + Span::from_secs(self.t_rho));
+        }
+    }
 }
 
 impl Policy for Vcp {
@@ -156,24 +170,15 @@ impl Policy for Vcp {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        Some(Box::new(Newest::default()))
+    fn needs(&self) -> Needs {
+        Needs { echo: Some(Box::new(Newest::default())), ..Needs::default() }
     }
 
-    fn header(&mut self, _w: &Window, _flow: &Flow) -> Option<Header> {
-        Some(Header::Load(Load::Unknown))
-    }
-
-    fn on_header(&mut self, w: &mut Window, flow: &Flow, header: &Header) {
-        let &Header::Load(load) = header else { return };
-        if load == Load::Unknown {
-            return;
-        }
-        self.load = load;
-        self.pass(flow);
-        if load == Load::Over && self.decrease == SinceDecrease::No && flow.phase != Phase::Recovery {
-            w.cwnd *= self.beta; // eq. 4
-            self.decrease = SinceDecrease::Rests(flow.now + Span::from_secs(self.t_rho));
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Departure(slot) => *slot = Some(Header::Load(Load::Unknown)),
+            Event::Header(header) => self.on_header(w, flow, header),
+            _ => {}
         }
     }
 
@@ -189,10 +194,11 @@ impl Policy for Vcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Event;
     use crate::rig::{Rig, near};
 
     fn tell(rig: &mut Rig, load: Load) {
-        rig.cc.on_header(&rig.flow, &Header::Load(load));
+        rig.cc.on(&rig.flow, Event::Header(&Header::Load(load)));
     }
 
     /// At an RTT of t_rho the window grows by xi in a round trip, eq. 2; at 100 ms by 1.0625^0.5 = 1.0308.

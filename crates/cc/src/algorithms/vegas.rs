@@ -27,7 +27,7 @@ use alloc::boxed::Box;
 use core::mem;
 
 use crate::algorithms::reno::additive;
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::filter::WindowedMin;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
@@ -310,16 +310,16 @@ impl Policy for Vegas {
         }
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.up = false;
-        if why == Congestion::Timeout {
-            self.start.restart();
-        }
-    }
-
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if self.rules == Rules::Linux && what == Life::IdleRestart {
-            self.gauge.restart();
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => {
+                self.up = false;
+                if why == Congestion::Timeout {
+                    self.start.restart();
+                }
+            }
+            Event::Life(Life::IdleRestart) if self.rules == Rules::Linux => self.gauge.restart(),
+            _ => {}
         }
     }
 
@@ -333,7 +333,7 @@ impl Policy for Vegas {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe, text};
 
@@ -481,7 +481,7 @@ mod tests {
         for (given, expected) in [(&[][..], 0.1), (&linux()[..], 0.5)] {
             let mut rig = Rig::new("vegas", given, 20.0, 2.0);
             rig.round(0.1);
-            rig.cc.on_life(&rig.flow, Life::IdleRestart);
+            rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
             rig.round(0.5);
             near(probe(&*rig.cc, "base_rtt_s"), expected, 1e-9);
         }

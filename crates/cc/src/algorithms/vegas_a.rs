@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use crate::algorithms::vegas::{
     AlternatingStart, BASE_WINDOW, GAMMA, Gauge, step_down, three_quarters, whole,
 };
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -183,11 +183,17 @@ impl Frame {
         self.start.grow(w, &mut self.gauge, segments)
     }
 
-    /// As [`Policy::on_congestion`].
-    pub(crate) fn on_congestion(&mut self, why: Congestion) {
-        self.thresholds.on_congestion(why);
-        if why == Congestion::Timeout {
-            self.start.restart();
+    /// As [`Policy::on`].
+    pub(crate) fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Congestion(why) => {
+                self.thresholds.on_congestion(why);
+                if why == Congestion::Timeout {
+                    self.start.restart();
+                }
+            }
+            Event::Undo(_) => self.thresholds.on_undo(),
+            _ => {}
         }
     }
 
@@ -239,12 +245,8 @@ impl Policy for VegasA {
         three_quarters(w, why)
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.frame.on_congestion(why);
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.frame.thresholds.on_undo();
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        self.frame.on(&event);
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -255,7 +257,7 @@ impl Policy for VegasA {
 #[cfg(test)]
 mod tests {
     use super::Thresholds;
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, args, text};
     use crate::windowed::Window;

@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::vegas::{BASE_WINDOW, GAMMA, step_down, three_quarters};
 use crate::algorithms::vegas_a::{A1_DEC, ALPHA_AT_TIMEOUT, DEAD_BAND, DIFF, EQUAL_DIFF, Frame};
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -131,12 +131,8 @@ impl Policy for VegasL {
         three_quarters(w, why)
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.frame.on_congestion(why);
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.frame.thresholds.on_undo();
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        self.frame.on(&event);
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -21,7 +21,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -105,8 +105,8 @@ impl Policy for Veno {
         Cut::standard(w.cwnd * if random { self.keep } else { 0.5 }, why)
     }
 
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        if let Event::Life(Life::IdleRestart) = event {
             self.gauge.restart();
             self.latest = self.latest.map(|_| 0);
             self.rtt = None;
@@ -121,7 +121,7 @@ impl Policy for Veno {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::rig::{Rig, near, text};
 
     /// A flow of 100 segments of which `queued` stand in the queue.
@@ -211,7 +211,7 @@ mod tests {
         near(rig.w(), before / 2.0, 1e-6);
 
         let mut rig = with_queue(0.0);
-        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
         let before = rig.w();
         rig.congestion(Congestion::Loss);
         near(rig.w(), before / 2.0, 1e-6);

@@ -52,7 +52,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::algorithms::model::{GUARD, LARGEST, guard, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Time, whole};
@@ -316,6 +317,33 @@ impl Vivace {
             (self.rate, self.cwnd)
         }
     }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        if self.collapsed || why != Congestion::Timeout {
+            return;
+        }
+        self.before = self.rate;
+        let (rate, cwnd) = self.answer(why);
+        if self.rate > 0.0 {
+            self.set_rate(flow, rate);
+            self.starting = false;
+        }
+        self.cwnd = cwnd;
+        self.ascent.forget();
+        self.restart();
+        self.collapsed = true;
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life) {
+        match what {
+            Life::IdleRestart => self.restart(),
+            Life::MssChanged => {
+                self.mss = flow.mss.max(1);
+                self.cwnd = self.cwnd.max(u64::from(self.mss));
+            }
+            Life::Recovered => {}
+        }
+    }
 }
 
 impl Controller for Vivace {
@@ -347,36 +375,16 @@ impl Controller for Vivace {
         self.cwnd = guard(GUARD, self.rate * rtt, self.mss);
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        if self.collapsed || why != Congestion::Timeout {
-            return;
-        }
-        self.before = self.rate;
-        let (rate, cwnd) = self.answer(why);
-        if self.rate > 0.0 {
-            self.set_rate(flow, rate);
-            self.starting = false;
-        }
-        self.cwnd = cwnd;
-        self.ascent.forget();
-        self.restart();
-        self.collapsed = true;
-    }
-
-    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
-        self.rate = self.rate.max(self.before);
-        self.cwnd = self.cwnd.max(before.cwnd).min(LARGEST);
-        self.collapsed = false;
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        match what {
-            Life::IdleRestart => self.restart(),
-            Life::MssChanged => {
-                self.mss = flow.mss.max(1);
-                self.cwnd = self.cwnd.max(u64::from(self.mss));
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.on_congestion(flow, why),
+            Event::Undo(before) => {
+                self.rate = self.rate.max(self.before);
+                self.cwnd = self.cwnd.max(before.cwnd).min(LARGEST);
+                self.collapsed = false;
             }
-            Life::Recovered => {}
+            Event::Life(what) => self.on_life(flow, what),
+            _ => {}
         }
     }
 
@@ -390,12 +398,8 @@ impl Controller for Vivace {
         Backoff { cwnd: self.answer(why).1, ssthresh: u64::MAX, repeat: false }
     }
 
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { recovery: Recovery::Controller, rate: true, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

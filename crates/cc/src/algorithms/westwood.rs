@@ -22,7 +22,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::BASE_WINDOW;
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::filter::WindowedMin;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -203,7 +203,7 @@ impl Policy for Westwood {
 #[cfg(test)]
 mod tests {
     use super::Bandwidth;
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, args, near, text};
     use crate::time::{Span, Time};

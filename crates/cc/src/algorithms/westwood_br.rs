@@ -22,7 +22,7 @@ use alloc::boxed::Box;
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood::{Bandwidth, FILTER, MAX_SAMPLE, TAU, to_estimate};
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -140,7 +140,7 @@ impl Policy for WestwoodBr {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, text};
 

@@ -6,7 +6,7 @@
 //! a long path the estimate is then a fraction of the rate; by the end of recovery it has had some more round trips.
 //! Rules: one sample of the rate per round trip, b = acknowledged / Delta with Delta > max(RTT, 50 ms), and its filter ->
 //! [`RoundRate::observe`]. The estimate is T = max(2, bw RTTmin). A loss halves W, and when its recovery ends W = T ->
-//! [`Retreat::on_life`]. After a timeout W = 1 and slow start leads up to T -> `backoff`. Growth is Reno's.
+//! [`Retreat::complete`]. After a timeout W = 1 and slow start leads up to T -> `backoff`. Growth is Reno's.
 //! Decisions where the authorities differ:
 //!  * `filter`: `linux` cascades two low-passes of 7/8 (default), `paper` has one, `ns-3` one of 0.9 over the mean of two
 //!    samples. The first sample sets them.
@@ -24,7 +24,7 @@ use alloc::boxed::Box;
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood::{base_rtt, to_estimate};
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::filter::WindowedMin;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -210,26 +210,27 @@ impl Retreat {
         }
     }
 
-    /// See [`Policy::on_congestion`].
-    pub(crate) fn on_congestion(&mut self, why: Congestion) {
-        let late = self.rules != RetreatRules::Paper && why == Congestion::Loss;
-        self.due = late.then(|| self.rate.window());
-        if why == Congestion::Timeout {
-            self.rate.forget_min();
+    /// See [`Policy::on`].
+    pub(crate) fn on(&mut self, w: &mut Window, flow: &Flow, event: &Event<'_>) {
+        match *event {
+            Event::Congestion(why) => {
+                let late = self.rules != RetreatRules::Paper && why == Congestion::Loss;
+                self.due = late.then(|| self.rate.window());
+                if why == Congestion::Timeout {
+                    self.rate.forget_min();
+                }
+            }
+            Event::Undo(_) => {
+                self.due = None;
+                self.rate.stale = false;
+            }
+            Event::Life(Life::Recovered) => self.complete(w, flow),
+            _ => {}
         }
     }
 
-    /// See [`Policy::on_undo`].
-    pub(crate) fn on_undo(&mut self) {
-        self.due = None;
-        self.rate.stale = false;
-    }
-
-    /// See [`Policy::on_life`].
-    pub(crate) fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        if what != Life::Recovered {
-            return;
-        }
+    /// Recovery is over.
+    fn complete(&mut self, w: &mut Window, flow: &Flow) {
         let Some(at_loss) = self.due.take() else { return };
         if self.rules == RetreatRules::Linux {
             let target = self.rate.window().max(2.0);
@@ -268,16 +269,8 @@ impl Policy for WestwoodPlus {
         self.retreat.backoff(w, why)
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.retreat.on_congestion(why);
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.retreat.on_undo();
-    }
-
-    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        self.retreat.on_life(w, flow, what);
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        self.retreat.on(w, flow, &event);
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -288,7 +281,7 @@ impl Policy for WestwoodPlus {
 #[cfg(test)]
 mod tests {
     use super::{Filter, LowPass};
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::report::Phase;
     use crate::rig::{Rig, near, probe, text};
 
@@ -352,14 +345,14 @@ mod tests {
         rig.congestion(Congestion::Loss);
         near(rig.w(), before / 2.0, 1e-6);
         rig.flow.phase = Phase::Recovery;
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         near(rig.w(), 100.0, 0.02);
         near(rig.t(), 100.0, 0.02);
 
         let mut rig = after_rounds("linux", "linux", 110.0);
         rig.congestion(Congestion::Timeout);
         near(rig.t(), 100.0, 0.02);
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         assert_eq!(rig.w(), 1.0);
 
         let mut rig = after_rounds("linux", "linux", 110.0);
@@ -384,7 +377,7 @@ mod tests {
                 rig.ack(50.0, 0.25, 0.5, false);
             }
             rig.flow.cwnd_limited = limited;
-            rig.cc.on_life(&rig.flow, Life::Recovered);
+            rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
             near(rig.w(), 100.0, 0.01);
             near(rig.t(), 100.0, 0.01);
             assert!(at_loss > 110.0, "half of {} segments", 2.0 * at_loss);
@@ -398,7 +391,7 @@ mod tests {
         let mut rig = after_rounds("ns-2", "linux", 110.0);
         let before = rig.w();
         rig.congestion(Congestion::Loss);
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         near(rig.w(), 100.0, 0.02);
         near(rig.t(), before / 2.0, 1e-6);
 
@@ -408,7 +401,7 @@ mod tests {
         near(rig.w(), before / 2.0, 1e-6);
         near(rig.t(), before / 2.0, 1e-6);
         rig.flow.in_flight = 97_000_000;
-        rig.cc.on_life(&rig.flow, Life::Recovered);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         near(rig.w(), 100.0, 1e-6);
         near(rig.t(), before / 2.0, 1e-6);
         rig.path(100.0, 0.5);
@@ -431,7 +424,7 @@ mod tests {
 
         let mut rig = after_rounds("paper", "linux", 100.0);
         rig.congestion(Congestion::Timeout);
-        rig.cc.on_undo(&rig.flow, &before);
+        rig.cc.on(&rig.flow, Event::Undo(&before));
         rig.path(100.0, 0.8);
         assert_eq!(probe(&*rig.cc, "base_rtt_s"), 0.5);
     }

@@ -4,7 +4,7 @@
 //! Unit: segments of one MSS, seconds; the header has bytes per second. Valid for RTTs from 1 ms to 1 s: queues count a longer one as 1 s.
 //! A segment tells the queues its sender's RTT and X, the time from one segment to the next, RTT / W. Queues answer with a change of
 //! throughput, and W changes by change x RTT / segment with each acknowledgement. There is no slow start and no congestion avoidance.
-//! Equations: header -> `header`, W <- max(W + feedback, 1) of section 3.2 -> `on_header`; the queue's part is the queue `xcp`.
+//! Equations: header -> [`Event::Departure`], W <- max(W + feedback, 1) of section 3.2 -> `on_header`; the queue's part is the queue `xcp`.
 //!
 //! The rules are those of the authors' module for ns-2.35 (xcp/xcp-end-sys.cc), which was read; paper and draft are cited from knowledge.
 //! Decisions and deviations:
@@ -22,7 +22,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::controller::Congestion;
+use crate::controller::Needs;
+use crate::event::{Congestion, Event};
 use crate::header::{Arrived, Echo, Header, seconds};
 use crate::registry::{Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
@@ -50,6 +51,19 @@ struct Xcp {
     computed: bool,
 }
 
+impl Xcp {
+    fn on_header(&mut self, w: &mut Window, flow: &Flow, header: &Header) {
+        let &Header::Change { change, computed: true, .. } = header else { return };
+        self.computed = true;
+        if flow.phase == Phase::Recovery || change > 0.0 && !flow.cwnd_limited {
+            return;
+        }
+        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
+        let change = change * rtt / f64::from(flow.mss.max(1));
+        w.cwnd = (w.cwnd + change).max(1.0); // section 3.2
+    }
+}
+
 impl Policy for Xcp {
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         if !self.computed {
@@ -65,25 +79,20 @@ impl Policy for Xcp {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        Some(Box::new(Sum::default()))
+    fn needs(&self) -> Needs {
+        Needs { echo: Some(Box::new(Sum::default())), ..Needs::default() }
     }
 
-    fn header(&mut self, w: &Window, flow: &Flow) -> Option<Header> {
-        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
-        let change = if flow.cwnd_limited { f64::INFINITY } else { 0.0 };
-        Some(Header::Change { rtt, spacing: rtt / w.cwnd, change, computed: false })
-    }
-
-    fn on_header(&mut self, w: &mut Window, flow: &Flow, header: &Header) {
-        let &Header::Change { change, computed: true, .. } = header else { return };
-        self.computed = true;
-        if flow.phase == Phase::Recovery || change > 0.0 && !flow.cwnd_limited {
-            return;
+    fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Departure(slot) => {
+                let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
+                let change = if flow.cwnd_limited { f64::INFINITY } else { 0.0 };
+                *slot = Some(Header::Change { rtt, spacing: rtt / w.cwnd, change, computed: false });
+            }
+            Event::Header(header) => self.on_header(w, flow, header),
+            _ => {}
         }
-        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
-        let change = change * rtt / f64::from(flow.mss.max(1));
-        w.cwnd = (w.cwnd + change).max(1.0); // section 3.2
     }
 
     fn refuses_hystart(&self) -> Option<&'static str> {
@@ -119,6 +128,7 @@ impl Echo for Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Congestion, Event};
     use crate::rig::{Rig, near};
 
     fn told(change: f64) -> Header {
@@ -131,11 +141,11 @@ mod tests {
         let mut rig = Rig::new("xcp", &[], 100.0, 2.0);
         rig.ack(1.0, 0.5, 0.5, true);
         let before = rig.w();
-        rig.cc.on_header(&rig.flow, &told(6e6));
+        rig.cc.on(&rig.flow, Event::Header(&told(6e6)));
         near(rig.w() - before, 3.0, 1e-5);
-        rig.cc.on_header(&rig.flow, &told(-20e6));
+        rig.cc.on(&rig.flow, Event::Header(&told(-20e6)));
         near(before - rig.w(), 7.0, 1e-5);
-        rig.cc.on_header(&rig.flow, &told(-1e12));
+        rig.cc.on(&rig.flow, Event::Header(&told(-1e12)));
         assert_eq!(rig.w(), 1.0);
     }
 
@@ -147,9 +157,9 @@ mod tests {
         rig.round(0.5);
         near(rig.w(), 21.0, 0.01);
         let wish = Header::Change { rtt: 0.5, spacing: 0.01, change: f64::INFINITY, computed: false };
-        rig.cc.on_header(&rig.flow, &wish);
+        rig.cc.on(&rig.flow, Event::Header(&wish));
         near(rig.w(), 21.0, 0.01);
-        rig.cc.on_header(&rig.flow, &told(0.0));
+        rig.cc.on(&rig.flow, Event::Header(&told(0.0)));
         let before = rig.w();
         rig.round(0.5);
         assert_eq!(rig.w(), before);
@@ -162,13 +172,13 @@ mod tests {
     fn a_header_tells_the_rtt_and_the_time_between_segments() {
         let mut rig = Rig::new("xcp", &[], 50.0, 2.0);
         let none = Header::Change { rtt: 0.0, spacing: 0.0, change: f64::INFINITY, computed: false };
-        assert_eq!(rig.cc.header(&rig.flow), Some(none));
-        rig.cc.on_header(&rig.flow, &told(0.0));
+        assert_eq!(rig.header(), Some(none));
+        rig.cc.on(&rig.flow, Event::Header(&told(0.0)));
         rig.ack(1.0, 0.5, 0.5, true);
-        let Some(Header::Change { rtt, spacing, .. }) = rig.cc.header(&rig.flow) else { panic!() };
+        let Some(Header::Change { rtt, spacing, .. }) = rig.header() else { panic!() };
         assert_eq!((rtt, spacing), (0.5, 0.01));
         rig.flow.cwnd_limited = false;
-        let Some(Header::Change { change, .. }) = rig.cc.header(&rig.flow) else { panic!() };
+        let Some(Header::Change { change, .. }) = rig.header() else { panic!() };
         assert_eq!(change, 0.0);
     }
 

@@ -20,7 +20,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
@@ -147,18 +147,15 @@ impl Policy for Yeah {
         Cut::standard(w.cwnd - given_up, why)
     }
 
-    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
-        self.before = Some(self.rivals);
-        self.rivals = Rivals { reno_count: (self.rivals.reno_count / 2.0).max(2.0), fast_rounds: 0 };
-    }
-
-    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.rivals = self.before.take().unwrap_or(self.rivals);
-    }
-
-    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
-        if what == Life::IdleRestart {
-            self.gauge.restart();
+    fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(_) => {
+                self.before = Some(self.rivals);
+                self.rivals = Rivals { reno_count: (self.rivals.reno_count / 2.0).max(2.0), fast_rounds: 0 };
+            }
+            Event::Undo(_) => self.rivals = self.before.take().unwrap_or(self.rivals),
+            Event::Life(Life::IdleRestart) => self.gauge.restart(),
+            _ => {}
         }
     }
 
@@ -171,7 +168,7 @@ impl Policy for Yeah {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Congestion, Life};
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 
@@ -275,7 +272,7 @@ mod tests {
         near(reno_count(&rig), 202.0, 1e-4);
         let before = rig.congestion(Congestion::Loss);
         near(reno_count(&rig), 101.0, 1e-4);
-        rig.cc.on_undo(&rig.flow, &before);
+        rig.cc.on(&rig.flow, Event::Undo(&before));
         near(reno_count(&rig), 202.0, 1e-4);
         for _ in 0..50 {
             round(&mut rig, 0.5);
@@ -289,7 +286,7 @@ mod tests {
     #[test]
     fn after_a_pause_a_longer_path_is_no_queue() {
         let mut rig = with_queue(1000.0, 0.0, &[]);
-        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
         for i in 0..8 {
             rig.ack(1e-6, 0.01, 0.7, i % 4 == 3);
         }

@@ -1,7 +1,8 @@
 use alloc::string::ToString;
 
 use super::{CWND, RTT};
-use crate::controller::{Congestion, Life, Pacing, Recovery};
+use crate::controller::{Pacing, Recovery};
+use crate::event::{Congestion, Event, Hint, Life};
 use crate::path_change::PathChange;
 use crate::registry::{self, Value};
 use crate::report::Phase;
@@ -89,15 +90,15 @@ fn a_loss_leads_to_safe_retreat() {
     rig.congestion(Congestion::Loss);
     assert_eq!((rig.w(), phase(&rig)), (46.0, 3.0));
     assert_eq!(said.cwnd, rig.cc.decision().cwnd);
-    assert_eq!(rig.cc.recovery(), Recovery::Controller);
+    assert_eq!(rig.cc.needs().recovery, Recovery::Controller);
     rig.flow.phase = Phase::Recovery;
     (0..87).for_each(|_| rig.ack(1.0, 0.001, 0.6, false)); // the last is the retransmission
     assert_eq!(rig.w(), 46.0);
     rig.flow.phase = Phase::Open;
-    rig.cc.on_life(&rig.flow, Life::Recovered);
+    rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
     // 29 in flight before and 29 + 120 since would count the retransmission; 150 were out, less the lost one.
     assert_eq!((rig.t(), phase(&rig)), (149.0 / 2.0, 4.0));
-    assert_eq!(rig.cc.recovery(), Recovery::Sender);
+    assert_eq!(rig.cc.needs().recovery, Recovery::Sender);
 }
 
 /// Section 3.3, "check flight_size": 50 segments were sent in the RTT, 79 with those before; 29 are acknowledged. 50 are no more than
@@ -108,7 +109,7 @@ fn a_sender_short_of_data_keeps_what_it_used() {
     in_flight(&mut rig, 50);
     (0..29).for_each(|_| rig.ack(1.0, 0.001, 0.6, false));
     rig.flow.now = rig.cc.decision().deadline;
-    rig.cc.on_deadline(&rig.flow);
+    rig.cc.on(&rig.flow, Event::Deadline);
     assert_eq!((rig.w(), phase(&rig)), (58.0, 4.0));
 }
 
@@ -123,10 +124,10 @@ fn a_path_that_is_not_confirmed_is_left_alone() {
     lost.congestion(Congestion::Loss);
     assert_eq!(phase(&lost), 4.0);
     let mut changed = rig();
-    changed.cc.on_path_change(&changed.flow, &PathChange::default());
+    changed.cc.on(&changed.flow, Event::Hint(Hint::PathChange(PathChange::default())));
     assert_eq!(phase(&changed), 4.0);
     let mut later = jumped(0.6);
-    later.cc.on_path_change(&later.flow, &PathChange::default());
+    later.cc.on(&later.flow, Event::Hint(Hint::PathChange(PathChange::default())));
     assert_eq!((later.w(), phase(&later)), (14.5, 3.0));
     // Section 3.3, "Confirming the path during transmission": PipeSize is 29 and the segment acknowledged.
     for (rtt, expected) in [(0.3, (15.0, 3.0)), (0.301, (150.0, 1.0)), (6.001, (15.0, 3.0))] {

@@ -18,7 +18,7 @@
 //!  * the kernel leaves out RTTs of the first second after a fast recovery. They matter only in slow start, so nothing is left out here.
 
 use super::SlowStartRule;
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
 use crate::windowed::{Cut, Window};
@@ -111,7 +111,7 @@ fn allowance(flow: &Flow, w: &Window) -> Span {
 #[cfg(test)]
 mod tests {
     use super::super::{HYSTART, SLOW_START};
-    use crate::controller::Congestion;
+    use crate::event::Congestion;
     use crate::rig::{Rig, near, text};
 
     /// Reno with a window of `w` and no threshold.

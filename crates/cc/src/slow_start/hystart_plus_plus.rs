@@ -24,7 +24,7 @@
 //!  * answer to congestion is the algorithm's own; the text's "ssthresh = cwnd" is about leaving slow start, not about the cut.
 
 use super::SlowStartRule;
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::registry::Args;
 use crate::report::{Ack, Flow};
 use crate::time::Span;

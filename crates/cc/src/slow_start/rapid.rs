@@ -26,7 +26,8 @@
 //!  * the bound of an initial window times beta, at which a sender may stop the descent, is left out.
 
 use super::SlowStartRule;
-use crate::controller::{Congestion, Life, Recovery};
+use crate::controller::Recovery;
+use crate::event::{Congestion, Life};
 use crate::filter::WindowedMin;
 use crate::report::{Ack, Flow};
 use crate::time::Span;
@@ -181,7 +182,8 @@ mod tests {
     use super::Factors;
     use alloc::vec;
 
-    use crate::controller::{Congestion, Life, Recovery};
+    use crate::controller::Recovery;
+    use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::report::Phase;
     use crate::rig::{Rig, near, probe, text};
@@ -235,13 +237,13 @@ mod tests {
         let said = rig.cc.backoff(&rig.flow, Congestion::Loss);
         rig.congestion(Congestion::Loss);
         assert_eq!((rig.w(), said.cwnd), (75.0, 75_000_000));
-        assert_eq!(rig.cc.recovery(), Recovery::Controller);
+        assert_eq!(rig.cc.needs().recovery, Recovery::Controller);
         rig.flow.phase = Phase::Recovery;
         let lost = crate::report::Ack { acks: 1, lost: 30_000_000, ..Default::default() };
         rig.cc.on_ack(&rig.flow, &lost);
         (0..60).for_each(|_| rig.ack(1.0, 0.01, 0.6, false));
         near(rig.w(), 30.0, 1e-6);
-        assert_eq!(rig.cc.recovery(), Recovery::Sender);
+        assert_eq!(rig.cc.needs().recovery, Recovery::Sender);
         rig.flow.phase = Phase::Open;
         rig.ack(1.0, 0.01, 0.6, false);
         near(rig.w(), 30.0 + 1.0 / 30.0, 1e-6);
@@ -275,7 +277,7 @@ mod tests {
                 (0..60).for_each(|_| rig.ack(1.0, 0.01, 0.6, false));
                 near(rig.w(), 42.0, 0.02); // the kernel's rules cut to whole segments
                 rig.flow.phase = Phase::Open;
-                rig.cc.on_life(&rig.flow, Life::Recovered);
+                rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
                 near(probe(&*rig.cc, "w_max_segments"), w_max, 0.01);
             }
         }

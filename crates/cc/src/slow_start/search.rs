@@ -35,7 +35,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::SlowStartRule;
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Life};
 use crate::registry::Args;
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};

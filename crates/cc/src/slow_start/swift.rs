@@ -13,7 +13,7 @@
 //!  * congestion ends it.
 
 use super::SlowStartRule;
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};
 use crate::windowed::{Cut, Window};
@@ -108,7 +108,8 @@ impl SlowStartRule for Swift {
 #[cfg(test)]
 mod tests {
     use super::super::{SLOW_START, SWIFT};
-    use crate::controller::{Congestion, Pacing};
+    use crate::controller::Pacing;
+    use crate::event::Congestion;
     use crate::rig::{Rig, near, text};
     use crate::time::Rate;
 

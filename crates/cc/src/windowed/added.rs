@@ -3,7 +3,8 @@
 use alloc::boxed::Box;
 
 use super::{Cut, Window};
-use crate::controller::{Congestion, Life, Recovery};
+use crate::controller::Recovery;
+use crate::event::{Congestion, Life};
 use crate::report::{Ack, Flow};
 use crate::resume::Resume;
 use crate::slow_start::SlowStartRule;
@@ -52,6 +53,14 @@ impl Added {
         self.slow_start.iter_mut().for_each(|rule| rule.on_life(what));
         self.resume.iter_mut().for_each(|resume| resume.on_life(flow, what, w));
         self.validation.iter_mut().for_each(|validation| validation.on_life(flow, what, w));
+    }
+
+    pub(super) fn on_path_change(&mut self, flow: &Flow, w: &mut Window) {
+        self.resume.iter_mut().for_each(|resume| resume.on_path_change(flow, w));
+    }
+
+    pub(super) fn on_deadline(&mut self, flow: &Flow, w: &mut Window) {
+        self.resume.iter_mut().for_each(|resume| resume.on_deadline(flow, w));
     }
 
     /// See [`SlowStartRule::full_bdp`].

@@ -1,7 +1,7 @@
 //! Feeds a recorded flow to one of our controllers, or to a model of the kernel's own, and compares the windows.
 
 use bentpipe_cc::registry::{self, Value};
-use bentpipe_cc::{Ack, Congestion, Controller, Flow, Life, Rtt, RttSample, Span, Start, Time};
+use bentpipe_cc::{Ack, Congestion, Controller, Event, Flow, Life, Rtt, RttSample, Span, Start, Time};
 
 use crate::oracle::arithmetic::{INFINITE, Module, Socket};
 use crate::oracle::trace::{Acked, Change, MSS, State, Step, Trace};
@@ -122,14 +122,14 @@ impl Ours {
                 Change::Entered(State::Loss, _, sent) if !asked => {
                     self.sent += sent;
                     self.flow.reduced = true;
-                    self.cc.on_congestion(&self.flow, Congestion::Timeout);
+                    self.cc.on(&self.flow, Event::Congestion(Congestion::Timeout));
                     self.flow.reduced = false;
                 }
                 Change::Cut(kernel) => {
                     let why = why(&step.changes);
                     let answer = self.cc.backoff(&self.flow, why).ssthresh;
                     found.cut(answer as f64 / f64::from(MSS), kernel);
-                    self.cc.on_congestion(&self.flow, why);
+                    self.cc.on(&self.flow, Event::Congestion(why));
                 }
                 // Our sender says so of new data only, and all of these are retransmissions.
                 Change::Sends => {}
@@ -152,7 +152,7 @@ pub(crate) fn ours(id: &str, given: &[(&str, Value)], trace: &Trace) -> Compared
         let Some(acked) = &step.acked else { continue };
         us.ack(acked);
         if recovered && acked.state <= State::Disorder {
-            us.cc.on_life(&us.flow, Life::Recovered);
+            us.cc.on(&us.flow, Event::Life(Life::Recovered));
         }
         if !acked.state.reduces() {
             found.window(step.now, us.segments(), acked.cwnd);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Phase};
+use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Life, Needs, Phase};
 
 /// Where a recording is written; the simulator owns the controller.
 pub(crate) type Tape = Arc<Mutex<Recording>>;
@@ -125,28 +125,18 @@ impl Controller for Recorder {
         self.inner.on_ack(flow, ack);
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        let name = match why {
-            Congestion::Ecn => "ecn",
-            Congestion::Loss => "loss",
-            Congestion::Timeout => "timeout",
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        let name = match event {
+            Event::Congestion(Congestion::Ecn) => "ecn",
+            Event::Congestion(Congestion::Loss) => "loss",
+            Event::Congestion(Congestion::Timeout) => "timeout",
+            Event::Undo(_) => "undo",
+            Event::Life(Life::Recovered) => "recovered",
+            Event::Life(Life::IdleRestart) => "idle",
+            _ => return self.inner.on(flow, event),
         };
         self.event(flow, name);
-        self.inner.on_congestion(flow, why);
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.event(flow, "undo");
-        self.inner.on_undo(flow, before);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        match what {
-            Life::Recovered => self.event(flow, "recovered"),
-            Life::IdleRestart => self.event(flow, "idle"),
-            Life::MssChanged => {}
-        }
-        self.inner.on_life(flow, what);
+        self.inner.on(flow, event);
     }
 
     fn decision(&self) -> Decision {
@@ -155,5 +145,9 @@ impl Controller for Recorder {
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
         self.inner.backoff(flow, why)
+    }
+
+    fn needs(&self) -> Needs {
+        self.inner.needs()
     }
 }

@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Phase, Start, Time};
+use bentpipe_cc::{
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Life, Needs, Pacing, Phase, Start, Time,
+};
 
 /// 1 in Q32.
 const ONE: f64 = (1_u64 << 32) as f64;
@@ -170,33 +172,23 @@ impl Controller for Native {
         }
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
         self.measure(flow);
-        // SAFETY: the state is the program's own.
-        unsafe { (self.program.congest)(self.state.as_mut_ptr(), reason(why), u8::from(flow.reduced)) };
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.measure(flow);
+        let state = self.state.as_mut_ptr();
         let q32 = |bytes: u64| match bytes {
             u64::MAX => INFINITE,
             _ => ((u128::from(bytes) << 32) / u128::from(self.mss)) as u64,
         };
-        let (w, t) = (q32(before.cwnd), q32(before.ssthresh));
         // SAFETY: the state is the program's own.
-        unsafe { (self.program.restore)(self.state.as_mut_ptr(), w, t) };
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.measure(flow);
-        match what {
-            // SAFETY: the state is the program's own.
-            Life::Recovered => unsafe {
-                (self.program.recovered)(self.state.as_mut_ptr(), u8::from(flow.cwnd_limited));
-            },
-            // SAFETY: the state is the program's own.
-            Life::IdleRestart => unsafe { (self.program.idle)(self.state.as_mut_ptr()) },
-            Life::MssChanged => self.mss = flow.mss.max(1),
+        unsafe {
+            match event {
+                Event::Congestion(why) => (self.program.congest)(state, reason(why), u8::from(flow.reduced)),
+                Event::Undo(before) => (self.program.restore)(state, q32(before.cwnd), q32(before.ssthresh)),
+                Event::Life(Life::Recovered) => (self.program.recovered)(state, u8::from(flow.cwnd_limited)),
+                Event::Life(Life::IdleRestart) => (self.program.idle)(state),
+                Event::Life(Life::MssChanged) => self.mss = flow.mss.max(1),
+                _ => {}
+            }
         }
     }
 
@@ -213,5 +205,9 @@ impl Controller for Native {
         // SAFETY: the state is the program's own, and only read.
         let cut = unsafe { (self.program.would_cut)(self.state.as_ptr(), reason(why)) };
         Backoff { cwnd: self.bytes_of(cut.w), ssthresh: self.bytes_of(cut.t), repeat: false }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
 }

@@ -2,8 +2,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Recovery, Span, Start,
-    Time, registry,
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs, Pacing, Phase, Rate, Recovery, Span,
+    Start, Time, registry,
 };
 
 use super::{Steering, ack_of, start_of};
@@ -70,17 +70,15 @@ impl Controller for Diary {
         let rate = ack.rate.map_or(String::new(), |rate| format!(" {}", rate.prior_in_flight));
         self.note(&format!("ack {}{rate}", ack.acked), flow);
     }
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.note(&format!("{why:?}"), flow);
-    }
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.note(&format!("undo to {}", before.cwnd), flow);
-    }
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.note(&format!("{what:?}"), flow);
-    }
-    fn on_deadline(&mut self, flow: &Flow) {
-        self.note(&format!("deadline {}", flow.now.0), flow);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        let what = match event {
+            Event::Congestion(why) => format!("{why:?}"),
+            Event::Undo(before) => format!("undo to {}", before.cwnd),
+            Event::Life(what) => format!("{what:?}"),
+            Event::Deadline => format!("deadline {}", flow.now.0),
+            other => format!("{other:?}"),
+        };
+        self.note(&what, flow);
     }
     fn decision(&self) -> Decision {
         let calls = self.0.borrow().len() as u64;
@@ -90,8 +88,8 @@ impl Controller for Diary {
         let n = why as u64 + 1;
         Backoff { cwnd: 10 * n, ssthresh: 100 * n, repeat: false }
     }
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
+    fn needs(&self) -> Needs {
+        Needs { recovery: Recovery::Controller, ..Needs::default() }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the kernel would tell of a simulated flow.
 
-use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Rtt, RttSample, Span, Time};
+use bentpipe_cc::{
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs, Rtt, RttSample, Span, Time,
+};
 
 /// Tells a controller what the kernel would: times and RTTs in whole microseconds, the smoothed RTT in eighths of one. An RTT gets
 /// a jitter of up to 15 us: on a path of constant RTT the throughputs of two rounds are often equal but for the rounding of
@@ -49,19 +51,9 @@ impl<C: Controller> Controller for KernelView<C> {
         self.inner.on_ack(&flow, &told);
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
         let flow = self.flow(flow);
-        self.inner.on_congestion(&flow, why);
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        let flow = self.flow(flow);
-        self.inner.on_undo(&flow, before);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        let flow = self.flow(flow);
-        self.inner.on_life(&flow, what);
+        self.inner.on(&flow, event);
     }
 
     fn decision(&self) -> Decision {
@@ -70,5 +62,9 @@ impl<C: Controller> Controller for KernelView<C> {
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
         self.inner.backoff(&self.flow(flow), why)
+    }
+
+    fn needs(&self) -> Needs {
+        self.inner.needs()
     }
 }

@@ -76,15 +76,15 @@ impl Player {
             }
             Event::Congestion(why) => {
                 self.before = Some(cc.decision());
-                cc.on_congestion(flow, why);
+                cc.on(flow, bentpipe_cc::Event::Congestion(why));
             }
             Event::Undo => {
                 if let Some(before) = self.before.take() {
-                    cc.on_undo(flow, &before);
+                    cc.on(flow, bentpipe_cc::Event::Undo(&before));
                 }
             }
-            Event::Recovered => cc.on_life(flow, Life::Recovered),
-            Event::Idle => cc.on_life(flow, Life::IdleRestart),
+            Event::Recovered => cc.on(flow, bentpipe_cc::Event::Life(Life::Recovered)),
+            Event::Idle => cc.on(flow, bentpipe_cc::Event::Life(Life::IdleRestart)),
         }
     }
 }

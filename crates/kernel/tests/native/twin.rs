@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Start, registry};
+use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs, Start, registry};
 use bentpipe_kernel_host::Native;
 
 /// What a comparison has found so far.
@@ -86,19 +86,22 @@ impl Controller for Twin {
         self.compare(flow, "an ACK", false);
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.both(|cc| cc.on_congestion(flow, why));
-        self.compare(flow, "congestion", true);
-    }
-
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.both(|cc| cc.on_undo(flow, before));
-        self.compare(flow, "an undo", false);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.both(|cc| cc.on_life(flow, what));
-        self.compare(flow, "an event", false);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => {
+                self.both(|cc| cc.on(flow, Event::Congestion(why)));
+                self.compare(flow, "congestion", true);
+            }
+            Event::Undo(before) => {
+                self.both(|cc| cc.on(flow, Event::Undo(before)));
+                self.compare(flow, "an undo", false);
+            }
+            Event::Life(what) => {
+                self.both(|cc| cc.on(flow, Event::Life(what)));
+                self.compare(flow, "an event", false);
+            }
+            event => self.rust.on(flow, event), // nothing else reaches the kernel
+        }
     }
 
     fn decision(&self) -> Decision {
@@ -107,5 +110,9 @@ impl Controller for Twin {
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
         self.rust.backoff(flow, why)
+    }
+
+    fn needs(&self) -> Needs {
+        self.rust.needs()
     }
 }

@@ -2,7 +2,8 @@
 
 use bentpipe_cc::registry::{self, Value};
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Span, Start, Time,
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs, Pacing, Phase, Rate, Span, Start,
+    Time,
 };
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -32,24 +33,26 @@ impl Controller for Scribe {
         let end = if ack.round_end { " round" } else { "" };
         self.write(flow, &format!("ack {}-{} lost {} rtt {rtt}{end}", ack.acked, ack.uncounted, ack.lost));
     }
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.write(flow, &format!("{why:?}"));
-    }
-    fn on_undo(&mut self, flow: &Flow, _before: &Decision) {
-        self.write(flow, "undo");
-    }
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.write(flow, &format!("{what:?}"));
-    }
-    fn on_deadline(&mut self, flow: &Flow) {
-        self.write(flow, "deadline");
-        self.decision.deadline = Time::MAX;
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => self.write(flow, &format!("{why:?}")),
+            Event::Undo(_) => self.write(flow, "undo"),
+            Event::Life(what) => self.write(flow, &format!("{what:?}")),
+            Event::Deadline => {
+                self.write(flow, "deadline");
+                self.decision.deadline = Time::MAX;
+            }
+            other => self.write(flow, &format!("{other:?}")),
+        }
     }
     fn decision(&self) -> Decision {
         self.decision
     }
     fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
         Backoff { cwnd: 0, ssthresh: 0, repeat: false }
+    }
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
 }
 

@@ -2,32 +2,33 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{PathChange, Time};
+use bentpipe_cc::{Hint, Time};
 
 use crate::host::flow::{FlowState, Kind};
-use crate::resolve::plan::{FlowPlan, Hint};
+use crate::resolve::plan::{FlowPlan, TimedHint};
 
 /// The hints that are still to come.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     /// Of each flow, with the number of its next one. Empty if no flow gets hints.
-    flows: Vec<(Arc<[Hint]>, usize)>,
+    flows: Vec<(Arc<[TimedHint]>, usize)>,
 }
 
 impl Hints {
-    /// The hints of these flows. A flow gets them if the scenario or, without a word in it, its controller wants them, and none before its
+    /// The hints of these flows. A flow gets those that the scenario or, without a word in it, its controller wants, and none before its
     /// start.
     pub(super) fn new(plans: &[FlowPlan], flows: &[FlowState]) -> Self {
-        let wanted = |(plan, flow): (&FlowPlan, &FlowState)| match &flow.kind {
-            Kind::Tcp(tcp) if plan.path_hints.unwrap_or_else(|| tcp.sender.wants_path_hints()) => {
-                let first = plan.hints.partition_point(|hint| hint.at < flow.start);
-                (plan.hints.clone(), first)
-            }
-            _ => (Arc::default(), 0),
-        };
         if plans.iter().all(|plan| plan.hints.is_empty()) {
             return Self::default();
         }
+        let wanted = |(plan, flow): (&FlowPlan, &FlowState)| {
+            let Kind::Tcp(tcp) = &flow.kind else { return (Arc::default(), 0) };
+            let needs = tcp.sender.needs();
+            let given = |hint: &&TimedHint| plan.gives(&hint.hint).unwrap_or_else(|| needs.hint(&hint.hint));
+            let hints: Arc<[TimedHint]> = plan.hints.iter().filter(given).copied().collect();
+            let first = hints.partition_point(|hint| hint.at < flow.start);
+            (hints, first)
+        };
         Self { flows: plans.iter().zip(flows).map(wanted).collect() }
     }
 
@@ -37,10 +38,10 @@ impl Hints {
     }
 
     /// The next hint of flow `f`, which is then over.
-    pub(super) fn take(&mut self, f: usize) -> Option<PathChange> {
+    pub(super) fn take(&mut self, f: usize) -> Option<Hint> {
         let (hints, next) = self.flows.get_mut(f)?;
         let hint = hints.get(*next)?;
         *next += 1;
-        Some(hint.change)
+        Some(hint.hint)
     }
 }

@@ -77,7 +77,7 @@ impl Tcp {
         duty: Duty,
     ) -> Self {
         let mut receiver = Receiver::new(options);
-        let echo = cc.echo();
+        let echo = cc.needs().echo;
         echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match (&duty.application, &duty.purpose) {

@@ -72,7 +72,7 @@ impl MultipathConnection {
         Self {
             limit: plan.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(u64::from(mss))),
             window: plan.window.unwrap_or(u64::MAX),
-            coupled: tcps().any(|tcp| tcp.sender.wants_subflows()),
+            coupled: tcps().any(|tcp| tcp.sender.needs().subflows),
             paths: flows.clone().map(|_| Path::default()).collect(),
             plan,
             flows,

@@ -10,7 +10,7 @@ use crate::scenario::{Cc, Flow};
 
 /// Warns if no queue on the path of the data has a band for them.
 pub(super) fn check(work: &mut Work<'_>, flow: &Flow, cc: &Cc, path: &PathPlan, links: &[LinkPlan]) {
-    let Some(entry) = registry::find(&cc.name).filter(|entry| entry.uses_extra_segments()) else { return };
+    let Some(entry) = registry::find(&cc.name).filter(|entry| entry.needs().extra_segments) else { return };
     let bands = path.there.iter().filter_map(|direction| direction.of(links).discipline.plan().bands());
     if bands.max() > Some(1) {
         return;

@@ -129,7 +129,7 @@ pub(crate) fn expand(
                     priority,
                     hints: match part.is_whole() && subflow.is_none() {
                         true => whole.clone(),
-                        false => hints_on(flow, path.iter().chain(ack_path.iter()), links),
+                        false => hints_on(flow, path, ack_path, links),
                     },
                     path_hints: flow.path_hints,
                     source: source.clone(),

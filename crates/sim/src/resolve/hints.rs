@@ -1,12 +1,12 @@
 //! What the host of a sender may learn of its path: the instants at which a link that the flow crosses, there or back, changes hands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bentpipe_cc::{PathChange, Span, Time};
+use bentpipe_cc::{Hint, PathChange, Rate, RateChange, Span, Time};
 
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{DirectionId, DirectionPlan, Hint, LinkPlan};
+use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, TimedHint};
 use crate::resolve::work::{Work, name_of};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
@@ -18,44 +18,85 @@ pub(crate) fn hints(
     key: &Key,
     path: &PathPlan,
     links: &[LinkPlan],
-) -> Result<Arc<[Hint]>, Error> {
+) -> Result<Arc<[TimedHint]>, Error> {
     if flow.hint_delay.is_some() && flow.hint_lead.is_some() {
         let message =
             "a host learns of a handover ahead or late, not both; leave hint_delay or hint_lead out";
         return Err(work.error(&key.with("hint_lead"), message));
     }
-    let hints = hints_on(flow, path.there.iter().chain(&path.back), links);
-    if hints.is_empty() && flow.path_hints == Some(true) {
-        let name = name_of(flow);
-        work.warnings
-            .push(format!("flow {name}: path_hints has no effect, since no link on its path changes hands"));
+    let hints = hints_on(flow, &path.there, &path.back, links);
+    let none = |of: fn(&Hint) -> bool| !hints.iter().any(|told| of(&told.hint));
+    for (wanted, none, why) in [
+        (
+            flow.path_hints,
+            none(|hint| matches!(hint, Hint::PathChange(_))),
+            "path_hints has no effect, since no link on its path changes hands",
+        ),
+        (
+            flow.rate_hints,
+            none(|hint| matches!(hint, Hint::RateChange(_))),
+            "rate_hints has no effect, since the rate of its path does not change",
+        ),
+    ] {
+        if wanted == Some(true) && none {
+            work.warnings.push(format!("flow {}: {why}", name_of(flow)));
+        }
     }
     Ok(hints)
 }
 
-/// The hints about these directions: the path of a flow, or of one half of it.
-pub(crate) fn hints_on<'a>(
+/// The hints about the way of the data of a flow, or of one half of it, and about the way back.
+pub(crate) fn hints_on(
     flow: &Flow,
-    directions: impl Iterator<Item = &'a DirectionId>,
+    there: &[DirectionId],
+    back: &[DirectionId],
     links: &[LinkPlan],
-) -> Arc<[Hint]> {
+) -> Arc<[TimedHint]> {
     // The instants of handovers, and when all directions that change then carry packets again.
     let mut changes: BTreeMap<Time, Time> = BTreeMap::new();
-    for direction in directions {
+    for direction in there.iter().chain(back) {
         let direction = direction.of(links);
         for &at in direction.handovers() {
             let passes = changes.entry(at).or_insert(at);
             *passes = carries_again(direction, at).max(*passes);
         }
     }
-    let hint = |(at, passes): (Time, Time)| {
-        let told = match flow.hint_lead {
-            Some(lead) => Time(at.0.saturating_sub(lead.0.0)),
-            None => at + flow.hint_delay.map_or(Span::ZERO, |delay| delay.0),
-        };
-        Hint { at: told, change: PathChange { ahead: at.since(told), dark: passes.since(at.max(told)) } }
+    let told = |at: Time| match flow.hint_lead {
+        Some(lead) => Time(at.0.saturating_sub(lead.0.0)),
+        None => at + flow.hint_delay.map_or(Span::ZERO, |delay| delay.0),
     };
-    changes.into_iter().map(hint).collect()
+    let hint = |(at, passes): (Time, Time)| {
+        let told = told(at);
+        let change = PathChange { ahead: at.since(told), dark: passes.since(at.max(told)) };
+        TimedHint { at: told, hint: Hint::PathChange(change) }
+    };
+    let rate_hint = |(at, from, to): (Time, u64, u64)| {
+        let told = told(at);
+        let change = RateChange { ahead: at.since(told), from: Rate(from / 8), to: Rate(to / 8) };
+        TimedHint { at: told, hint: Hint::RateChange(change) }
+    };
+    let rates = if flow.rate_hints == Some(true) { rate_changes(there, links) } else { Vec::new() };
+    let mut all: Vec<_> = changes.into_iter().map(hint).chain(rates.into_iter().map(rate_hint)).collect();
+    all.sort_by_key(|hint| hint.at);
+    all.into()
+}
+
+/// When the rate of the slowest of these directions changes, from which to which, in bits per second. While one of them is dark nothing is
+/// said; what comes after is compared with what was before.
+fn rate_changes(directions: &[DirectionId], links: &[LinkPlan]) -> Vec<(Time, u64, u64)> {
+    let rate = |at: Time| directions.iter().map(|direction| direction.of(links).at(at).0).min();
+    let lines = directions.iter().filter_map(|direction| direction.of(links).line.as_ref());
+    let instants: BTreeSet<Time> = lines.flat_map(|line| line.steps().iter().map(|step| step.at)).collect();
+    let mut before = 0;
+    let mut changes = Vec::new();
+    for at in instants {
+        let now = rate(at).unwrap_or(0);
+        if before > 0 && now > 0 && now != before {
+            changes.push((at, before, now));
+        }
+        before = if now > 0 { now } else { before };
+    }
+    changes
 }
 
 /// When a direction that changes hands at `at` carries packets again.
@@ -73,15 +114,20 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    /// The hints of a flow with these keys over links `a` and `b`, in milliseconds: told at, ahead, dark; and the warnings.
+    /// The hints of a flow with these keys over links `a` and `b`, in milliseconds: told at, ahead, dark; or told at, and the rates in bytes per
+    /// second before and after. And the warnings.
     fn told(keys: &str, forward: &str, reverse: &str) -> Result<(Vec<[u64; 3]>, Vec<String>), String> {
+        let rate = if forward.contains("rate = ") { "" } else { "rate = \"1 Mbit/s\"" };
         let text = format!(
-            "duration = \"60 s\"\n[link.a]\nrate = \"1 Mbit/s\"\ndelay = \"10 ms\"\n{forward}\n[link.a.reverse]\n{reverse}\n\
+            "duration = \"60 s\"\n[link.a]\n{rate}\ndelay = \"10 ms\"\n{forward}\n[link.a.reverse]\n{reverse}\n\
              [link.b]\nrate = \"1 Mbit/s\"\ndelay = \"10 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"b\", \"a\"]\n{keys}\n"
         );
         let scenario = Scenario::from_toml(&text, "x.toml", &[]).map_err(|e| e.to_string())?;
         let plan = scenario.resolve().map_err(|e| e.to_string())?;
-        let ms = |hint: &Hint| [hint.at.0, hint.change.ahead.0, hint.change.dark.0].map(|ns| ns / 1_000_000);
+        let ms = |told: &TimedHint| match told.hint {
+            Hint::PathChange(change) => [told.at.0, change.ahead.0, change.dark.0].map(|ns| ns / 1_000_000),
+            Hint::RateChange(change) => [told.at.0 / 1_000_000, change.from.0, change.to.0],
+        };
         Ok((plan.flows[0].hints.iter().map(ms).collect(), plan.warnings))
     }
 
@@ -107,6 +153,26 @@ mod tests {
         let reverse = "handover = { at = [\"25 s\", \"40 s\"], outage = \"1 s\" }";
         let both = told("", EVERY, reverse).unwrap().0;
         assert_eq!(both, [[25_000, 0, 1_000], [40_000, 0, 1_000], [50_000, 0, 400]]);
+    }
+
+    /// Link b carries 1 Mbit/s, 125,000 bytes a second, all the time. While a is dark nothing is said of its rate.
+    #[test]
+    fn a_host_learns_of_the_rate_of_the_slowest_link_if_the_scenario_says_so() {
+        let line = "rate = [[\"0 s\", \"2 Mbit/s\"], [\"10 s\", \"800 kbit/s\"], [\"20 s\", \"400 kbit/s\"], \
+                    [\"30 s\", \"3 Mbit/s\"], [\"40 s\", \"5 Mbit/s\"]]\n\
+                    up = [[\"0 s\", true], [\"15 s\", false], [\"16 s\", true]]";
+        let handover = [15_000, 0, 1_000];
+        assert_eq!(told("", line, "").unwrap().0, [handover]);
+        let (found, warnings) = told("rate_hints = true", line, "").unwrap();
+        let [fall, further, rise] =
+            [[10_000, 125_000, 100_000], [20_000, 100_000, 50_000], [30_000, 50_000, 125_000]];
+        assert_eq!(found, [fall, handover, further, rise]);
+        assert!(!warnings.iter().any(|said| said.contains("rate_hints")), "{warnings:?}");
+        let ahead = told("rate_hints = true\nhint_lead = \"2 s\"", line, "").unwrap().0;
+        assert_eq!(ahead.iter().map(|hint| hint[0]).collect::<Vec<_>>(), [8_000, 13_000, 18_000, 28_000]);
+        let (none, warnings) = told("rate_hints = true", EVERY, "").unwrap();
+        let said = warnings.iter().any(|said| said.contains("rate_hints has no effect"));
+        assert!(none.len() == 2 && said, "{warnings:?}");
     }
 
     #[test]

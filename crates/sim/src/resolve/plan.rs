@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_cc::registry::Value;
-use bentpipe_cc::{PathChange, Span, Time};
+use bentpipe_cc::{Hint, Span, Time};
 use bentpipe_tcp::Options;
 
 pub use crate::link::access::AccessPlan;
@@ -233,7 +233,7 @@ pub struct FlowPlan {
     /// Band in links with priority queueing, 0 first.
     pub priority: u8,
     /// What its sender's host may learn of its path, in order of time.
-    pub hints: Arc<[Hint]>,
+    pub hints: Arc<[TimedHint]>,
     /// Does its controller get the hints? `None`: if it uses them.
     pub path_hints: Option<bool>,
     /// Its traffic.
@@ -312,11 +312,21 @@ impl FlowPlan {
 
 /// A hint about the path of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hint {
+pub struct TimedHint {
     /// When the host of the sender learns of it.
     pub at: Time,
     /// What it learns.
-    pub change: PathChange,
+    pub hint: Hint,
+}
+
+impl FlowPlan {
+    /// Does the sender get hints of this kind? `None`: if its controller uses them.
+    pub fn gives(&self, hint: &Hint) -> Option<bool> {
+        match hint {
+            Hint::PathChange(_) => self.path_hints,
+            Hint::RateChange(_) => Some(true), // there are none unless the scenario wants them
+        }
+    }
 }
 
 #[cfg(test)]

@@ -169,10 +169,15 @@ bentpipe_tcp::option_table! {
             /// terminal next to the host can know that. Default: yes, if the controller uses it.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub path_hints: Option<bool>,
-            /// The host learns so long after each handover: for a host that is not next to the terminal. Default "0 s".
+            /// The host of the sender learns when the rate of the slowest link on the way of the data changes by a time line, from which rate to
+            /// which, and tells the controller. A modem that follows the weather knows that. `path_change = "reset"` of a controller then lowers
+            /// the window with the rate. Default no.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub rate_hints: Option<bool>,
+            /// The host learns so long after each handover or change of rate: for a host that is not next to the terminal. Default "0 s".
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub hint_delay: Option<Duration>,
-            /// The host learns so long ahead of each handover: the terminal foresees it. Default "0 s".
+            /// The host learns so long ahead of each handover or change of rate: the terminal foresees it. Default "0 s".
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub hint_lead: Option<Duration>,
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow, Pacing, Start, Time};
+use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs, Pacing, Start, Time};
 use bentpipe_sim::plan::{CcPlan, Source};
 use bentpipe_sim::{EVENTS_PER_LOOK, RunError, no_supply, run, run_by_reference};
 use proptest::prelude::*;
@@ -91,9 +91,11 @@ impl Controller for Slow {
         std::thread::sleep(Duration::from_millis(2));
     }
 
-    fn on_congestion(&mut self, _: &Flow, _: Congestion) {}
+    fn on(&mut self, _: &Flow, _: Event<'_>) {}
 
-    fn on_undo(&mut self, _: &Flow, _: &Decision) {}
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 
     fn backoff(&self, _: &Flow, _: Congestion) -> Backoff {
         Backoff { cwnd: 15_000, ssthresh: 15_000, repeat: false }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bentpipe_cc::{PathChange, Span, Time, registry};
+use bentpipe_cc::{Hint, PathChange, Span, Time, registry};
 use bentpipe_sim::pcap::{Capture, Place};
-use bentpipe_sim::plan::{DirectionPlan, Hint, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine};
+use bentpipe_sim::plan::{DirectionPlan, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine, TimedHint};
 use bentpipe_sim::record::{FlowReport, Outcome, Report};
 use bentpipe_sim::{
     RunError, RunPool, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured,
@@ -203,7 +203,8 @@ proptest! {
         let ms = Span::from_millis;
         let hint = |(at, ahead, dark)| (Time(0) + ms(at), PathChange { ahead: ms(ahead), dark: ms(dark) });
         let hints: BTreeMap<Time, PathChange> = hints.into_iter().map(hint).collect();
-        let hints: Arc<[Hint]> = hints.into_iter().map(|(at, change)| Hint { at, change }).collect();
+        let timed = |(at, change)| TimedHint { at, hint: Hint::PathChange(change) };
+        let hints: Arc<[TimedHint]> = hints.into_iter().map(timed).collect();
         for flow in &mut plan.flows {
             (flow.hints, flow.path_hints) = (hints.clone(), (!without_a_word).then_some(true));
         }

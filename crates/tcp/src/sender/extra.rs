@@ -14,7 +14,7 @@
 
 use std::collections::BTreeSet;
 
-use bentpipe_cc::{ExtraOrder, ExtraPayload, Span, Time};
+use bentpipe_cc::{Event, ExtraOrder, ExtraPayload, Span, Time};
 
 use super::{Probe, Sender};
 use crate::options::LossRecovery;
@@ -180,7 +180,7 @@ impl Sender {
             self.flow.now = now;
         }
         if !self.is_done() {
-            self.cc.on_extra_ack(&self.flow);
+            self.cc.on(&self.flow, Event::ExtraAcked);
             self.ask();
         }
     }
@@ -191,7 +191,9 @@ impl Sender {
         let edge = self.limit.min(self.peer_edge());
         let (una, next) = (self.board.una(), self.board.next());
         let extras = self.extras.as_mut()?;
-        if let Some(order) = self.cc.extra_order(&self.flow) {
+        let mut order = None;
+        self.cc.on(&self.flow, Event::Room(&mut order));
+        if let Some(order) = order {
             extras.take(now, &order);
         }
         if extras.left == 0 || self.board.outstanding() == 0 {

@@ -207,7 +207,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use bentpipe_cc::registry::{self, Value};
-    use bentpipe_cc::{PathChange, Start};
+    use bentpipe_cc::{Hint, PathChange, Start};
     use proptest::prelude::*;
 
     use super::*;
@@ -364,8 +364,8 @@ mod tests {
                     self.settle();
                 }
                 Event::Stop => self.both(|sender, _| sender.stop()),
-                Event::PathChange(change) => {
-                    self.both(|sender, now| sender.on_path_change(now, &change));
+                Event::Hint(hint) => {
+                    self.both(|sender, now| sender.on_hint(now, hint));
                     self.settle();
                 }
             }
@@ -380,7 +380,7 @@ mod tests {
         Swap,
         Timer,
         Stop,
-        PathChange(PathChange),
+        Hint(Hint),
     }
 
     fn event() -> impl Strategy<Value = Event> {
@@ -393,7 +393,8 @@ mod tests {
             2 => Just(Event::Swap),
             1 => Just(Event::Stop),
             2 => (0_u64..500_000_000, 0_u64..500_000_000)
-                .prop_map(|(ahead, dark)| Event::PathChange(PathChange { ahead: Span(ahead), dark: Span(dark) })),
+                .prop_map(|(ahead, dark)| PathChange { ahead: Span(ahead), dark: Span(dark) })
+                .prop_map(|change| Event::Hint(Hint::PathChange(change))),
         ]
     }
 

@@ -2,16 +2,11 @@
 //!
 //! A sender with headers never takes the fast paths: each segment gets a header of its own, and each acknowledgement may bring one.
 
-use bentpipe_cc::{Echo, Header, Time};
+use bentpipe_cc::{Event, Header, Time};
 
 use super::Sender;
 
 impl Sender {
-    /// The receiving end's part, if segments carry headers.
-    pub fn echo(&self) -> Option<Box<dyn Echo>> {
-        self.cc.echo()
-    }
-
     /// Do data segments carry [`Sender::header`]?
     #[inline]
     pub fn has_headers(&self) -> bool {
@@ -27,7 +22,9 @@ impl Sender {
 
     /// The header of the segment that [`Sender::poll`] has just given.
     pub fn header(&mut self) -> Option<Header> {
-        self.cc.header(&self.flow)
+        let mut header = None;
+        self.cc.on(&self.flow, Event::Departure(&mut header));
+        header
     }
 
     /// An acknowledgement that arrives at `now` has brought this; call it before the acknowledgement itself is reported.
@@ -37,7 +34,7 @@ impl Sender {
         }
         self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
-        self.cc.on_header(&self.flow, header);
+        self.cc.on(&self.flow, Event::Header(header));
         self.ask();
     }
 }

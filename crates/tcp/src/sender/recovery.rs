@@ -1,6 +1,6 @@
 //! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN echoes, timeouts, AEN's probe.
 
-use bentpipe_cc::{Ack, Congestion, Life, Phase, Recovery, Time};
+use bentpipe_cc::{Ack, Congestion, Event, Life, Phase, Recovery, Time};
 
 use super::{Probe, Sender};
 use crate::options::{LossRecovery, NewRenoExit, RtoRule, SpuriousTimeout};
@@ -68,7 +68,7 @@ impl Sender {
                     self.window_reduced();
                     self.cut_for_mark = true;
                     self.repairs = None;
-                    self.cc.on_congestion(&self.flow, Congestion::Ecn); // RFC 3168 section 6.1.2
+                    self.cc.on(&self.flow, Event::Congestion(Congestion::Ecn)); // RFC 3168 section 6.1.2
                 }
                 false
             }
@@ -109,7 +109,7 @@ impl Sender {
     /// Has a mark cut the window in the window of data that is outstanding, so that a loss in it does not cut again? One cut answers a
     /// series of marks and losses (RFC 3168 section 6.1.2; Linux, `tcp_enter_recovery`; ns-2, `dupack_action`).
     fn is_cut_for_mark(&self) -> bool {
-        self.cut_for_mark && self.board.una() <= self.ecn_until && !self.cc.answers_marks_apart()
+        self.cut_for_mark && self.board.una() <= self.ecn_until && !self.cc.needs().losses_after_marks
     }
 
     /// A loss was found without a timeout: tells the controller, unless a mark has cut the window already. A controller that drives its own window
@@ -120,7 +120,7 @@ impl Sender {
             return false;
         }
         self.window_reduced();
-        self.cc.on_congestion(&self.flow, Congestion::Loss);
+        self.cc.on(&self.flow, Event::Congestion(Congestion::Loss));
         true
     }
 
@@ -144,8 +144,8 @@ impl Sender {
     pub(super) fn is_second_congestion(&self) -> bool {
         let lost_again = self.rack.as_ref().and_then(|rack| rack.lost_again);
         let since = lost_again.is_some_and(|sent| sent >= self.reduced_at);
-        let left_alone = self.options.prr || self.cc.recovery() == Recovery::Controller;
-        since && (self.flow.phase == Phase::Loss || !left_alone)
+        let left_alone = || self.options.prr || self.cc.needs().recovery == Recovery::Controller;
+        since && (self.flow.phase == Phase::Loss || !left_alone())
     }
 
     #[inline(never)]
@@ -158,7 +158,7 @@ impl Sender {
         let order = self.cc.backoff(&self.flow, Congestion::Loss);
         let cut = self.cut_for_loss();
         self.repairs = before.map(|before| Box::new(Repairs::new(cut.then_some(before), &self.board)));
-        self.proportional = self.options.prr && self.cc.recovery() == Recovery::Sender;
+        self.proportional = self.options.prr && self.cc.needs().recovery == Recovery::Sender;
         if order.repeat && self.options.bulk_repeat {
             self.board.mark_all();
         }
@@ -195,12 +195,12 @@ impl Sender {
         self.forced = false;
         if self.options.recovery != LossRecovery::Sack
             && self.options.newreno_exit == NewRenoExit::FlightSize
-            && self.cc.recovery() == Recovery::Sender
+            && self.cc.needs().recovery == Recovery::Sender
         {
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS).
             self.exit_clamp = self.board.outstanding().max(1) + 1;
         }
-        self.cc.on_life(&self.flow, Life::Recovered);
+        self.cc.on(&self.flow, Event::Life(Life::Recovered));
     }
 
     /// Does only the first partial ACK restart the timer (RFC 6582 section 4)? NewReno repairs one hole per round trip, and a timeout may then
@@ -286,7 +286,7 @@ impl Sender {
         self.probe = Probe::No;
         self.note_in_flight();
         self.flow.reduced = self.is_cut_for_mark() || self.is_cut_in_recovery();
-        self.cc.on_congestion(&self.flow, Congestion::Timeout);
+        self.cc.on(&self.flow, Event::Congestion(Congestion::Timeout));
         self.flow.reduced = false;
         self.ask();
         let marked = match &self.rack {
@@ -316,7 +316,7 @@ impl Sender {
         self.counters.spurious_timeouts += 1;
         self.flow.lost = before.lost;
         self.reopen();
-        self.cc.on_undo(&self.flow, &before.decision);
+        self.cc.on(&self.flow, Event::Undo(&before.decision));
         self.ask();
     }
 
@@ -342,7 +342,7 @@ impl Sender {
         }
         // Where a mark had cut the window, the mark stands.
         if let Some(before) = before {
-            self.cc.on_undo(&self.flow, &before);
+            self.cc.on(&self.flow, Event::Undo(&before));
             self.ask();
         }
     }

@@ -1,6 +1,6 @@
 //! Chooses the next segment, or the limit that forbids one, and does the bookkeeping of a segment that goes out.
 
-use bentpipe_cc::{Life, Phase, Time};
+use bentpipe_cc::{Event, Life, Phase, Time};
 
 use super::{Probe, Sender};
 use crate::limits::Limit;
@@ -24,7 +24,7 @@ impl Sender {
         match self.choose() {
             Ok(seq) => {
                 if core::mem::take(&mut self.was_idle) {
-                    self.cc.on_life(&self.flow, Life::IdleRestart);
+                    self.cc.on(&self.flow, Event::Life(Life::IdleRestart));
                     self.ask();
                     if self.options.idle_restart {
                         self.restart(now);

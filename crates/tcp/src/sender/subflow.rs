@@ -1,7 +1,7 @@
 //! The sender of one subflow of a connection that has several (Multipath TCP, RFC 8684). The connection hands it data segment by segment,
 //! when it has room.
 
-use bentpipe_cc::{Phase, Subflow, Time};
+use bentpipe_cc::{Congestion, Event, Phase, Subflow, Time};
 
 use super::{Probe, Sender};
 use crate::limits::Limit;
@@ -34,7 +34,7 @@ impl Sender {
     /// Reduces the window as for a mark: this subflow holds back the others.
     pub fn penalise(&mut self) {
         self.path = super::Path::Slow;
-        self.cc.on_congestion(&self.flow, bentpipe_cc::Congestion::Ecn);
+        self.cc.on(&self.flow, Event::Congestion(Congestion::Ecn));
         self.ask();
     }
 
@@ -45,12 +45,7 @@ impl Sender {
 
     /// Tells the controller of all subflows of the connection, of which this is the one at `own`.
     pub fn tell_subflows(&mut self, own: usize, all: &[Subflow]) {
-        self.cc.on_subflows(own, all);
+        self.cc.on(&self.flow, Event::Subflows { own, all });
         self.ask();
-    }
-
-    /// Does the controller want to know of the other subflows?
-    pub fn wants_subflows(&self) -> bool {
-        self.cc.wants_subflows()
     }
 }

@@ -1,6 +1,6 @@
 //! What held the sender back, and for how long (the kernel's "chronographs", RFC 4898's SndLimTime).
 
-use bentpipe_cc::{PathChange, Span, Time};
+use bentpipe_cc::{Hint, PathChange, Time};
 use bentpipe_tcp::{Limit, LossRecovery, Options};
 
 use crate::script::{Fixed, Script, bytes_per_second, ms, plain};
@@ -36,7 +36,7 @@ fn timeout() {
 fn a_hint_after_the_end_adds_no_time() {
     let mut t = Script::new(plain(LossRecovery::Sack), Fixed::new(10).boxed(), Some(4));
     t.sends("0-3").at(100).ack(4).sends("");
-    t.sender.on_path_change(Time(0) + ms(400), &PathChange { ahead: Span::ZERO, dark: Span::ZERO });
+    t.sender.on_hint(Time(0) + ms(400), Hint::PathChange(PathChange::default()));
     assert_eq!(spent(&mut t, 100), [0, 0, 100, 0, 0, 0]);
 }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, PathChange, Rate, Recovery, Span,
-    Start, Time,
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Hint, Life, Needs, Pacing, Rate, Recovery,
+    Span, Start, Time,
 };
 use bentpipe_tcp::{
     AckSegment, Block, Data, LossRecovery, NewRenoExit, Options, Receiver, Sack, Sender, Snack,
@@ -59,7 +59,7 @@ pub(crate) struct Told {
     pub(crate) congestion: Vec<Congestion>,
     pub(crate) life: Vec<Life>,
     /// With the instant.
-    pub(crate) paths: Vec<(Time, PathChange)>,
+    pub(crate) hints: Vec<(Time, Hint)>,
     pub(crate) undone: usize,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Fixed {
     pub(crate) after_loss: u64,
     pub(crate) after_timeout: u64,
     /// Window after a hint that the path changes hands.
-    pub(crate) after_path_change: Option<u64>,
+    pub(crate) after_hint: Option<u64>,
     pub(crate) pacing: Pacing,
     /// Pacing from the first congestion on.
     pub(crate) paced_after: Option<Pacing>,
@@ -88,7 +88,7 @@ impl Fixed {
             cwnd,
             after_loss: cwnd,
             after_timeout: cwnd,
-            after_path_change: None,
+            after_hint: None,
             pacing: Pacing::Off,
             paced_after: None,
             recovery: Recovery::Sender,
@@ -120,24 +120,27 @@ impl Controller for Fixed {
     fn on_ack(&mut self, _flow: &Flow, ack: &Ack) {
         self.lock().acks.push(*ack);
     }
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        let order = self.backoff(flow, why);
-        self.lock().congestion.push(why);
-        self.cwnd = order.cwnd / u64::from(MSS);
-        self.ssthresh = order.ssthresh;
-        self.pacing = self.paced_after.unwrap_or(self.pacing);
-    }
-    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
-        self.lock().undone += 1;
-        self.cwnd = before.cwnd / u64::from(MSS);
-        self.ssthresh = before.ssthresh;
-    }
-    fn on_life(&mut self, _flow: &Flow, what: Life) {
-        self.lock().life.push(what);
-    }
-    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
-        self.lock().paths.push((flow.now, *change));
-        self.cwnd = self.after_path_change.unwrap_or(self.cwnd);
+    fn on(&mut self, flow: &Flow, event: Event<'_>) {
+        match event {
+            Event::Congestion(why) => {
+                let order = self.backoff(flow, why);
+                self.lock().congestion.push(why);
+                self.cwnd = order.cwnd / u64::from(MSS);
+                self.ssthresh = order.ssthresh;
+                self.pacing = self.paced_after.unwrap_or(self.pacing);
+            }
+            Event::Undo(before) => {
+                self.lock().undone += 1;
+                self.cwnd = before.cwnd / u64::from(MSS);
+                self.ssthresh = before.ssthresh;
+            }
+            Event::Life(what) => self.lock().life.push(what),
+            Event::Hint(hint) => {
+                self.lock().hints.push((flow.now, hint));
+                self.cwnd = self.after_hint.unwrap_or(self.cwnd);
+            }
+            other => panic!("nobody sends {other:?}"),
+        }
     }
     fn decision(&self) -> Decision {
         Decision {
@@ -153,11 +156,8 @@ impl Controller for Fixed {
         let ssthresh = self.after_loss * u64::from(MSS);
         Backoff { cwnd: bytes, ssthresh, repeat: self.repeat }
     }
-    fn recovery(&self) -> Recovery {
-        self.recovery
-    }
-    fn wants_rate(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { rate: true, recovery: self.recovery, ..Needs::default() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which window limits the sender, and the ends of a transfer.
 
-use bentpipe_cc::{Life, PathChange, Recovery, Time};
+use bentpipe_cc::{Hint, Life, PathChange, Recovery, Time};
 use bentpipe_tcp::{Limit, LossRecovery, Options, ShortSegmentSent};
 
 use crate::script::{Fixed, MSS, Script, bytes_per_second, ms, plain, reno};
@@ -179,13 +179,13 @@ fn a_pause_is_reported_though_an_old_acknowledgement_comes_before_the_first_segm
 /// A controller may answer at once: what its window then allows goes out, and no acknowledgement is needed for it.
 #[test]
 fn a_hint_about_the_path_reaches_the_controller_and_its_answer_counts_at_once() {
-    let cc = Fixed::new(4).with(|c| c.after_path_change = Some(6));
+    let cc = Fixed::new(4).with(|c| c.after_hint = Some(6));
     let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), None);
     t.sends("0-3").at(30);
-    let change = PathChange { ahead: ms(0), dark: ms(500) };
-    t.sender.on_path_change(Time(0) + ms(30), &change);
+    let hint = Hint::PathChange(PathChange { ahead: ms(0), dark: ms(500) });
+    t.sender.on_hint(Time(0) + ms(30), hint);
     t.sends("4-5");
-    assert_eq!(cc.told().paths, [(Time(0) + ms(30), change)]);
+    assert_eq!(cc.told().hints, [(Time(0) + ms(30), hint)]);
     assert_eq!(t.sender.flow().in_flight, 6 * u64::from(MSS));
 }
 

@@ -1,7 +1,7 @@
 //! Tests of A-LIAD's rules; those of the increase itself are with `Approach`.
 
 use super::alpha_of;
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::Value;
 use crate::report::Phase;
 use crate::rig::{Rig, near, probe, text};
@@ -271,6 +271,6 @@ fn a_timeout_keeps_w_max() {
     rig.congestion(Congestion::Loss);
     rig.congestion(Congestion::Loss);
     near(target(&rig), w * 0.54, 1e-6);
-    rig.cc.on_undo(&rig.flow, &before);
+    rig.cc.on(&rig.flow, Event::Undo(&before));
     near(target(&rig), w, 1e-6);
 }

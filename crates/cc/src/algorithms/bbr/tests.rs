@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::algorithms::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
-use crate::controller::{Congestion, Life};
+use crate::event::{Congestion, Event, Life};
 use crate::registry::Value;
 use crate::report::Phase;
 use crate::rig::near;
@@ -107,18 +107,18 @@ fn a_recovery_that_follows_in_the_same_ack_does_not_conserve_packets_again() {
     let before = pipe.cc.decision().cwnd;
     let mut flow = pipe.flow;
     flow.in_flight = before / 4;
-    pipe.cc.on_congestion(&flow, Congestion::Loss);
+    pipe.cc.on(&flow, Event::Congestion(Congestion::Loss));
     assert_eq!(pipe.cc.decision().cwnd, before / 4); // the first one does: what is in flight
     flow.phase = Phase::Recovery;
-    pipe.cc.on_life(&flow, Life::Recovered);
+    pipe.cc.on(&flow, Event::Life(Life::Recovered));
     assert_eq!(pipe.cc.decision().cwnd, before);
-    pipe.cc.on_congestion(&flow, Congestion::Loss);
+    pipe.cc.on(&flow, Event::Congestion(Congestion::Loss));
     assert_eq!(pipe.cc.decision().cwnd, before);
     // So does one that begins later.
-    pipe.cc.on_life(&flow, Life::Recovered);
+    pipe.cc.on(&flow, Event::Life(Life::Recovered));
     flow.phase = Phase::Open;
     flow.now = flow.now + Span::from_millis(1);
-    pipe.cc.on_congestion(&flow, Congestion::Loss);
+    pipe.cc.on(&flow, Event::Congestion(Congestion::Loss));
     assert_eq!(pipe.cc.decision().cwnd, before / 4);
 }
 
@@ -128,7 +128,7 @@ fn a_timeout_costs_the_window_but_not_the_model() {
     pipe.run(5.0, |_| {});
     let (before, bw) = (pipe.cc.decision(), pipe.probe("btlbw_bytes_per_s"));
     assert_eq!(pipe.cc.backoff(&pipe.flow, Congestion::Timeout).cwnd, 1000);
-    pipe.cc.on_congestion(&pipe.flow, Congestion::Timeout);
+    pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Timeout));
     assert_eq!(pipe.w(), 1.0);
     assert_eq!((pipe.probe("btlbw_bytes_per_s"), pipe.cc.decision().pacing), (bw, before.pacing));
     pipe.run(5.2, |_| {});

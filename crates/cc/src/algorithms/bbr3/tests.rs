@@ -4,7 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::algorithms::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
-use crate::controller::{Congestion, Controller, Life};
+use crate::controller::Controller;
+use crate::event::{Congestion, Event, Life};
 use crate::report::{Ack, Flow, Phase, RateSample, RttSample};
 use crate::rig::{near, probe};
 use crate::time::{Rate, Span};
@@ -84,9 +85,9 @@ fn fast_recovery_keeps_the_window_and_a_timeout_gives_it_back() {
     pipe.run(2.0, |_| {});
     let before = pipe.cc.decision();
     assert_eq!(pipe.cc.backoff(&pipe.flow, Congestion::Loss).cwnd, before.cwnd);
-    pipe.cc.on_congestion(&pipe.flow, Congestion::Loss);
+    pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Loss));
     assert_eq!(pipe.cc.decision(), before);
-    pipe.cc.on_congestion(&pipe.flow, Congestion::Timeout);
+    pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Timeout));
     assert_eq!(pipe.w(), 1.0);
     pipe.run(2.2, |_| {});
     near(pipe.w(), before.cwnd as f64 / 1000.0, 0.15);
@@ -148,7 +149,7 @@ fn goes_up(pipe: &Pipe) -> bool {
 fn losses_in_startup_set_no_long_term_bound() {
     let mut acks = Acks::after(|pipe| pipe.flow.delivered > 20_000);
     assert!(acks.probe("pacing_gain") > 2.0);
-    acks.cc.on_congestion(&acks.flow, Congestion::Loss);
+    acks.cc.on(&acks.flow, Event::Congestion(Congestion::Loss));
     acks.ack(10, 20, 5);
     assert_eq!(acks.probe("inflight_hi_bytes"), f64::INFINITY);
     assert!(acks.probe("pacing_gain") > 2.0);
@@ -159,7 +160,7 @@ fn losses_in_startup_set_no_long_term_bound() {
 #[test]
 fn the_short_term_bounds_follow_one_round_after_the_first_loss() {
     let mut acks = Acks::after(cruises);
-    acks.cc.on_congestion(&acks.flow, Congestion::Loss);
+    acks.cc.on(&acks.flow, Event::Congestion(Congestion::Loss));
     acks.flow.phase = Phase::Recovery;
     acks.ack(0, 100, 1); // this ACK would end a round
     assert_eq!(acks.probe("bw_lo_bytes_per_s"), f64::INFINITY);
@@ -179,7 +180,7 @@ fn after_a_timeout_the_short_term_bound_begins_at_the_window_before_it() {
     for (ready, bounded) in [(cruises as fn(&Pipe) -> bool, true), (goes_up, false)] {
         let mut acks = Acks::after(ready);
         let before = acks.cc.decision().cwnd;
-        acks.cc.on_congestion(&acks.flow, Congestion::Timeout);
+        acks.cc.on(&acks.flow, Event::Congestion(Congestion::Timeout));
         let expected = if bounded { before as f64 } else { f64::INFINITY };
         assert_eq!((acks.cc.decision().cwnd, acks.probe("inflight_lo_bytes")), (1000, expected));
     }
@@ -192,9 +193,9 @@ fn a_timeout_during_a_probe_bounds_the_flight() {
     let mut acks = Acks::after(goes_up);
     let before = acks.cc.decision();
     acks.flow.in_flight = 110_000;
-    acks.cc.on_congestion(&acks.flow, Congestion::Timeout);
+    acks.cc.on(&acks.flow, Event::Congestion(Congestion::Timeout));
     assert_eq!((acks.probe("inflight_hi_bytes"), acks.probe("pacing_gain")), (110_000.0, 0.9));
-    acks.cc.on_undo(&acks.flow, &before);
+    acks.cc.on(&acks.flow, Event::Undo(&before));
     assert_eq!((acks.probe("inflight_hi_bytes"), acks.probe("pacing_gain")), (f64::INFINITY, 1.0));
     assert_eq!(acks.cc.decision().cwnd, before.cwnd);
 }
@@ -207,7 +208,7 @@ fn a_timeout_begins_the_search_for_the_plateau_anew() {
         let mut acks = Acks::after(|pipe| pipe.secs() > 1.15);
         assert!(acks.probe("pacing_gain") > 2.0);
         if timeout {
-            acks.cc.on_congestion(&acks.flow, Congestion::Timeout);
+            acks.cc.on(&acks.flow, Event::Congestion(Congestion::Timeout));
         }
         let mut rounds = 0;
         while acks.probe("pacing_gain") > 2.0 {
@@ -228,7 +229,7 @@ fn an_undo_returns_to_startup_only_if_losses_ended_it() {
     for by_loss in [false, true] {
         let mut acks = Acks::after(|pipe| pipe.secs() > 0.55);
         let before = acks.cc.decision();
-        acks.cc.on_congestion(&acks.flow, Congestion::Loss);
+        acks.cc.on(&acks.flow, Event::Congestion(Congestion::Loss));
         acks.flow.phase = Phase::Recovery;
         while acks.probe("pacing_gain") > 2.0 {
             if by_loss {
@@ -240,7 +241,7 @@ fn an_undo_returns_to_startup_only_if_losses_ended_it() {
                 acks.ack(0, 100, 0);
             }
         }
-        acks.cc.on_undo(&acks.flow, &before);
+        acks.cc.on(&acks.flow, Event::Undo(&before));
         acks.ack(50, 100, 0);
         assert_eq!(acks.probe("pacing_gain") > 2.0, by_loss, "by loss: {by_loss}");
     }
@@ -251,11 +252,11 @@ fn an_undo_returns_to_startup_only_if_losses_ended_it() {
 fn an_undo_returns_to_refill_if_losses_ended_up() {
     let mut acks = Acks::after(goes_up);
     let before = acks.cc.decision();
-    acks.cc.on_congestion(&acks.flow, Congestion::Loss);
+    acks.cc.on(&acks.flow, Event::Congestion(Congestion::Loss));
     acks.ack(100, 100, 5);
     assert_eq!(acks.probe("pacing_gain"), 0.9);
     assert!(acks.probe("inflight_hi_bytes") < 1e9);
-    acks.cc.on_undo(&acks.flow, &before);
+    acks.cc.on(&acks.flow, Event::Undo(&before));
     acks.ack(50, 100, 0);
     assert_eq!((acks.probe("pacing_gain"), acks.probe("inflight_hi_bytes")), (1.0, f64::INFINITY));
 }
@@ -265,9 +266,9 @@ fn an_undo_returns_to_refill_if_losses_ended_up() {
 #[test]
 fn a_loss_that_a_tail_loss_probe_repaired_reaches_the_bounds() {
     let mut acks = Acks::after(cruises);
-    acks.cc.on_congestion(&acks.flow, Congestion::Loss);
+    acks.cc.on(&acks.flow, Event::Congestion(Congestion::Loss));
     acks.ack(100, 100, 0);
-    acks.cc.on_life(&acks.flow, Life::Recovered);
+    acks.cc.on(&acks.flow, Event::Life(Life::Recovered));
     for _ in 0..101 {
         acks.ack(100, 100, 0);
     }

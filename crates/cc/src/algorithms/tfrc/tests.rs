@@ -2,7 +2,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use super::{equation, interval_for};
-use crate::controller::{Congestion, Controller, Pacing};
+use crate::controller::{Controller, Pacing};
+use crate::event::{Congestion, Event};
 use crate::registry::{self, Value};
 use crate::report::{Ack, Flow, RateSample, Rtt, RttSample};
 use crate::rig::near;
@@ -246,12 +247,12 @@ fn silence_halves_the_rate() {
         assert!(due.since(now) <= Span::from_secs(4.0 * R) && due > now);
         now = due;
         path.flow.now = now;
-        path.cc.on_deadline(&path.flow);
+        path.cc.on(&path.flow, Event::Deadline);
         near(path.x(), x / halved, 0.01);
     }
     for _ in 0..20 {
         path.flow.now = path.cc.decision().deadline;
-        path.cc.on_deadline(&path.flow);
+        path.cc.on(&path.flow, Event::Deadline);
     }
     near(path.x(), 1.0 / 64.0, 0.05);
 }
@@ -265,7 +266,7 @@ fn silence_in_slow_start_halves_the_rate_of_a_sender_that_is_not_idle() {
         let x = path.x();
         path.flow.now = path.cc.decision().deadline;
         path.flow.in_flight = in_flight;
-        path.cc.on_deadline(&path.flow);
+        path.cc.on(&path.flow, Event::Deadline);
         near(path.x(), share * x, 1e-3);
         assert_eq!(path.cc.decision().deadline == Time::MAX, share == 1.0);
     }
@@ -300,7 +301,7 @@ fn a_loss_event_lasts_a_round_trip() {
         let mut path = Path::steady(10_000, &discounting(false));
         path.run(0.3, |n| n % 10_000 == 0);
         let before = path.x();
-        path.cc.on_congestion(&path.flow, why);
+        path.cc.on(&path.flow, Event::Congestion(why));
         path.run(R, |_| false);
         near(path.x() / before, 0.915, 0.02);
     }
@@ -311,8 +312,8 @@ fn a_spurious_loss_event_is_taken_back() {
     let mut path = Path::steady(10_000, &discounting(false));
     path.run(0.3, |n| n % 10_000 == 0);
     let before = path.cc.decision();
-    path.cc.on_congestion(&path.flow, Congestion::Timeout);
-    path.cc.on_undo(&path.flow, &before);
+    path.cc.on(&path.flow, Event::Congestion(Congestion::Timeout));
+    path.cc.on(&path.flow, Event::Undo(&before));
     let x = path.x();
     path.run(2.0 * R, |_| false);
     assert!(path.x() >= x);

@@ -2,7 +2,8 @@
 
 use super::Utility;
 use crate::algorithms::pipe::Pipe;
-use crate::controller::{Congestion, Pacing};
+use crate::controller::Pacing;
+use crate::event::{Congestion, Event};
 use crate::registry::Value;
 use crate::rig::{near, text};
 
@@ -82,11 +83,11 @@ fn a_timeout_halves_the_rate_and_an_undo_restores_it() {
     let mut pipe = Pipe::new("vivace", &[], 0.1, 0.0);
     pipe.run(10.0, |_| {});
     let (before, rate) = (pipe.cc.decision(), pipe.probe("rate_bytes_per_s"));
-    pipe.cc.on_congestion(&pipe.flow, Congestion::Loss);
+    pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Loss));
     assert_eq!(pipe.cc.decision(), before);
-    pipe.cc.on_congestion(&pipe.flow, Congestion::Timeout);
+    pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Timeout));
     near(pipe.probe("rate_bytes_per_s"), rate / 2.0, 1e-9);
-    pipe.cc.on_undo(&pipe.flow, &before);
+    pipe.cc.on(&pipe.flow, Event::Undo(&before));
     near(pipe.probe("rate_bytes_per_s"), rate, 1e-9);
 }
 

@@ -2,7 +2,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::super::{HYSTART_PLUS_PLUS as HYSTART, SLOW_START};
-use crate::controller::Congestion;
+use crate::event::{Congestion, Event};
 use crate::registry::{self, Value};
 use crate::rig::{Rig, near, text};
 use crate::windowed::Start;
@@ -167,7 +167,7 @@ fn later_slow_starts_are_standard_and_a_spurious_loss_is_no_end() {
     let mut rig = reno();
     rig.round(0.100);
     let before = rig.congestion(Congestion::Loss);
-    rig.cc.on_undo(&rig.flow, &before);
+    rig.cc.on(&rig.flow, Event::Undo(&before));
     rig.round(0.115);
     assert_eq!(rig.w(), 46.0);
 }

@@ -1,6 +1,6 @@
 use super::super::{SEARCH, SLOW_START};
 use super::{COMPARED, EXIT, Search, SearchConstants, SoFar, THRESH};
-use crate::controller::Congestion;
+use crate::event::Congestion;
 use crate::registry::Value;
 use crate::rig::{Rig, args, near, text};
 use crate::time::{Span, Time};

@@ -109,9 +109,9 @@ impl FastPath {
     #[cold]
     fn on_hint(&mut self, f: usize) {
         if let Kind::Tcp(tcp) = &mut self.network.flows[f].kind
-            && let Some(change) = self.network.hints.take(f)
+            && let Some(hint) = self.network.hints.take(f)
         {
-            tcp.sender.on_path_change(self.now, &change);
+            tcp.sender.on_hint(self.now, hint);
             self.send(f, Cause::Timer);
         }
         self.expect_hint(f);
