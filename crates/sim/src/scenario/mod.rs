@@ -7,7 +7,6 @@ pub(crate) mod file;
 mod keys;
 mod keywords;
 mod link_layer;
-mod loss;
 pub(crate) mod mender;
 pub(crate) mod mistakes;
 mod moving;
