@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bentpipe.models import (
         AckThinning,
         Arq,
+        BernoulliBurst,
         BitError,
         Codel,
         Dama,
@@ -71,6 +72,7 @@ _HOME = {
     "AckThinning": "bentpipe.models",
     "Advice": "bentpipe.advice",
     "Arq": "bentpipe.models",
+    "BernoulliBurst": "bentpipe.models",
     "BitError": "bentpipe.models",
     "Bulk": "bentpipe.traffic",
     "Capture": "bentpipe.runs",
@@ -130,6 +132,7 @@ __all__ = [
     "AckThinning",
     "Advice",
     "Arq",
+    "BernoulliBurst",
     "BitError",
     "Bulk",
     "Capture",

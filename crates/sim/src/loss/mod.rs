@@ -3,6 +3,7 @@
 //! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan that they come to, where that differs;
 //! and the rule at work. A loss strikes behind the queue: a lost packet has used its share of the rate.
 
+mod bernoulli_burst;
 mod gilbert_elliott;
 mod independent;
 mod kind;
@@ -77,6 +78,7 @@ losses! {
     "packet-error" is independent: PacketError;
     "bit-error" is independent: BitError;
     "gilbert-elliott" is gilbert_elliott: GilbertElliott;
+    "bernoulli-burst" is bernoulli_burst: BernoulliBurst;
     "outage" is outage: Outage, OutagePlan;
     "trace" is trace: LossTrace, LossTracePlan;
 }

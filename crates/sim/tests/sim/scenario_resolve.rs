@@ -427,5 +427,5 @@ fn the_schema_describes_the_format() {
     assert_eq!(required, ["duration", "link", "flow"]);
     let kinds = schema["$defs"]["Loss"]["oneOf"].as_array().unwrap();
     let kinds: Vec<&str> = kinds.iter().filter_map(|k| k["properties"]["kind"]["const"].as_str()).collect();
-    assert_eq!(kinds, ["packet-error", "bit-error", "gilbert-elliott", "outage", "trace"]);
+    assert_eq!(kinds, ["packet-error", "bit-error", "gilbert-elliott", "bernoulli-burst", "outage", "trace"]);
 }
