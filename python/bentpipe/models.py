@@ -348,6 +348,20 @@ class GilbertElliott(Model):
 
 
 @dataclass(frozen=True)
+class BernoulliBurst(Model):
+    """Loses runs of packets, which begin independently of each other and have geometric lengths.
+
+    Args:
+        rate: share of all packets that is lost (0 to 1).
+        mean_length: mean length of a run in packets, from 1; with 1 the losses are independent.
+    """
+
+    kind = "bernoulli-burst"
+    rate: float
+    mean_length: float
+
+
+@dataclass(frozen=True)
 class Outage(Model):
     """All packets sent in an interval are lost: once (`from`, `to`), or again and again (`every`, `length`).
 

@@ -6,6 +6,7 @@ mod capture;
 mod engine;
 mod host;
 pub mod link;
+pub mod loss;
 pub mod orbit;
 pub mod queue;
 pub mod record;

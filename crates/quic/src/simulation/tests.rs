@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Span, registry};
 use bentpipe_sim::plan::{
-    CodelPlan, DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, QueueLimit,
+    CodelPlan, DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, PacketError, QueueLimit,
 };
 use bentpipe_sim::{Scenario, no_supply};
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
@@ -55,7 +55,7 @@ fn ours(id: &str) -> Factory {
 /// rounding and in CUBIC's constants for the Reno-friendly region.
 #[test]
 fn reno_and_cubic_do_as_quinns_own() {
-    let per = [LossPlan::PacketError { rate: 1e-3 }];
+    let per = [LossPlan::PacketError(PacketError { rate: 1e-3 })];
     let pairs: [(&str, Factory, &[LossPlan]); 3] = [
         ("reno", Arc::new(NewRenoConfig::default()), &[]),
         ("reno", Arc::new(NewRenoConfig::default()), &per),
@@ -107,7 +107,7 @@ fn a_rate_kept_as_a_window_does_as_under_tcp() {
 /// TCP-STAR was made for this link (PER 1e-3), and keeps most of it where Reno cannot: sqrt(3/2 / PER) = 39 segments of 416 + 416.
 #[test]
 fn star_beats_reno_on_a_lossy_geo_link() {
-    let link = direction(250, &[LossPlan::PacketError { rate: 1e-3 }]);
+    let link = direction(250, &[LossPlan::PacketError(PacketError { rate: 1e-3 })]);
     let (star, reno) = (send(ours("star"), &link, None, 30), send(ours("reno"), &link, None, 30));
     assert!(
         star.goodput_bps() > 2.0 * reno.goodput_bps(),
@@ -119,7 +119,7 @@ fn star_beats_reno_on_a_lossy_geo_link() {
 
 #[test]
 fn the_same_request_gives_the_same_report() {
-    let link = direction(250, &[LossPlan::PacketError { rate: 1e-2 }]);
+    let link = direction(250, &[LossPlan::PacketError(PacketError { rate: 1e-2 })]);
     let [a, b] = [1, 2].map(|_| send(ours("cubic"), &link, Some(1_000_000), 60));
     assert!(a.complete && a.lost_packets > 0);
     assert_eq!(a, b);
@@ -129,7 +129,7 @@ fn the_same_request_gives_the_same_report() {
 /// that of a window of two datagrams per round trip at the least: 344 round trips of 42 ms.
 #[test]
 fn every_algorithm_brings_a_file() {
-    let link = direction(20, &[LossPlan::PacketError { rate: 5e-3 }]);
+    let link = direction(20, &[LossPlan::PacketError(PacketError { rate: 5e-3 })]);
     for entry in registry::all() {
         let got = send(ours(entry.id), &link, Some(1_000_000), 60);
         assert!(got.complete && got.received == 1_000_000, "{}: {got:?}", entry.id);

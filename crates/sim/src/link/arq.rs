@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::link::direction::{Direction, Fate};
     use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
-    use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan};
+    use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan, LossTracePlan, PacketError};
 
     const MS: u64 = 1_000_000;
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_lost_packet_comes_a_round_trip_later_and_holds_those_behind_it() {
         // The second transmission of all is struck, and the fifth, which is the repeat of the second packet.
-        let loss = || LossPlan::Trace { lost: [1, 4].into() };
+        let loss = || LossPlan::LossTrace(LossTracePlan { lost: [1, 4].into() });
         let packets = || [0, 0, 0, 150, 1_000].map(|at| at * MS).into_iter();
         use Fate::{Delivered, Lost};
         let mut free = link(loss(), 3, false);
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_repeat_goes_before_what_waits() {
         // 400 packets come at once, and the first transmission is struck: known at 201 ms, repeated in the next millisecond.
-        let mut link = link(LossPlan::Trace { lost: [0].into() }, 2, false);
+        let mut link = link(LossPlan::LossTrace(LossTracePlan { lost: [0].into() }), 2, false);
         let out = out(&mut link, std::iter::repeat_n(0, 400));
         assert_eq!(
             out[199..202].iter().map(|(seq, at, _)| (*seq, *at)).collect::<Vec<_>>(),
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn residual_loss_delay_and_throughput_are_those_of_independent_tries() {
         let (p, tries, n) = (0.3_f64, 4, 200_000_u32);
-        let mut spread = link(LossPlan::PacketError { rate: p }, tries, false);
+        let mut spread = link(LossPlan::PacketError(PacketError { rate: p }), tries, false);
         // Every 4 ms, so that repeats hardly wait: the link is used for 0.25 x 1.417.
         let came = out(&mut spread, (0..u64::from(n)).map(|i| i * 4 * MS));
         let lost = came.iter().filter(|(_, _, fate)| *fate == Fate::Lost).count() as f64;
@@ -236,7 +236,7 @@ mod tests {
         let expected = 101.0 + 201.0 * repeats;
         assert!((mean / expected - 1.0).abs() < 0.01, "{mean}, not {expected}");
         // All at once: the transmitter never rests, so packets come out at (1 - p) of its rate.
-        let mut full = link(LossPlan::PacketError { rate: p }, 100, true);
+        let mut full = link(LossPlan::PacketError(PacketError { rate: p }), 100, true);
         let came = out(&mut full, std::iter::repeat_n(0, n as usize));
         assert!(came.iter().map(|(seq, ..)| *seq).eq(0..n));
         let rate = f64::from(n) / came[n as usize - 1].1 as f64;

@@ -7,10 +7,10 @@ use bentpipe_cc::Time;
 
 use crate::link::direction::{Admission, Behaviour, Direction, Promises, Refusal, Transit};
 use crate::link::foreseen::Doom;
-use crate::link::loss::LossModel;
 use crate::link::moving::Moving;
 use crate::link::packet::Packet;
 use crate::link::transmitter::Transmitter;
+use crate::loss::LossModel;
 
 impl Direction {
     /// Its time line at work, if it has one.

@@ -198,7 +198,7 @@ mod tests {
     use crate::link::direction::{Fate, Push};
     use crate::link::link_layer::LinkLayerPlan;
     use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
-    use crate::resolve::plan::{DirectionPlan, LossPlan, OpportunitiesPlan};
+    use crate::resolve::plan::{DirectionPlan, LossPlan, LossTracePlan, OpportunitiesPlan};
 
     const MS: u64 = 1_000_000;
     const END: Time = Time(10_000 * MS);
@@ -324,7 +324,7 @@ mod tests {
             delay: Span::from_millis(7),
             queue: QueueLimit::Packets(9),
             discipline: Discipline::DropTail(DropTailPlan),
-            loss: vec![LossPlan::Trace { lost: [0].into() }],
+            loss: vec![LossPlan::LossTrace(LossTracePlan { lost: [0].into() })],
             line: None,
             link_layer: LinkLayerPlan {
                 access: Some(AccessPlan::Opportunities(opportunities)),

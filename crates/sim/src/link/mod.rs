@@ -5,14 +5,14 @@
 //! ```
 //! use bentpipe_cc::{Span, Time};
 //! use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
-//! use bentpipe_sim::plan::{DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, QueueLimit};
+//! use bentpipe_sim::plan::{DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, LossTracePlan, QueueLimit};
 //!
 //! let plan = DirectionPlan {
 //!     rate_bps: 12_000_000,
 //!     delay: Span::from_millis(250),
 //!     queue: QueueLimit::Packets(2),
 //!     discipline: Discipline::DropTail(DropTailPlan),
-//!     loss: vec![LossPlan::Trace { lost: [1].into() }],
+//!     loss: vec![LossPlan::LossTrace(LossTracePlan { lost: [1].into() })],
 //!     link_layer: LinkLayerPlan::default(),
 //!     line: None,
 //! };
@@ -48,7 +48,6 @@ pub(crate) mod foreseen;
 pub(crate) mod headers;
 pub(crate) mod ledger;
 pub(crate) mod link_layer;
-mod loss;
 mod moving;
 pub(crate) mod opportunities;
 pub(crate) mod packet;

@@ -9,22 +9,14 @@ use crate::resolve::plan::{AccessPlan, ArqPlan, DamaPlan, DirectionPlan, LinkLay
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted_name};
 use crate::scenario::units::BitRate;
-use crate::scenario::{Access, AckThinning, Arq, file};
+use crate::scenario::{Access, Reverse, file};
 
 /// Largest file of opportunities, in bytes.
 const MAX_FILE: u64 = 256 << 20;
 /// The latest instant in such a file, ms: ten years.
 const MAX_MS: u64 = 3_652 * 86_400 * 1_000;
 
-/// The keys of one direction.
-pub(super) struct LinkLayerKeys<'a> {
-    pub(super) access: Option<&'a Access>,
-    pub(super) opportunities: Option<&'a str>,
-    pub(super) arq: Option<Arq>,
-    pub(super) ack_thinning: Option<AckThinning>,
-}
-
-/// What they need to know besides the direction.
+/// What the keys of one direction need to know besides it.
 pub(super) struct Surroundings<'a> {
     /// The direction as warnings name it.
     pub(super) link: &'a str,
@@ -39,11 +31,11 @@ impl Work<'_> {
     pub(super) fn add_link_layer(
         &mut self,
         direction: &mut DirectionPlan,
-        keys: &LinkLayerKeys<'_>,
+        keys: &Reverse,
         around: &Surroundings<'_>,
     ) -> Result<(), Error> {
         let key = around.key;
-        let access = match (keys.access, keys.opportunities) {
+        let access = match (&keys.access, &keys.opportunities) {
             (Some(_), Some(_)) => {
                 let message = "the opportunities already say when the link may send; leave out one of \
                     access and opportunities";

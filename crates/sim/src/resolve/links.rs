@@ -1,25 +1,26 @@
 //! Links: propagation delays, rates, queues and losses.
 
-use std::sync::Arc;
+use bentpipe_cc::Span;
 
-use bentpipe_cc::{Span, Time};
+use crate::loss::{Loss, PacketError, Per};
 
 use crate::orbit::geostationary::{Station, geo_look};
 use crate::orbit::stations;
 use crate::queue::{Context, Discipline, Queue, QueueLimit};
-use crate::resolve::link_layer::{LinkLayerKeys, Surroundings};
+use crate::resolve::link_layer::Surroundings;
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkLayerPlan, LinkPlan, LossPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key, quoted, quoted_name, suggestion};
+use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{BitRate, Duration};
-use crate::scenario::{Link, Loss, Satellite, Varying, file};
+use crate::scenario::{Link, Reverse, Satellite, Varying};
 
-/// Largest trace file of losses, in bytes.
-const MAX_TRACE: u64 = 256 << 20;
 /// Packet size of a bandwidth-delay product on a link without flows, bytes.
 const DEFAULT_WIRE: u32 = 1_500;
+/// A loss rate of a time line that no single loss model has.
+const RATE_OF_WHICH: &str = "the time line sets a loss rate, which is that of one packet-error or bit-error; \
+    leave out other losses, or the column loss_rate";
 
 /// The numbers that make a bandwidth-delay product.
 struct Share {
@@ -142,42 +143,30 @@ impl Work<'_> {
                 wire: crossing.iter().map(|p| p.wire).max().unwrap_or(DEFAULT_WIRE),
                 guessed: crossed.any(guessed) || there_and_back.iter().any(guessed),
             };
-            let there = link.queue.as_ref();
-            let queue_key = key.with("queue");
-            let (queue, discipline) = self.queue(name, there, course.rate, &share, &queue_key)?;
-            let round_trip = course.delay + course_back.delay;
-            let keys = LinkLayerKeys {
-                access: link.access.as_ref(),
-                opportunities: link.opportunities.as_deref(),
+            let there = Reverse {
+                queue: link.queue.clone(),
+                loss: link.loss.clone(),
+                access: link.access.clone(),
+                opportunities: link.opportunities.clone(),
                 arq: link.arq,
                 ack_thinning: link.ack_thinning,
+                ..Reverse::default()
             };
-            let mut forward = self.direction(course, queue, discipline, &link.loss, &key)?;
-            self.add_link_layer(&mut forward, &keys, &Surroundings { link: name, round_trip, key: &key })?;
-            let back = link.reverse.clone().unwrap_or_default();
-            let key = key.with("reverse");
-            let queue_key = if back.queue.is_some() { key.with("queue") } else { queue_key };
+            let round_trip = course.delay + course_back.delay;
+            let around = Surroundings { link: name, round_trip, key: &key };
+            let forward = self.one_way(&there, course, &share, &key.with("queue"), &around)?;
+            let mut back = link.reverse.clone().unwrap_or_default();
+            let key_back = key.with("reverse");
+            let given_at = if back.queue.is_some() { &key_back } else { &key };
+            let queue_key = given_at.with("queue");
+            back.queue = back.queue.or(there.queue);
             let name_back = format!("{name}, reverse");
-            let queue = back.queue.as_ref().or(there);
-            let (queue, discipline) = self.queue(&name_back, queue, course_back.rate, &share, &queue_key)?;
-            let keys = LinkLayerKeys {
-                access: back.access.as_ref(),
-                opportunities: back.opportunities.as_deref(),
-                arq: back.arq,
-                ack_thinning: back.ack_thinning,
-            };
-            let mut reverse = self.direction(course_back, queue, discipline, &back.loss, &key)?;
-            self.add_link_layer(
-                &mut reverse,
-                &keys,
-                &Surroundings { link: &name_back, round_trip, key: &key },
-            )?;
+            let around = Surroundings { link: &name_back, round_trip, key: &key_back };
+            let reverse = self.one_way(&back, course_back, &share, &queue_key, &around)?;
             for (name, direction) in [(name, &forward), (&name_back, &reverse)] {
-                let packets =
-                    direction.loss.iter().any(|l| matches!(l, LossPlan::PacketError { rate } if *rate > 0.0));
-                let bits =
-                    direction.loss.iter().any(|l| matches!(l, LossPlan::BitError { rate } if *rate > 0.0));
-                if packets && bits {
+                let rates = direction.loss.iter().filter_map(LossPlan::independent);
+                let strikes = |what| rates.clone().any(|(per, rate)| per == what && rate > 0.0);
+                if strikes(Per::Packet) && strikes(Per::Bit) {
                     let text = "it has both bit errors and packet errors, and they add up; leave one out if they are the same losses";
                     self.warnings.push(format!("link {name}: {text}"));
                 }
@@ -185,6 +174,22 @@ impl Work<'_> {
             links.push(LinkPlan { name: name.clone(), forward, reverse });
         }
         Ok(links)
+    }
+
+    /// One direction with these keys; `queue_key` is the place of its queue in the scenario.
+    fn one_way(
+        &mut self,
+        keys: &Reverse,
+        course: &Course,
+        share: &Share,
+        queue_key: &Key,
+        around: &Surroundings<'_>,
+    ) -> Result<DirectionPlan, Error> {
+        let (queue, discipline) =
+            self.queue(around.link, keys.queue.as_ref(), course.rate, share, queue_key)?;
+        let mut direction = self.direction(course, queue, discipline, &keys.loss, around.key)?;
+        self.add_link_layer(&mut direction, keys, around)?;
+        Ok(direction)
     }
 
     /// A direction of this course, with this queue; `key` is its place in the scenario.
@@ -201,15 +206,12 @@ impl Work<'_> {
         let mut loss = self.losses(losses, &key)?;
         if let Some(line) = line.as_ref().filter(|line| line.sets_loss) {
             let now = line.steps()[0].loss_rate;
-            match &mut loss[..] {
-                [] => loss.push(LossPlan::PacketError { rate: now }),
-                [LossPlan::PacketError { rate } | LossPlan::BitError { rate }] => *rate = now,
-                _ => {
-                    let message = "the time line sets a loss rate, which is that of one packet-error or bit-error; \
-                        leave out other losses, or the column loss_rate";
-                    return Err(self.error(&key, message));
-                }
+            if loss.is_empty() {
+                loss.push(LossPlan::PacketError(PacketError { rate: now }));
             }
+            let [only] = &mut loss[..] else { return Err(self.error(&key, RATE_OF_WHICH)) };
+            let Some(rate) = only.rate_mut() else { return Err(self.error(&key, RATE_OF_WHICH)) };
+            *rate = now;
         }
         let link_layer = LinkLayerPlan::default();
         Ok(DirectionPlan { rate_bps, delay, queue, discipline, loss, line, link_layer })
@@ -238,81 +240,9 @@ impl Work<'_> {
                 // A single table stands at the key itself, items of a list below it.
                 let item = key.with(i);
                 let listed = losses.len() > 1 || self.scenario.origin.lines.contains_key(&item);
-                self.loss(loss, if listed { &item } else { key })
+                let key = if listed { &item } else { key };
+                loss.resolve().map_err(|(name, message)| self.error(&key.with(name), message))
             })
             .collect()
     }
-
-    fn loss(&self, loss: &Loss, key: &Key) -> Result<LossPlan, Error> {
-        match *loss {
-            Loss::PacketError { rate } => Ok(LossPlan::PacketError { rate }),
-            Loss::BitError { rate } => Ok(LossPlan::BitError { rate }),
-            Loss::GilbertElliott { p, r, good_loss, bad_loss } => {
-                Ok(LossPlan::GilbertElliott { p, r, good_loss, bad_loss })
-            }
-            Loss::Outage { from, to, every, length, first } => {
-                let given = [from, to, every, length, first].map(|d| d.map(|d| d.0));
-                outage(given).map_err(|(name, message)| self.error(&key.with(name), message))
-            }
-            Loss::Trace { ref file } => {
-                let lost = trace(file).map_err(|message| self.error(&key.with("file"), message))?;
-                Ok(LossPlan::Trace { lost })
-            }
-        }
-    }
-}
-
-fn outage(given: [Option<Span>; 5]) -> Result<LossPlan, (&'static str, String)> {
-    let wrong = |key, message: &str| Err((key, message.to_owned()));
-    match given {
-        [Some(from), Some(to), None, None, None] if from < to => {
-            Ok(LossPlan::Outage { first: Time(from.0), length: Span(to.0 - from.0), every: None })
-        }
-        [Some(from), Some(_), None, None, None] => {
-            wrong("to", &format!("an outage ends after it starts; it must be later than {}", Duration(from)))
-        }
-        [None, None, Some(every), Some(length), first] => {
-            if length == Span::ZERO {
-                return wrong("length", "an outage takes longer than zero; write e.g. \"2 s\"");
-            }
-            if length >= every {
-                return wrong(
-                    "length",
-                    &format!("an outage must be shorter than every = {}", Duration(every)),
-                );
-            }
-            let first = first.unwrap_or(every);
-            Ok(LossPlan::Outage { first: Time(first.0), length, every: Some(every) })
-        }
-        [None, None, None, None, None] => {
-            wrong("from", "is missing; an outage needs from and to, or every and length")
-        }
-        [Some(_), None, None, None, None] => wrong("to", "is missing; add e.g. to = \"12 s\""),
-        [None, Some(_), None, None, None] => wrong("from", "is missing; add e.g. from = \"10 s\""),
-        [None, None, Some(_), None, _] => wrong("length", "is missing; add e.g. length = \"2 s\""),
-        [None, None, None, _, _] => {
-            wrong("every", "is missing; add e.g. every = \"60 s\", or write from and to instead")
-        }
-        _ => wrong(
-            "from",
-            "an outage is either from and to, or every, length and first; leave out one or the other",
-        ),
-    }
-}
-
-/// Reads a trace file of lost packets. No message repeats a line: the file may be another than was meant.
-fn trace(file: &str) -> Result<Arc<[u64]>, String> {
-    let in_file = |message: String| format!("trace file {}: {message}", quoted_name(file));
-    let text = file::text(file.as_ref(), MAX_TRACE).map_err(in_file)?;
-    let mut lost = Vec::new();
-    for (i, line) in text.lines().enumerate() {
-        let number = line.split('#').next().unwrap_or_default().trim();
-        if !number.is_empty() {
-            let wrong = |_| in_file(format!("line {} is not a packet number from 0", i + 1));
-            lost.push(number.parse().map_err(wrong)?);
-        }
-    }
-    lost.sort_unstable();
-    lost.dedup();
-    Ok(lost.into())
 }

@@ -12,6 +12,7 @@ pub use crate::link::dama::DamaPlan;
 pub use crate::link::link_layer::LinkLayerPlan;
 pub use crate::link::opportunities::{OPPORTUNITY, OpportunitiesPlan};
 pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
+pub use crate::loss::{BitError, GilbertElliott, LossPlan, LossTracePlan, OutagePlan, PacketError};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
@@ -165,46 +166,6 @@ impl DirectionPlan {
             (None, _) => u128::from(self.rate_bps) * u128::from(to.since(from).0) / 1_000_000_000,
         }
     }
-}
-
-/// A loss model of one direction. Loss strikes after the queue: a lost packet has used its share of the rate.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LossPlan {
-    /// Each packet is lost with this probability.
-    PacketError {
-        /// Packet error rate.
-        rate: f64,
-    },
-    /// Each bit is in error with this probability; a packet with an error is lost.
-    BitError {
-        /// Bit error rate.
-        rate: f64,
-    },
-    /// Gilbert-Elliott: a two-state chain stepped once per packet.
-    GilbertElliott {
-        /// Probability of good to bad.
-        p: f64,
-        /// Probability of bad to good.
-        r: f64,
-        /// Loss probability in the good state.
-        good_loss: f64,
-        /// Loss probability in the bad state.
-        bad_loss: f64,
-    },
-    /// Everything sent in [first, first + length) is lost, and again every `every` if given.
-    Outage {
-        /// Start of the first outage.
-        first: Time,
-        /// How long one lasts.
-        length: Span,
-        /// Period; `None` for a single outage.
-        every: Option<Span>,
-    },
-    /// The packets with these 0-based numbers (counted in this direction) are lost; sorted.
-    Trace {
-        /// Packet numbers.
-        lost: Arc<[u64]>,
-    },
 }
 
 /// A flow. Copies of one flow of the scenario share common parts.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::keys::{Loss, Scenario, TimelineFile};
+use crate::scenario::keys::{Scenario, TimelineFile};
 
 /// The scenario of a tree that the schema allows.
 pub(super) fn build(tree: Value, origin: &Origin, directory: Option<&Path>) -> Result<Scenario, Error> {
@@ -43,7 +43,7 @@ impl Scenario {
             }
             let reverse = link.reverse.iter_mut().flat_map(|r| &mut r.loss);
             for loss in link.loss.iter_mut().chain(reverse) {
-                if let Loss::Trace { file } = loss {
+                if let Some(file) = loss.file_mut() {
                     *file = directory.join(&*file).display().to_string();
                 }
             }

@@ -8,7 +8,6 @@ mod flow;
 mod keys;
 mod keywords;
 mod link_layer;
-mod loss;
 pub(crate) mod mender;
 pub(crate) mod mistakes;
 mod moving;

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bentpipe_cc::{Hint, PathChange, Span, Time, registry};
 use bentpipe_sim::pcap::{Capture, Place};
-use bentpipe_sim::plan::{DirectionPlan, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine, TimedHint};
+use bentpipe_sim::plan::{
+    BitError, DirectionPlan, Leg, LossPlan, PacketError, Plan, RecordPlan, Step, TimeLine, TimedHint,
+};
 use bentpipe_sim::record::{FlowReport, Outcome, Report};
 use bentpipe_sim::{
     RunError, RunPool, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured,
@@ -221,7 +223,7 @@ proptest! {
 /// A time line of the values that a direction has anyway, cut into so many rows. Without handovers, of which senders are told.
 fn constant(of: &DirectionPlan, rows: u64, duration: Span) -> TimeLine {
     let rates = match of.loss[..] {
-        [LossPlan::PacketError { rate } | LossPlan::BitError { rate }] => Some(rate),
+        [LossPlan::PacketError(PacketError { rate }) | LossPlan::BitError(BitError { rate })] => Some(rate),
         _ => None,
     };
     let rows = rows.min(duration.0);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bentpipe_sim::plan::{LossPlan, LossTracePlan};
 use bentpipe_sim::{Error, Scenario};
 
 /// A scenario without mistakes; tests replace single lines of it.
@@ -536,7 +537,7 @@ fn trace_file_of_losses() {
     assert!(message.contains("line 3") && !message.contains("three"), "{message}");
     std::fs::write(here.join("good.txt"), "# lost\n7\n\n3 # again\n7\n").unwrap();
     let plan = with("good.txt").unwrap();
-    let lost = bentpipe_sim::plan::LossPlan::Trace { lost: [3, 7].into() };
+    let lost = LossPlan::LossTrace(LossTracePlan { lost: [3, 7].into() });
     assert_eq!(plan.links[0].forward.loss, [lost]);
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::plan::{
-    CcPlan, CodelPlan, DirectionId, Discipline, FqCodelPlan, LossPlan, PiePlan, Plan, PriorityPlan,
-    QueueLimit, RedPlan, Source,
+    CcPlan, CodelPlan, DirectionId, Discipline, FqCodelPlan, LossPlan, OutagePlan, PacketError, PiePlan,
+    Plan, PriorityPlan, QueueLimit, RedPlan, Source,
 };
 use bentpipe_sim::{Scenario, schema};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
@@ -269,7 +269,7 @@ fn the_return_direction_takes_over_all_but_loss() {
     );
     let plan = plan(&text);
     let link = &plan.links[0];
-    assert_eq!(link.forward.loss, [LossPlan::PacketError { rate: 0.5 }]);
+    assert_eq!(link.forward.loss, [LossPlan::PacketError(PacketError { rate: 0.5 })]);
     assert!(link.reverse.loss.is_empty());
     assert_eq!((link.reverse.rate_bps, link.reverse.delay), (1_000_000, Span(250_000_000)));
     assert_eq!(link.reverse.queue, QueueLimit::Packets(9));
@@ -284,11 +284,11 @@ fn outages() {
     let s = |n: u64| n * 1_000_000_000;
     assert_eq!(
         loss("{ kind = \"outage\", from = \"10 s\", to = \"12 s\" }"),
-        [LossPlan::Outage { first: Time(s(10)), length: Span(s(2)), every: None }]
+        [LossPlan::Outage(OutagePlan { first: Time(s(10)), length: Span(s(2)), every: None })]
     );
     assert_eq!(
         loss("{ kind = \"outage\", every = \"60 s\", length = \"3 s\" }"),
-        [LossPlan::Outage { first: Time(s(60)), length: Span(s(3)), every: Some(Span(s(60))) }]
+        [LossPlan::Outage(OutagePlan { first: Time(s(60)), length: Span(s(3)), every: Some(Span(s(60))) })]
     );
 }
 
@@ -427,5 +427,5 @@ fn the_schema_describes_the_format() {
     assert_eq!(required, ["duration", "link", "flow"]);
     let kinds = schema["$defs"]["Loss"]["oneOf"].as_array().unwrap();
     let kinds: Vec<&str> = kinds.iter().filter_map(|k| k["properties"]["kind"]["const"].as_str()).collect();
-    assert_eq!(kinds, ["packet-error", "bit-error", "gilbert-elliott", "outage", "trace"]);
+    assert_eq!(kinds, ["packet-error", "bit-error", "gilbert-elliott", "bernoulli-burst", "outage", "trace"]);
 }

@@ -1,7 +1,7 @@
 //! The keys of links that move, and the plans that they come to.
 
 use bentpipe_cc::{Span, Time};
-use bentpipe_sim::plan::{Handover, Leg, LossPlan, Plan, Step, TimeLine};
+use bentpipe_sim::plan::{BitError, Handover, Leg, LossPlan, PacketError, Plan, Step, TimeLine};
 use bentpipe_sim::{Error, Scenario};
 
 use crate::outcome::plan;
@@ -119,11 +119,11 @@ fn a_file_sets_the_rate_of_the_loss_model_of_its_own_direction() {
     let with =
         |loss: &str| link(&format!("timeline = {name:?}\nnominal = {{ rate = \"1 Mbit/s\" }}\n{loss}"));
     let plan = with("");
-    assert_eq!(plan.links[0].forward.loss, [LossPlan::PacketError { rate: 0.5 }]);
+    assert_eq!(plan.links[0].forward.loss, [LossPlan::PacketError(PacketError { rate: 0.5 })]);
     assert_eq!(plan.links[0].reverse.loss, []);
     assert_eq!(plan.links[0].reverse.line.as_ref().map(|line| steps(line)[1]), Some((10.0, 2_000_000)));
     let plan = with("loss = { kind = \"bit-error\", rate = 0.0 }\nreverse = { rate = \"3 Mbit/s\" }");
-    assert_eq!(plan.links[0].forward.loss, [LossPlan::BitError { rate: 0.5 }]);
+    assert_eq!(plan.links[0].forward.loss, [LossPlan::BitError(BitError { rate: 0.5 })]);
     let back = &plan.links[0].reverse;
     assert_eq!(back.rate_bps, 1_000_000, "what is nominal holds both ways");
     let line = back.line.as_ref().expect("delays");

@@ -245,25 +245,37 @@ impl Draw<'_> {
         (0..number).map(|_| self.loss()).collect()
     }
 
+    /// A loss model of any kind; outside [`Regime::Any`] it loses little.
     fn loss(&mut self) -> Value {
-        let most = self.by([1.0, 0.1, 0.1, 0.1]);
-        match self.to(6) {
-            0 | 1 => json!({ "kind": "packet-error", "rate": self.part() * most }),
-            2 => json!({ "kind": "bit-error", "rate": self.part() * self.by([1e-4, 1e-5, 1e-5, 1e-3]) }),
-            3 => json!({
-                "kind": "gilbert-elliott", "p": self.part() * most, "r": self.part(), "good_loss": self.part() * 0.1 * most,
-                "bad_loss": self.part(),
-            }),
-            4 => json!({
+        let kinds = SCHEMA["$defs"]["Loss"]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
+        let chosen = &kinds[self.to(kinds.len() as u64 - 1) as usize];
+        let kind = &chosen["properties"]["kind"]["const"];
+        if kind == "outage" {
+            return self.outage();
+        }
+        let (most, bits) = (self.by([1.0, 0.1, 0.1, 0.1]), self.by([1e-4, 1e-5, 1e-5, 1e-3]));
+        let mut loss = json!({ "kind": kind });
+        for (key, schema) in properties(chosen).filter(|(key, _)| *key != "kind") {
+            loss[key] = match key {
+                "file" => json!(self.losses),
+                "rate" if kind == "bit-error" => json!(self.part() * bits),
+                "rate" | "p" => json!(self.part() * most),
+                "good_loss" => json!(self.part() * 0.1 * most),
+                _ => self.by_schema(schema),
+            };
+        }
+        loss
+    }
+
+    fn outage(&mut self) -> Value {
+        if self.one_in(2) {
+            return json!({
                 "kind": "outage", "every": self.time(1_000, [3_000, 3_000, 1_000, 300_000]),
                 "length": self.time(1, [900, 900, 90, 900]), "first": self.time(0, [2_000, 2_000, 1_000, 100_000]),
-            }),
-            5 => {
-                let from = self.to(self.by([3_000, 3_000, 1_000, 100_000]));
-                let to = from + 1 + self.to(self.by([2_000, 1_000, 90, 50_000]));
-                json!({ "kind": "outage", "from": self.span(from), "to": self.span(to) })
-            }
-            _ => json!({ "kind": "trace", "file": self.losses }),
+            });
         }
+        let from = self.to(self.by([3_000, 3_000, 1_000, 100_000]));
+        let to = from + 1 + self.to(self.by([2_000, 1_000, 90, 50_000]));
+        json!({ "kind": "outage", "from": self.span(from), "to": self.span(to) })
     }
 }
