@@ -1,7 +1,6 @@
 //! Connections whose both ends write: where the two flows of one meet. The flow of the end that answers stands behind that of the end that
 //! opens.
 
-use bentpipe_cc::Time;
 use bentpipe_tcp::Sack;
 
 use crate::engine::network::Network;
@@ -34,23 +33,25 @@ impl Network {
         tcp.ride_on(packet, blocks, &mut self.sacks);
     }
 
-    /// Data of flow `f` has reached its receiver at `now`. If both ends write, the sender at the same host takes the acknowledgement that
+    /// Data of flow `f` has reached its receiver. If both ends write, the sender at the same host takes the acknowledgement that
     /// rode on it. Gives the flow of that sender.
-    pub(super) fn unload(&mut self, now: Time, f: usize, packet: &Packet) -> Option<usize> {
+    pub(super) fn unload(&mut self, f: usize, packet: &Packet) -> Option<usize> {
+        let now = self.now;
         let other = self.twin(f)?;
         let (ride, mut sack) = (self.sacks.ride(packet.handle), Sack::default());
         let report = self.sacks.reported(packet.handle);
         self.sacks.take(packet.handle, &mut sack);
-        self.open_both(now, f);
+        self.open_both(f);
         if let Kind::Tcp(tcp) = &mut self.flows[other].kind {
             tcp.on_ride(now, ride, sack, report);
         }
         Some(other)
     }
 
-    /// The end that answers may have learned at `now` that the connection of flow `f` is open. Gives the flow of its data if that has waited
+    /// The end that answers may have learned that the connection of flow `f` is open. Gives the flow of its data if that has waited
     /// so long.
-    pub(super) fn open_both(&mut self, now: Time, f: usize) -> Option<usize> {
+    pub(super) fn open_both(&mut self, f: usize) -> Option<usize> {
+        let now = self.now;
         if self.tcp(f)?.twin_half()? != Half::First {
             return None;
         }
@@ -58,8 +59,9 @@ impl Network {
         second.open_behind(now, first).then_some(f + 1)
     }
 
-    /// The acknowledgement of flow `f` that has to leave at `now` and found no data to ride on.
-    pub(super) fn owed(&mut self, now: Time, f: usize) -> Option<Packet> {
+    /// The acknowledgement of flow `f` that has to leave and found no data to ride on.
+    pub(super) fn owed(&mut self, f: usize) -> Option<Packet> {
+        let now = self.now;
         let flow = &mut self.flows[f];
         let Kind::Tcp(tcp) = &mut flow.kind else { return None };
         let ack = tcp.owed()?;

@@ -7,7 +7,6 @@
 use std::iter::StepBy;
 use std::ops::Range;
 
-use bentpipe_cc::Time;
 use bentpipe_tcp::Sender;
 
 use crate::engine::network::Network;
@@ -21,19 +20,19 @@ use crate::workload::client::{Client, Order};
 pub(super) type Woken = StepBy<Range<usize>>;
 
 impl Network {
-    /// Data, `packet`, has reached the receiver of flow `f` at `now`. Gives the flows that learn of it.
-    pub(super) fn hand_over(&mut self, now: Time, f: usize, packet: &Packet) -> Woken {
+    /// Data, `packet`, has reached the receiver of flow `f`. Gives the flows that learn of it.
+    pub(super) fn hand_over(&mut self, f: usize, packet: &Packet) -> Woken {
         let one = match &self.flows[f].kind {
             Kind::Tcp(tcp) if !tcp.is_linked() => None,
             Kind::Tcp(tcp) if tcp.connection().is_some() => None, // its connection has learnt of it before
-            Kind::Tcp(tcp) if tcp.is_twin() => self.unload(now, f, packet),
-            Kind::Tcp(tcp) if tcp.half() == Some(Half::First) => self.relay_data(now, f),
+            Kind::Tcp(tcp) if tcp.is_twin() => self.unload(f, packet),
+            Kind::Tcp(tcp) if tcp.half() == Some(Half::First) => self.relay_data(f),
             Kind::Tcp(tcp) => {
                 let (part, delivered) = (tcp.part(), tcp.receiver.delivered());
                 match Exchange::of(f, part).zip(part.way) {
-                    Some((dialogue, Way::Requests)) => self.serve(now, dialogue, delivered),
+                    Some((dialogue, Way::Requests)) => self.serve(dialogue, delivered),
                     Some((dialogue, Way::Responses)) => {
-                        return self.hear(now, dialogue, delivered).unwrap_or_else(|| woken(0..0, 1));
+                        return self.hear(dialogue, delivered).unwrap_or_else(|| woken(0..0, 1));
                     }
                     None => None,
                 }
@@ -44,7 +43,8 @@ impl Network {
     }
 
     /// So many segments of requests have reached the server. Gives the flow on which it writes, if it answers.
-    fn serve(&mut self, now: Time, dialogue: Exchange, delivered: u64) -> Option<usize> {
+    fn serve(&mut self, dialogue: Exchange, delivered: u64) -> Option<usize> {
+        let now = self.now;
         let (client, server) = self.ends_of(dialogue)?;
         // The server of a connection that is opened later begins with the first request.
         let begins = !server.has_begun();
@@ -59,7 +59,8 @@ impl Network {
     }
 
     /// So many segments of responses have reached the client. Gives the flows that have something to do.
-    fn hear(&mut self, now: Time, dialogue: Exchange, delivered: u64) -> Option<Woken> {
+    fn hear(&mut self, dialogue: Exchange, delivered: u64) -> Option<Woken> {
+        let now = self.now;
         let (client, server) = self.ends_of(dialogue)?;
         let count = server.responses(now, delivered);
         if count == 0 {
@@ -74,11 +75,12 @@ impl Network {
         };
         let first = dialogue.before(lane)?;
         // Several objects are complete at once only on the one connection of a browser that has no other.
-        (0..count).filter_map(|_| self.on_object(now, first, dialogue)).last()
+        (0..count).filter_map(|_| self.on_object(first, dialogue)).last()
     }
 
     /// An object of the browser whose first connection is `first` has come on its connection `at`. Gives the flows that have something to do.
-    fn on_object(&mut self, now: Time, first: Exchange, at: Exchange) -> Option<Woken> {
+    fn on_object(&mut self, first: Exchange, at: Exchange) -> Option<Woken> {
+        let now = self.now;
         let browser = self.client(first.client())?.0.browser()?;
         let lanes = browser.connections();
         let (mut asks, mut orders) = (at, Vec::new());
@@ -98,7 +100,7 @@ impl Network {
             }
         }
         for (i, order) in orders.iter().enumerate() {
-            self.ask(now, asks.behind(i % lanes), *order);
+            self.ask(asks.behind(i % lanes), *order);
         }
         let from = asks.client();
         let upto = asks.behind(orders.len().min(lanes)).client();
@@ -106,7 +108,8 @@ impl Network {
     }
 
     /// The client of the dialogue has a request to make. Its connection begins with it, if it has neither begun nor stopped.
-    fn ask(&mut self, now: Time, dialogue: Exchange, order: Order) {
+    fn ask(&mut self, dialogue: Exchange, order: Order) {
+        let now = self.now;
         let f = dialogue.client();
         let flow = &mut self.flows[f];
         if order.at < flow.stop {

@@ -9,6 +9,7 @@ mod dialogues;
 mod error;
 mod fast_path;
 mod hints;
+mod hosts;
 pub(crate) mod many;
 mod memory_bound;
 mod multipath;

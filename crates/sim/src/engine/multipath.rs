@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::Span;
 use bentpipe_tcp::{Data, unwrap};
 
 use crate::engine::network::Network;
@@ -75,7 +75,8 @@ impl Network {
     }
 
     /// Looks what has happened on the subflows of connection `c` before it sends: joins, timeouts, and whether all is done.
-    pub(super) fn look_at_subflows(&mut self, now: Time, c: usize) {
+    pub(super) fn look_at_subflows(&mut self, c: usize) {
+        let now = self.now;
         let connection = &mut self.connections[c];
         let flows = &mut self.flows[connection.flows.clone()];
         let open = flows.first().and_then(tcp_of).is_some_and(Tcp::is_open);
@@ -100,10 +101,11 @@ impl Network {
         }
     }
 
-    /// The next packet that connection `c` sends at `now`, at hop 0, and its flow.
-    pub(super) fn poll_connection(&mut self, now: Time, c: usize) -> Option<(usize, Packet)> {
+    /// The next packet that connection `c` sends, at hop 0, and its flow.
+    pub(super) fn poll_connection(&mut self, c: usize) -> Option<(usize, Packet)> {
+        let now = self.now;
         let first = self.connections[c].flows.start;
-        if let Some((i, number)) = self.schedule(now, c)
+        if let Some((i, number)) = self.schedule(c)
             && let Some(tcp) = tcp_mut(&mut self.flows[first + i])
         {
             let data = tcp.send_new(now);
@@ -142,7 +144,8 @@ impl Network {
     }
 
     /// The subflow that sends next, and the segment.
-    fn schedule(&mut self, now: Time, c: usize) -> Option<(usize, u64)> {
+    fn schedule(&mut self, c: usize) -> Option<(usize, u64)> {
+        let now = self.now;
         let connection = &mut self.connections[c];
         if connection.done_at != NEVER {
             return None;
@@ -180,7 +183,7 @@ impl Network {
             None => None,
         }?;
         if again.is_none() && chosen.1 < connection.next {
-            self.hurry(now, c);
+            self.hurry(c);
         }
         self.connections[c].turn = (chosen.0 + 1) % ready.len();
         Some(chosen)
@@ -189,7 +192,8 @@ impl Network {
     /// The oldest segment is sent once more by a subflow that the shared window holds back. The one that has it under way is penalised
     /// (Raiciu et al., NSDI 2012, section 4.2).
     #[cold]
-    fn hurry(&mut self, now: Time, c: usize) {
+    fn hurry(&mut self, c: usize) {
+        let now = self.now;
         let connection = &mut self.connections[c];
         connection.hurried = connection.una + 1;
         let Some(slow) = connection.carrier(connection.una).map(usize::from) else { return };
@@ -203,8 +207,9 @@ impl Network {
         }
     }
 
-    /// Nothing more goes out on connection `c` at `now`: notes why, and tells coupled controllers of all subflows. Gives its flows.
-    pub(super) fn settle_connection(&mut self, now: Time, c: usize) -> Range<usize> {
+    /// Nothing more goes out on connection `c`: notes why, and tells coupled controllers of all subflows. Gives its flows.
+    pub(super) fn settle_connection(&mut self, c: usize) -> Range<usize> {
+        let now = self.now;
         let connection = &mut self.connections[c];
         let flows = &mut self.flows[connection.flows.clone()];
         let waits = connection.next < connection.limit && connection.done_at == NEVER;

@@ -45,6 +45,8 @@ pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) seed: u64,
+    /// The instant of the present event.
+    pub(super) now: Time,
     pub(super) end: Time,
     /// The directions of the scenario, numbered as in the plan. A loop adds the access delays of the flows behind them.
     pub(super) directions: Vec<Direction>,
@@ -107,6 +109,7 @@ impl Network {
         }
         Ok(Self {
             seed: plan.seed,
+            now: Time(0),
             end: Time(plan.duration.0),
             directions,
             classes,
@@ -120,6 +123,26 @@ impl Network {
             memory: MemoryBound::default(),
             looks: 0,
         })
+    }
+
+    /// Data reaches its receiver at `at`, which may be ahead of time. True if the receiver acknowledges it now; `packet` is then the
+    /// acknowledgement.
+    #[inline(always)]
+    pub(super) fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
+        self.packets += 1;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.data.arrived += 1;
+        match &mut flow.kind {
+            Kind::Cbr(cbr) => {
+                cbr.on_data(at);
+                false
+            }
+            Kind::Tcp(tcp) => {
+                let answers = tcp.on_data(at, packet, flow.ack_route, &mut self.sacks);
+                flow.acks.sent += u64::from(answers);
+                answers
+            }
+        }
     }
 
     /// The class of a packet at direction `i`, which says where its queue puts it.

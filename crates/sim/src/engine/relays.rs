@@ -1,7 +1,6 @@
 //! Where the two halves of a relayed connection meet: what reaches the relay in the first half goes out in the second, and what the second
 //! has had acknowledged makes room in the first. The second half is the flow behind the first.
 
-use bentpipe_cc::Time;
 use bentpipe_tcp::Signal;
 
 use crate::engine::network::Network;
@@ -12,16 +11,18 @@ use crate::resolve::plan::Half;
 
 impl Network {
     /// Data has reached the receiver of flow `f`. If that is a relay, gives the second half, which may have something to send.
-    pub(super) fn relay_data(&mut self, now: Time, f: usize) -> Option<usize> {
+    pub(super) fn relay_data(&mut self, f: usize) -> Option<usize> {
+        let now = self.now;
         let (first, second) = self.halves(f)?;
         let delivered = first.receiver.delivered();
         let more = second.feed(now, delivered);
-        self.begin_behind(now, f);
+        self.begin_behind(f);
         more.then_some(f + 1)
     }
 
     /// A control segment has reached the receiver of flow `f`. Gives the second half, if that learns of it.
-    pub(super) fn relay_control(&mut self, now: Time, f: usize, packet: &Packet) -> Option<usize> {
+    pub(super) fn relay_control(&mut self, f: usize, packet: &Packet) -> Option<usize> {
+        let now = self.now;
         let signal = control::signal(packet);
         let (_, second) = self.halves(f)?;
         match signal {
@@ -29,19 +30,20 @@ impl Network {
             Some(Signal::Fin) => second.close_with(now),
             _ => return None,
         }
-        self.begin_behind(now, f);
+        self.begin_behind(f);
         Some(f + 1)
     }
 
-    /// The second half of a connection that a browser opens later begins at `now`, with what comes first from the first half, `f`.
-    fn begin_behind(&mut self, now: Time, f: usize) {
+    /// The second half of a connection that a browser opens later begins, with what comes first from the first half, `f`.
+    fn begin_behind(&mut self, f: usize) {
         let second = &mut self.flows[f + 1];
-        second.start = second.start.min(now);
+        second.start = second.start.min(self.now);
     }
 
     /// An acknowledgement has reached the sender of flow `f`. If that is a relay, the buffer of the first half has room; gives the packet
     /// that says so, if one is due.
-    pub(super) fn relay_room(&mut self, now: Time, f: usize) -> Option<Packet> {
+    pub(super) fn relay_room(&mut self, f: usize) -> Option<Packet> {
+        let now = self.now;
         let before = f.checked_sub(1)?;
         let (first, second) = self.halves(before)?;
         let ack = first.passed_on(now, second.sender.una())?;
