@@ -17,7 +17,7 @@ use crate::host::control;
 use crate::host::sack_store::{Carried, Mark, MarkReport, Ride};
 use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
 use crate::link::random::Stream;
-use crate::resolve::plan::{FlowPlan, Half, Source};
+use crate::resolve::plan::{FlowPlan, Source, Twin};
 use bentpipe_tcp::unwrap;
 
 static ZEROS: [u8; 65_535] = [0; 65_535];
@@ -79,7 +79,7 @@ pub(crate) struct Conversation {
 #[derive(Clone, Debug)]
 struct Back {
     /// Which of the two flows this is.
-    half: Half,
+    twin: Twin,
     /// How the segments of the other direction count bytes.
     other: Connection,
 }
@@ -109,8 +109,8 @@ impl Conversation {
     /// The flow with this index.
     pub(crate) fn new(index: usize, plan: &FlowPlan, seed: u64) -> Self {
         // Both directions of one connection have the hosts and the numbers of the first.
-        let second = plan.both_ways.is_some() && plan.part.half == Some(Half::Second);
-        let index = index - usize::from(second);
+        let opener = plan.twin().filter(|twin| !twin.opens).map(|twin| twin.other);
+        let (second, index) = (opener.is_some(), opener.unwrap_or(index));
         let name = plan.name.strip_suffix("/back").filter(|_| second).map(|name| format!("{name}/there"));
         let name = name.unwrap_or_else(|| plan.name.clone());
         let mut numbers = Stream::new(seed, &format!("flow/{name}/isn"));
@@ -131,7 +131,7 @@ impl Conversation {
         let tcp = match &*plan.source {
             Source::Tcp { options, bytes, .. } => {
                 // The window is scaled as the first direction's SYN has agreed.
-                let handshake = plan.both_ways.map_or(options.handshake, |both| both.handshake);
+                let handshake = plan.twin().map_or(options.handshake, |twin| twin.handshake);
                 Some(Connection::new(Options { handshake, ..**options }, *bytes))
             }
             Source::Cbr { .. } => None,
@@ -140,19 +140,19 @@ impl Conversation {
     }
 
     /// The same, if both ends write: `other` is the flow of the other direction.
-    pub(crate) fn with_back(self, plan: &FlowPlan, other: &FlowPlan) -> Self {
-        let back = match (&*other.source, plan.part.half) {
-            (Source::Tcp { options, bytes, .. }, Some(half)) => {
-                Some(Back { half, other: Connection::new(**options, *bytes) })
+    pub(crate) fn with_back(self, twin: Twin, other: &FlowPlan) -> Self {
+        let back = match &*other.source {
+            Source::Tcp { options, bytes, .. } => {
+                Some(Back { twin, other: Connection::new(**options, *bytes) })
             }
-            _ => None,
+            Source::Cbr { .. } => None,
         };
         Self { back, ..self }
     }
 
     /// Which direction of two it is, if both ends write.
-    pub(crate) fn twin_half(&self) -> Option<Half> {
-        self.back.as_ref().map(|back| back.half)
+    pub(crate) fn twin(&self) -> Option<Twin> {
+        self.back.as_ref().map(|back| back.twin)
     }
 
     /// Bytes of data sent so far.

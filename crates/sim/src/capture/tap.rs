@@ -13,7 +13,7 @@ use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
 use crate::record::trace::{SegmentEvent, SegmentTrace};
-use crate::resolve::plan::{FlowPlan, Half, Plan};
+use crate::resolve::plan::{FlowPlan, Plan};
 use crate::scenario::error::suggestion;
 
 /// Where a capture sees packets.
@@ -72,8 +72,8 @@ impl Tap {
         }
         let conversation = |(i, flow): (usize, &FlowPlan)| {
             let one = Conversation::new(i, flow, plan.seed);
-            match other(i, flow).and_then(|other| plan.flows.get(other)) {
-                Some(other) => one.with_back(flow, other),
+            match flow.twin() {
+                Some(twin) => one.with_back(*twin, &plan.flows[twin.other]),
                 None => one,
             }
         };
@@ -139,7 +139,7 @@ impl Tap {
 
     /// The flow of the other direction, if both ends write.
     fn other(&self, flow: u32) -> Option<usize> {
-        beside(flow as usize, self.conversations[flow as usize].twin_half()?)
+        Some(self.conversations[flow as usize].twin()?.other)
     }
 
     /// An acknowledgement of flow `other` has arrived on a packet of data.
@@ -156,9 +156,9 @@ impl Tap {
 
     fn at_host(&mut self, now: Time, packet: &Packet, store: &SackStore, receiving: bool) {
         // Where both ends write, the second direction's receiver is the host of the first one's sender.
-        let second = self.conversations[packet.flow as usize].twin_half() == Some(Half::Second);
-        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving != second)) {
-            self.write(now, packet, store, packet.flow - u32::from(second));
+        let answering = self.conversations[packet.flow as usize].twin().filter(|twin| !twin.opens);
+        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving != answering.is_some())) {
+            self.write(now, packet, store, answering.map_or(packet.flow, |twin| twin.other as u32));
         }
     }
 
@@ -222,20 +222,6 @@ fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>,
         && let Some(Reverse(loss)) = losses.pop()
     {
         trace.push(loss.at, loss.flow, SegmentEvent::Lost, loss.first, loss.end);
-    }
-}
-
-/// The flow of the other direction of flow `f`, if both ends write.
-fn other(f: usize, flow: &FlowPlan) -> Option<usize> {
-    flow.both_ways?;
-    beside(f, flow.part.half?)
-}
-
-/// The flow of the other half.
-fn beside(f: usize, half: Half) -> Option<usize> {
-    match half {
-        Half::First => Some(f + 1),
-        Half::Second => f.checked_sub(1),
     }
 }
 

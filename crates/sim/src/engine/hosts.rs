@@ -7,7 +7,6 @@ use crate::engine::network::Network;
 use crate::host::flow::{Kind, NEVER};
 use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::record::recorder::Cause;
-use crate::resolve::plan::Half;
 
 /// A timer. Those of one instant expire in this order, and of one kind in the order of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,10 +115,16 @@ pub(super) trait Hosts: EventLoop {
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
-        for other in self.network().hand_over(f, packet) {
-            self.send(other, Cause::Arrival);
-            self.settle_both(f);
-        }
+        self.network().hand_over(f, packet);
+        self.send_woken();
+        self.settle_both(f);
+    }
+
+    /// Sends on the flows to which something that has arrived is news.
+    fn send_woken(&mut self) {
+        let mut woken = core::mem::take(&mut self.network().woken);
+        woken.drain(..).for_each(|f| self.send(f, Cause::Arrival));
+        self.network().woken = woken; // and its memory
     }
 
     fn on_ack(&mut self, packet: &Packet) {
@@ -131,16 +136,13 @@ pub(super) trait Hosts: EventLoop {
         if tcp.on_ack(network.now, packet, &mut network.sacks) {
             self.send_fast(f, Cause::Arrival)
         } else {
-            let plain = tcp.is_plain();
-            if tcp.is_linked() {
-                network.on_data_ack(f, packet.handle);
+            if tcp.is_alone() {
+                return self.send_any(f, Cause::Arrival);
             }
+            network.on_data_ack(f, packet.handle);
             self.send_any(f, Cause::Arrival);
-            if plain {
-                return;
-            }
-            if self.network().flows[f].half() == Some(Half::Second) {
-                self.make_room(f);
+            if let Some(mut packet) = self.network().relay_room(f) {
+                self.depart(&mut packet);
             }
             self.settle_both(f);
         }
@@ -158,14 +160,6 @@ pub(super) trait Hosts: EventLoop {
         }
     }
 
-    /// The relay of which flow `f` is the second half has had something acknowledged.
-    #[cold]
-    fn make_room(&mut self, f: usize) {
-        if let Some(mut packet) = self.network().relay_room(f) {
-            self.depart(&mut packet);
-        }
-    }
-
     /// A segment that opens or closes a connection arrives.
     #[cold]
     #[inline(never)]
@@ -178,10 +172,8 @@ pub(super) trait Hosts: EventLoop {
                 return self.send(f, Cause::Arrival);
             }
             self.answer(f);
-            let second = self.network().relay_control(f, packet);
-            if let Some(second) = second.or_else(|| self.network().open_both(f)) {
-                self.send(second, Cause::Arrival);
-            }
+            self.network().hand_over_control(f, packet);
+            self.send_woken();
         }
     }
 
@@ -233,8 +225,8 @@ pub(super) trait Hosts: EventLoop {
 
     #[inline(never)]
     fn send_any(&mut self, f: usize, cause: Cause) {
-        let plain = matches!(&self.network().flows[f].kind, Kind::Tcp(tcp) if tcp.is_plain());
-        if !plain && let Some(c) = self.network().connection_of(f) {
+        let alone = matches!(&self.network().flows[f].kind, Kind::Tcp(tcp) if tcp.is_alone());
+        if !alone && let Some(c) = self.network().connection_of(f) {
             return self.send_of_subflows(c, cause);
         }
         loop {
@@ -251,7 +243,7 @@ pub(super) trait Hosts: EventLoop {
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
-            if !plain {
+            if !alone {
                 network.load(f, &mut packet);
             }
             self.depart(&mut packet);
@@ -262,8 +254,7 @@ pub(super) trait Hosts: EventLoop {
     #[cold]
     fn send_of_subflows(&mut self, c: usize, cause: Cause) {
         self.network().look_at_subflows(c);
-        while let Some((f, mut packet)) = self.network().poll_connection(c) {
-            packet.hop = self.network().flows[f].data_route;
+        while let Some(mut packet) = self.network().poll_connection(c) {
             self.depart(&mut packet);
         }
         for f in self.network().settle_connection(c) {

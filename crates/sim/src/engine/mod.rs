@@ -2,10 +2,8 @@
 //! every short cut that the promises of the directions allow.
 
 pub(crate) mod audit;
-mod both_ways;
 mod classes;
 mod connections;
-mod dialogues;
 mod error;
 mod fast_path;
 mod hints;
@@ -15,7 +13,7 @@ mod memory_bound;
 mod multipath;
 mod network;
 mod reference;
-mod relays;
+mod relations;
 
 use bentpipe_cc::{Controller, Start};
 

@@ -12,7 +12,7 @@ use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
-use crate::host::flow::{FlowState, Kind, NEVER};
+use crate::host::flow::{FlowState, Kind, NEVER, Tcp};
 use crate::host::multipath::MultipathConnection;
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
@@ -55,6 +55,8 @@ pub(super) struct Network {
     pub(super) flows: Vec<FlowState>,
     /// The connections that have several subflows.
     pub(super) connections: Vec<MultipathConnection>,
+    /// Flows to which something is news that has just arrived at their senders' hosts.
+    pub(super) woken: Vec<usize>,
     pub(super) hints: Hints,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,
@@ -95,15 +97,17 @@ impl Network {
             }
             for flow in part {
                 let mut host = host(plan, flow, supply)?;
-                if matches!(&host.kind, Kind::Tcp(tcp) if tcp.client().and_then(Client::lane) > Some(0)) {
-                    host.start = NEVER; // until its browser has something to ask for
+                if host.tcp().and_then(Tcp::client).is_some_and(Client::waits_for_browser) {
+                    host.start = NEVER;
                 }
-                if let (1.., Some(before)) = (flow.part.number(), flows.last()) {
-                    host.start = before.start;
+                if let Some(first) = flow.ties.as_ref().and_then(|ties| flows.get(ties.first)) {
+                    host.start = first.start;
                 }
                 flows.push(host);
-                if let Some(subflow) = flow.subflow.as_ref().filter(|subflow| subflow.is_last()) {
-                    Network::connect(&mut connections, &subflow.connection, &mut flows);
+                if let Some(of) = flow.subflow().map(|subflow| &subflow.connection)
+                    && flows.len() == of.flows.end
+                {
+                    connections.push(MultipathConnection::new(of.clone(), &flows[of.flows.clone()]));
                 }
             }
         }
@@ -116,6 +120,7 @@ impl Network {
             hints: Hints::new(&plan.flows, &flows),
             connections,
             flows,
+            woken: Vec::new(),
             sacks,
             recorder: Recorder::new(plan),
             tap,

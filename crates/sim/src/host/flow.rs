@@ -8,11 +8,13 @@ use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, P
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Duty, Ends, Fed, Purpose, SubflowEnds};
+use crate::host::ends::{Ends, TwinEnd, Writer};
+use crate::host::relay::RelayEnd;
 use crate::host::sack_store::SackStore;
+use crate::host::subflow::SubflowEnd;
 use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
-use crate::resolve::plan::{FlowPlan, Half, Source};
+use crate::resolve::plan::{self, FlowPlan, Reader, Source};
 use crate::workload::application::Application;
 use crate::workload::client::Client;
 use bentpipe_tcp::unwrap;
@@ -69,24 +71,23 @@ pub(crate) struct FlowState {
 }
 
 impl Tcp {
-    /// The connection, or this half of one.
+    /// A connection of `bytes` payload bytes that has not begun.
     pub(crate) fn new(
         options: &Arc<Options>,
         cc: Box<dyn Controller>,
         bytes: Option<u64>,
-        duty: Duty,
+        (writer, reader): (Writer, Reader),
     ) -> Self {
         let mut receiver = Receiver::new(options);
         let echo = cc.echo();
         echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
-        let written = match (&duty.application, &duty.purpose) {
-            (None, None | Some(Purpose::First)) => bytes,
-            (Some(_), _) | (None, Some(Purpose::Second(_) | Purpose::Subflow(_))) => Some(0),
+        let written = match &writer {
+            Writer::Source | Writer::Twin(_) => bytes,
+            Writer::Application(_) | Writer::Relay(_) | Writer::Subflow(_) => Some(0),
         };
         Self {
-            ends: (opening.is_some() || !duty.is_plain() || echo.is_some())
-                .then(|| Box::new(Ends::new(opening, duty, echo))),
+            ends: Ends::new(opening, (writer, reader), echo),
             sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
@@ -94,6 +95,24 @@ impl Tcp {
             done_at: NEVER,
             check: WindowCheck::default(),
         }
+    }
+
+    /// Who writes what it carries.
+    #[inline]
+    pub(super) fn writer(&self) -> &Writer {
+        self.ends.as_ref().map_or(&Writer::Source, |ends| &ends.writer)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn writer_mut(&mut self) -> Option<&mut Writer> {
+        self.ends.as_mut().map(|ends| &mut ends.writer)
+    }
+
+    /// Who learns of what reaches the receiver.
+    #[inline]
+    pub(crate) fn reader(&self) -> &Reader {
+        self.ends.as_ref().map_or(&Reader::Sink, |ends| &ends.reader)
     }
 
     /// Payload bytes of the whole transfer, if it has an end.
@@ -182,18 +201,14 @@ impl Tcp {
 
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
-        if self.stop_subflow() {
+        if self.stop_subflow() || self.stop_relay(now) {
             return true;
         }
-        if self.taken().is_some() {
-            self.stop_with(now);
-        } else {
-            if !self.stop_application(now) {
-                self.sender.stop();
-            }
-            if self.client().is_none_or(Client::has_begun) {
-                self.settle(now);
-            }
+        if !self.stop_application(now) {
+            self.sender.stop();
+        }
+        if self.client().is_none_or(Client::has_begun) {
+            self.settle(now);
         }
         self.ends.is_some()
     }
@@ -208,22 +223,17 @@ impl Tcp {
 
     /// The flow starts.
     pub(crate) fn start(&mut self, now: Time) {
-        if self.taken().is_some() {
-            return self.begin(now); // and opens with the first half
-        }
-        if self.start_subflow(now) {
-            return;
-        }
-        if self.application().is_some_and(|of| of.is_stopped() || of.has_begun()) {
-            return; // it was to be opened later, or what it serves came first
+        match self.writer() {
+            Writer::Relay(_) => return self.begin(now), // and opens with the connection to the relay
+            Writer::Subflow(_) => return self.start_subflow(now),
+            // It was to be opened later, or what it serves came first.
+            Writer::Application(of) if of.is_stopped() || of.has_begun() => return,
+            Writer::Application(_) | Writer::Source | Writer::Twin(_) => {}
         }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
-        if let Some((active, _)) = &mut ends.opening {
-            active.open();
-            ends.handshake[0] = now;
-        }
-        if let Some(application) = &mut ends.duty.application {
+        ends.open(now);
+        if let Writer::Application(application) = &mut ends.writer {
             application.start(now);
         }
         ends.note_due();
@@ -242,7 +252,7 @@ impl Tcp {
 
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        if !self.is_mute() {
+        if self.ends.as_ref().is_none_or(|ends| !ends.muted) {
             self.sender.on_deadline(now);
         }
         if self.ends.as_ref().is_some_and(|ends| ends.due <= now) {
@@ -272,7 +282,7 @@ impl Tcp {
         Some(control::packet(control, self.sender.options(), flow, hop))
     }
 
-    /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
+    /// Is the sender on the fast path, with no control segment to send? Never if others learn of what it does.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
         let quiet = |ends: &Ends| ends.alone && ends.active().is_none_or(Active::is_quiet);
@@ -336,7 +346,7 @@ impl Tcp {
             if let Some((_, passive)) = &mut ends.opening {
                 passive.on_data(now);
             }
-            if ends.linked && ends.twin.is_some() {
+            if let Writer::Twin(_) = &ends.writer {
                 self.on_twin_data(now, packet);
                 return false; // the acknowledgement rides, or is asked for
             }
@@ -486,23 +496,20 @@ impl FlowState {
     pub(crate) fn new(plan: &FlowPlan, seed: u64, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
-                let names = (plan.application_name(), plan.source_name());
-                let application = application.as_ref().map(|of| Application::new(of, seed, names));
-                let purpose = match plan.part.half.filter(|_| plan.both_ways.is_none()) {
-                    Some(Half::First) => Some(Purpose::First),
-                    Some(Half::Second) => Some(Purpose::Second(Fed::default())),
-                    None => {
-                        plan.subflow.as_ref().map(|of| Purpose::Subflow(SubflowEnds::new(of, options.mss)))
+                let writer = match (plan.writer(), application) {
+                    (plan::Writer::Source, None) => Writer::Source,
+                    (plan::Writer::Source, Some(of)) => {
+                        let names = (plan.application_name(), plan.source_name());
+                        let relayed = matches!(plan.reader(), Reader::Relay { .. });
+                        Writer::Application(Box::new(Application::new(of, seed, names, relayed)))
+                    }
+                    (plan::Writer::Relay { from }, _) => Writer::Relay(RelayEnd::new(*from)),
+                    (plan::Writer::Twin(twin), _) => Writer::Twin(Box::new(TwinEnd::new(*twin))),
+                    (plan::Writer::Subflow(of), _) => {
+                        Writer::Subflow(Box::new(SubflowEnd::new(of, options.mss)))
                     }
                 };
-                let relayed = matches!(purpose, Some(Purpose::First));
-                let application = application.map(|of| if relayed { of.through_relay() } else { of });
-                let duty = Duty { application: application.map(Box::new), purpose, way: plan.part.way };
-                let tcp = Tcp::new(options, cc, *bytes, duty);
-                Kind::Tcp(match (plan.both_ways, plan.part.half) {
-                    (Some(both), Some(half)) => tcp.into_twin(half, both.handshake),
-                    _ => tcp,
-                })
+                Kind::Tcp(Tcp::new(options, cc, *bytes, (writer, plan.reader().clone())))
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
@@ -531,22 +538,27 @@ impl FlowState {
         (!packet.has(CONTROL)).then_some(missing)
     }
 
-    /// Which half of a relayed flow it is, if it is one.
-    pub(crate) fn half(&self) -> Option<Half> {
+    /// Its connection, if it is one of TCP.
+    #[inline]
+    pub(crate) fn tcp(&self) -> Option<&Tcp> {
         match &self.kind {
-            Kind::Tcp(tcp) => tcp.half(),
+            Kind::Tcp(tcp) => Some(tcp),
+            Kind::Cbr(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Tcp> {
+        match &mut self.kind {
+            Kind::Tcp(tcp) => Some(tcp),
             Kind::Cbr(_) => None,
         }
     }
 
     /// Is its handshake still going on?
     pub(crate) fn is_connecting(&self) -> bool {
-        match &self.kind {
-            Kind::Tcp(tcp) => {
-                tcp.ends.as_ref().and_then(|ends| ends.active()).is_some_and(|end| !end.is_open())
-            }
-            Kind::Cbr(_) => false,
-        }
+        self.tcp().is_some_and(|tcp| !tcp.is_open())
     }
 
     /// Does its receiver send nothing but answers to packets, each when the packet comes?

@@ -18,6 +18,7 @@ mod names;
 mod options;
 mod path;
 pub mod plan;
+pub(crate) mod relations;
 mod relay;
 mod starts;
 mod subflows;

@@ -64,8 +64,8 @@ impl FastPath {
     /// The run of `plan` before anything has happened.
     pub(super) fn new(plan: &Plan, mut network: Network, eligible: Eligibility) -> Self {
         let (entities, mut hops) = AccessDelays::add(plan, &mut network);
-        let ways = network.flows.iter().zip(&eligible.prompt).enumerate();
-        let ways: Vec<Ways> = ways.map(|(f, (flow, &prompt))| Ways::new(f, flow, prompt)).collect();
+        let ways = network.flows.iter().zip(&plan.flows).zip(&eligible.prompt);
+        let ways: Vec<Ways> = ways.map(|((flow, plan), &prompt)| Ways::new(flow, plan, prompt)).collect();
         let routes = |f: usize| {
             let flow = &network.flows[f];
             [flow.data_route, flow.ack_route].map(|first| routes::directions(&hops, first).collect())

@@ -137,7 +137,7 @@ fn what_a_relay_loses_is_found_out() {
     let plan = plan(text, &[]);
     let mut network = network(&plan);
     let Kind::Tcp(second) = &mut network.flows[1].kind else { panic!("a connection") };
-    let taken = second.taken().expect("a second half");
+    let taken = second.relay().expect("a relay").taken;
     assert!(taken > 300, "{taken}");
     second.feed(Time(0), taken + 1);
     let law = network.finish(&plan).expect_err("a segment out of nothing").to_string();
