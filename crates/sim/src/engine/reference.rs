@@ -12,13 +12,13 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
+use crate::engine::access_delays::{AccessDelays, END, Routes};
 use crate::engine::error::RunError;
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
-use crate::link::direction::{Direction, Fate, Push};
-use crate::link::packet::{ACK, Packet};
-use crate::link::random::Stream;
-use crate::resolve::plan::{DirectionId, FlowPlan, Plan};
+use crate::link::direction::{Fate, Push};
+use crate::link::packet::Packet;
+use crate::resolve::plan::Plan;
 
 /// The events of one instant, in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,36 +38,16 @@ pub(super) struct Reference {
     events: BinaryHeap<Reverse<(Time, Event)>>,
     /// The entity of each direction, and the instant at which its event is due.
     arrivals: Vec<(u32, Option<Time>)>,
-    /// The directions that each flow's data and acknowledgements cross.
-    routes: Vec<[Vec<u32>; 2]>,
+    /// The directions of all routes, one behind the other. A packet's hop is a place in it.
+    route: Vec<u32>,
 }
 
 impl Reference {
     /// The run of `plan` before anything has happened.
     pub(super) fn new(plan: &Plan, mut network: Network) -> Self {
-        let count = network.directions.len() as u32;
-        let mut arrivals: Vec<_> = (0..count).map(|entity| (entity, None)).collect();
-        let index = |id: &DirectionId| id.index() as u32;
-        let mut add = |direction: Direction, entity: u32| {
-            network.directions.push(direction);
-            arrivals.push((entity, None));
-            arrivals.len() as u32 - 1
-        };
-        let mut route = |(f, flow): (u32, &FlowPlan)| {
-            let (mut there, mut back) = (Vec::new(), Vec::new());
-            if flow.ack_jitter.0 > 0 {
-                let stream = Stream::new(plan.seed, &format!("flow/{}/ack-jitter", flow.name));
-                back.push(add(Direction::jitter(flow.ack_jitter, stream), count + 3 * f + 2));
-            }
-            let delayed = flow.extra_delay.0 > 0;
-            there.extend(delayed.then(|| add(Direction::access_delay(flow.extra_delay), count + 3 * f)));
-            there.extend(flow.path.iter().map(index));
-            back.extend(flow.ack_path.iter().map(index));
-            back.extend(delayed.then(|| add(Direction::access_delay(flow.extra_delay), count + 3 * f + 1)));
-            [there, back]
-        };
-        let routes = (0..).zip(&plan.flows).map(&mut route).collect();
-        let mut run = Self { network, events: BinaryHeap::new(), arrivals, routes };
+        let Routes { entities, directions: route } = AccessDelays::add(plan, &mut network);
+        let arrivals = entities.into_iter().map(|entity| (entity, None)).collect();
+        let mut run = Self { network, events: BinaryHeap::new(), arrivals, route };
         run.begin();
         run
     }
@@ -114,7 +94,7 @@ impl Reference {
             return self.network.sacks.free(packet.handle);
         }
         packet.hop += 1;
-        if (packet.hop as usize) < self.route(&packet).len() {
+        if self.route[packet.hop as usize] != END {
             return self.enter(packet, Some(entity));
         }
         if let Some(tap) = &mut self.network.tap {
@@ -123,13 +103,9 @@ impl Reference {
         self.on_packet(&mut packet);
     }
 
-    fn route(&self, packet: &Packet) -> &[u32] {
-        &self.routes[packet.flow as usize][usize::from(packet.has(ACK))]
-    }
-
     /// Offers a packet to the direction of its present hop. `brought`: the entity that has brought it; `None` if it leaves its host.
     fn enter(&mut self, packet: Packet, brought: Option<u32>) {
-        let i = self.route(&packet)[packet.hop as usize] as usize;
+        let i = self.route[packet.hop as usize] as usize;
         if let Some(tap) = &mut self.network.tap {
             tap.enters(self.network.now, i, &packet, &self.network.sacks);
         }

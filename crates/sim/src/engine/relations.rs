@@ -32,15 +32,12 @@ impl Network {
     /// A control segment has reached the receiver of flow `f`. Wakes the flow that learns of it.
     pub(super) fn hand_over_control(&mut self, f: usize, packet: &Packet) {
         let Some(tcp) = self.flows[f].tcp() else { return };
-        match *tcp.reader() {
-            Reader::Relay { onward } => self.relay_control(onward, packet),
-            Reader::Twin { other } => {
-                if self.open_both(f, other) {
-                    self.woken.push(other);
-                }
-            }
-            _ => {}
-        }
+        let woken = match *tcp.reader() {
+            Reader::Relay { onward } => self.relay_control(onward, packet).then_some(onward),
+            Reader::Twin { other } => self.open_both(f, other).then_some(other),
+            _ => None,
+        };
+        self.woken.extend(woken);
     }
 
     /// Data has reached the relay on flow `f`, which sends it on with flow `onward`.
@@ -52,17 +49,17 @@ impl Network {
         self.woken.extend(more.then_some(onward));
     }
 
-    /// A control segment has reached the relay that sends on with flow `onward`.
-    fn relay_control(&mut self, onward: usize, packet: &Packet) {
+    /// A control segment has reached the relay that sends on with flow `onward`. True if that is news for it.
+    fn relay_control(&mut self, onward: usize, packet: &Packet) -> bool {
         let now = self.now;
-        let Some(from) = self.flows[onward].tcp_mut() else { return };
+        let Some(from) = self.flows[onward].tcp_mut() else { return false };
         match control::signal(packet) {
             Some(Signal::Syn) => from.open_with(now),
             Some(Signal::Fin) => from.close_with(now),
-            _ => return,
+            _ => return false,
         }
         self.begin_behind(onward);
-        self.woken.push(onward);
+        true
     }
 
     /// The flow behind a relay begins with what comes first, if a browser has opened its connection later than at the start.

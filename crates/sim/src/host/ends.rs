@@ -3,6 +3,7 @@
 use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
+use crate::host::flow::Tcp;
 use crate::host::relay::RelayEnd;
 use crate::host::subflow::SubflowEnd;
 use crate::resolve::plan::{Reader, Twin};
@@ -105,5 +106,25 @@ impl Ends {
             Writer::Application(application) => application.due().min(control),
             _ => control,
         };
+    }
+}
+
+impl Tcp {
+    /// Who writes what it carries.
+    #[inline]
+    pub(super) fn writer(&self) -> &Writer {
+        self.ends.as_ref().map_or(&Writer::Source, |ends| &ends.writer)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn writer_mut(&mut self) -> Option<&mut Writer> {
+        self.ends.as_mut().map(|ends| &mut ends.writer)
+    }
+
+    /// Who learns of what reaches the receiver.
+    #[inline]
+    pub(crate) fn reader(&self) -> &Reader {
+        self.ends.as_ref().map_or(&Reader::Sink, |ends| &ends.reader)
     }
 }

@@ -97,24 +97,6 @@ impl Tcp {
         }
     }
 
-    /// Who writes what it carries.
-    #[inline]
-    pub(super) fn writer(&self) -> &Writer {
-        self.ends.as_ref().map_or(&Writer::Source, |ends| &ends.writer)
-    }
-
-    /// The same, to be changed.
-    #[inline]
-    pub(super) fn writer_mut(&mut self) -> Option<&mut Writer> {
-        self.ends.as_mut().map(|ends| &mut ends.writer)
-    }
-
-    /// Who learns of what reaches the receiver.
-    #[inline]
-    pub(crate) fn reader(&self) -> &Reader {
-        self.ends.as_ref().map_or(&Reader::Sink, |ends| &ends.reader)
-    }
-
     /// Payload bytes of the whole transfer, if it has an end.
     pub(crate) fn bytes(&self) -> Option<u64> {
         self.bytes

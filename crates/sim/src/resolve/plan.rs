@@ -17,7 +17,7 @@ pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
-pub use crate::resolve::relations::{Dialogue, Hosts, Reader, Subflow, Ties, Twin, Writer};
+pub use crate::resolve::relations::{Dialogue, EndHosts, Reader, Subflow, Ties, Twin, Writer};
 pub use crate::scenario::multipath::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;

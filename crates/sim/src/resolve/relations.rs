@@ -14,7 +14,7 @@ pub struct Ties {
     /// The flow with which it starts: the first one of its connection, which may be itself.
     pub first: usize,
     /// The hosts at its ends, which are those of other flows, too.
-    pub hosts: Hosts,
+    pub hosts: EndHosts,
     /// Who writes what it carries.
     pub writer: Writer,
     /// Who learns of what it brings.
@@ -23,7 +23,7 @@ pub struct Ties {
 
 /// The hosts of a flow, by their numbers in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hosts {
+pub struct EndHosts {
     /// The host that sends its data.
     pub sender: u32,
     /// The host that receives it.
@@ -157,7 +157,7 @@ impl Relations {
         for (f, other, opens) in [(from, from + 1, true), (from + 1, from, false)] {
             let [sender, receiver] = if opens { [near, far] } else { [far, near] };
             let writer = Writer::Twin(Twin { other, opens, handshake });
-            let (hosts, reader) = (Hosts { sender, receiver }, Reader::Twin { other });
+            let (hosts, reader) = (EndHosts { sender, receiver }, Reader::Twin { other });
             flows[f].ties = Some(Box::new(Ties { first: from, hosts, writer, reader }));
         }
     }
@@ -171,7 +171,7 @@ impl Relations {
         self.connections += 1;
         for (number, flow) in flows[from..].iter_mut().enumerate() {
             let writer = Writer::Subflow(Subflow { number, connection: connection.clone() });
-            let (hosts, reader) = (Hosts { sender: near, receiver: far }, Reader::Connection);
+            let (hosts, reader) = (EndHosts { sender: near, receiver: far }, Reader::Connection);
             flow.ties = Some(Box::new(Ties { first: from, hosts, writer, reader }));
         }
     }
@@ -193,15 +193,15 @@ impl Relations {
 
 impl Ends {
     /// The hosts of a part of a connection. Responses go the other way.
-    fn of(&self, part: ConnectionPart) -> Hosts {
+    fn of(&self, part: ConnectionPart) -> EndHosts {
         let (from, to) = match part.way {
             Some(Way::Requests) | None => (self.near, self.far),
             Some(Way::Responses) => (self.far, self.near),
         };
         match part.half {
-            None => Hosts { sender: from, receiver: to },
-            Some(Half::First) => Hosts { sender: from, receiver: self.relay },
-            Some(Half::Second) => Hosts { sender: self.relay, receiver: to },
+            None => EndHosts { sender: from, receiver: to },
+            Some(Half::First) => EndHosts { sender: from, receiver: self.relay },
+            Some(Half::Second) => EndHosts { sender: self.relay, receiver: to },
         }
     }
 }

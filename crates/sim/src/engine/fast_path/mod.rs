@@ -5,11 +5,10 @@
 //!   (`routes.rs`).
 //! - A run of directions at which nothing ever waits is a delay line, which a packet passes in one step (`delay_line.rs`).
 //! - Parts of the network that learn of each other only after a delay are worked out one after the other (`partitions.rs`).
-//! - Flows with equal access delays share one direction for them (`access_delays.rs`).
+//! - Flows with equal access delays share one direction for them (`engine/access_delays.rs`).
 //!
 //! `eligibility.rs` says which of the short cuts a plan may take. Events of one instant come in the order of the reference loop.
 
-mod access_delays;
 mod delay_line;
 mod eligibility;
 mod event_queue;
@@ -19,6 +18,7 @@ mod timers;
 
 use bentpipe_cc::{Span, Time};
 
+use crate::engine::access_delays::{AccessDelays, OF_FLOW, Routes};
 use crate::engine::error::RunError;
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
@@ -26,7 +26,6 @@ use crate::host::flow::Kind;
 use crate::link::direction::{Direction, Fate, Push, Transit};
 use crate::link::packet::Packet;
 use crate::resolve::plan::Plan;
-use access_delays::AccessDelays;
 use delay_line::DelayLine;
 use eligibility::Eligibility;
 pub(super) use eligibility::eligibility;
@@ -63,7 +62,8 @@ pub(super) struct FastPath {
 impl FastPath {
     /// The run of `plan` before anything has happened.
     pub(super) fn new(plan: &Plan, mut network: Network, eligible: Eligibility) -> Self {
-        let (entities, mut hops) = AccessDelays::add(plan, &mut network);
+        let Routes { entities, directions } = AccessDelays::add_shared(plan, &mut network);
+        let mut hops: Vec<Hop> = directions.into_iter().map(Hop::new).collect();
         let ways = network.flows.iter().zip(&plan.flows).zip(&eligible.prompt);
         let ways: Vec<Ways> = ways.map(|((flow, plan), &prompt)| Ways::new(flow, plan, prompt)).collect();
         let routes = |f: usize| {
@@ -332,7 +332,7 @@ impl FastPath {
     /// The entity of an arrival by direction `i` of a packet of this flow.
     fn entity_of(&self, i: usize, flow: u32) -> u32 {
         let shared = self.network.directions[i].is_shared();
-        self.entities[i] + if shared { access_delays::OF_FLOW * flow } else { 0 }
+        self.entities[i] + if shared { OF_FLOW * flow } else { 0 }
     }
 
     /// The entity that has brought a packet to its present hop; `None` if it sets out there.

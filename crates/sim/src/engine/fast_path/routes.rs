@@ -6,11 +6,9 @@
 
 use std::collections::BTreeMap;
 
+pub(super) use crate::engine::access_delays::END;
 use crate::host::flow::{FlowState, Kind};
-use crate::resolve::plan::{FlowPlan, Hosts};
-
-/// Ends a route.
-pub(super) const END: u32 = u32::MAX;
+use crate::resolve::plan::{EndHosts, FlowPlan};
 
 /// A hop that begins no delay line.
 const NO_DELAY_LINE: u32 = u32::MAX;
@@ -49,9 +47,9 @@ impl Hop {
     /// The end of a route.
     pub(super) const LAST: Self = Self { direction: END, role: Role::Holds, delay_line: NO_DELAY_LINE };
 
-    /// Direction `i` on a route, before its role is found.
-    pub(super) fn new(i: usize) -> Self {
-        Self { direction: i as u32, ..Self::LAST }
+    /// Direction `i` on a route, before its role is found, or its end.
+    pub(super) fn new(i: u32) -> Self {
+        Self { direction: i, ..Self::LAST }
     }
 }
 
@@ -75,7 +73,7 @@ pub(super) struct Ways {
     /// May its receiver answer ahead of time?
     pub(super) prompt: bool,
     /// The hosts at its ends, if they are those of other flows, too.
-    pub(super) hosts: Option<Hosts>,
+    pub(super) hosts: Option<EndHosts>,
 }
 
 impl Ways {
