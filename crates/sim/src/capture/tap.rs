@@ -8,9 +8,9 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-use crate::capture::frame::{Conversation, Told};
+use crate::capture::frame::Conversation;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
-use crate::host::sack_store::SackStore;
+use crate::host::carried::CarriedStore;
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
 use crate::record::trace::{SegmentEvent, SegmentTrace};
 use crate::resolve::plan::{FlowPlan, Plan};
@@ -96,11 +96,11 @@ impl Tap {
     /// A packet departs from its host.
     #[cold]
     #[inline(never)]
-    pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut SackStore) {
+    pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut CarriedStore) {
         let back = self.other(packet.flow).map_or(0, |other| self.conversations[other].sent());
         let conversation = &mut self.conversations[packet.flow as usize];
         if self.capture.is_some() {
-            packet.handle = store.mark(packet.handle, conversation.depart(now, packet, back));
+            store.on(packet).shown = conversation.depart(now, packet, back);
         }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
@@ -113,10 +113,10 @@ impl Tap {
     /// A packet arrives at its host, by the direction or delay with this entity.
     #[cold]
     #[inline(never)]
-    pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut SackStore) {
+    pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut CarriedStore) {
         self.entity = entity;
         let conversation = &mut self.conversations[packet.flow as usize];
-        let told = store.window(packet.handle);
+        let told = store.of(packet.handle).window.into();
         if let (Some(trace), Some((ack, edge))) =
             (&mut self.segments, conversation.acknowledged(packet, told))
         {
@@ -127,7 +127,7 @@ impl Tap {
                 trace.push(now, packet.flow, SegmentEvent::Sack, from, to);
             }
         }
-        conversation.arrive(packet, store.mark_of(packet.handle));
+        conversation.arrive(packet, store.of(packet.handle).shown);
         self.at_host(now, packet, store, !packet.has(ACK));
         if let Some(other) = self.other(packet.flow).filter(|_| !packet.has(ACK | CONTROL)) {
             return self.rides(now, other, packet, store);
@@ -143,8 +143,8 @@ impl Tap {
     }
 
     /// An acknowledgement of flow `other` has arrived on a packet of data.
-    fn rides(&mut self, now: Time, other: usize, packet: &Packet, store: &SackStore) {
-        let (ack, edge) = self.conversations[other].rides(store.ride(packet.handle));
+    fn rides(&mut self, now: Time, other: usize, packet: &Packet, store: &CarriedStore) {
+        let (ack, edge) = self.conversations[other].rides(store.of(packet.handle).ride);
         let Some(trace) = &mut self.segments else { return };
         note(trace, &mut self.losses, (now, self.entity));
         trace.push(now, other as u32, SegmentEvent::Ack, ack, edge);
@@ -154,7 +154,7 @@ impl Tap {
         }
     }
 
-    fn at_host(&mut self, now: Time, packet: &Packet, store: &SackStore, receiving: bool) {
+    fn at_host(&mut self, now: Time, packet: &Packet, store: &CarriedStore, receiving: bool) {
         // Where both ends write, the second direction's receiver is the host of the first one's sender.
         let answering = self.conversations[packet.flow as usize].twin().filter(|twin| !twin.opens);
         if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving != answering.is_some())) {
@@ -165,7 +165,7 @@ impl Tap {
     /// A packet is offered to direction `link`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn enters(&mut self, now: Time, link: usize, packet: &Packet, store: &SackStore) {
+    pub(crate) fn enters(&mut self, now: Time, link: usize, packet: &Packet, store: &CarriedStore) {
         if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Link(link / 2)) {
             self.write(now, packet, store, (link % 2) as u32);
         }
@@ -186,12 +186,11 @@ impl Tap {
         self.lost += 1;
     }
 
-    fn write(&mut self, now: Time, packet: &Packet, store: &SackStore, interface: u32) {
+    fn write(&mut self, now: Time, packet: &Packet, store: &CarriedStore, interface: u32) {
         let Some(capture) = &mut self.capture else { return };
-        let told = Told { sack: store.blocks(packet.handle), snack: store.snack_of(packet.handle) };
-        let carried = store.carried(packet.handle);
+        let carried = (store.of(packet.handle), &store.blocks(packet.handle));
         let conversation = &self.conversations[packet.flow as usize];
-        let length = conversation.write(packet, &told, carried, &mut capture.headers);
+        let length = conversation.write(packet, carried, &mut capture.headers);
         capture.writer.packet(interface, now, &capture.headers, length);
     }
 

@@ -133,7 +133,7 @@ pub(super) trait Hosts: EventLoop {
         let flow = &mut network.flows[f];
         flow.acks.arrived += 1;
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
-        if tcp.on_ack(network.now, packet, &mut network.sacks) {
+        if tcp.on_ack(network.now, packet, &mut network.carried) {
             self.send_fast(f, Cause::Arrival)
         } else {
             if tcp.is_alone() {
@@ -237,7 +237,7 @@ pub(super) trait Hosts: EventLoop {
                 control
             } else if let Some(data) = tcp.poll(now) {
                 flow.data.sent += 1;
-                tcp.any_data_packet(&data, f as u32, flow.data_route, &mut network.sacks)
+                tcp.any_data_packet(&data, f as u32, flow.data_route, &mut network.carried)
             } else {
                 network.recorder.on_change(now, f, tcp, cause);
                 let due = tcp.due();
@@ -302,7 +302,7 @@ pub(super) trait Hosts: EventLoop {
         flow.receiver_armed = NEVER;
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(now) {
-            let mut packet = tcp.ack_packet(now, &ack, f as u32, flow.ack_route, &mut network.sacks);
+            let mut packet = tcp.ack_packet(now, &ack, f as u32, flow.ack_route, &mut network.carried);
             flow.acks.sent += 1;
             network.receive_of_subflow(f, Some(&mut packet));
             self.depart(&mut packet);

@@ -38,7 +38,7 @@ impl Network {
             connection.receive(number);
         }
         if let Some(packet) = answer {
-            packet.handle = self.sacks.tell_data_ack(packet.handle, connection.delivered);
+            self.carried.on(packet).data_ack = connection.delivered as u32;
         }
     }
 
@@ -48,7 +48,7 @@ impl Network {
         let Some(tcp) = self.flows[f].tcp() else { return };
         let Some(&SubflowEnd { connection, number, .. }) = tcp.subflow() else { return };
         let connection = &mut self.connections[connection];
-        let told = self.sacks.data_ack(handle);
+        let told = self.carried.of(handle).data_ack;
         connection.acknowledge(unwrap(told, connection.una));
         let path = &mut connection.paths[number];
         let acknowledged = tcp.sender.una() - path.first;
@@ -126,7 +126,7 @@ impl Network {
         {
             data.len = short;
         }
-        Some(tcp.any_data_packet(&data, f as u32, route, &mut self.sacks))
+        Some(tcp.any_data_packet(&data, f as u32, route, &mut self.carried))
     }
 
     /// The subflow that sends next, and the segment.

@@ -12,9 +12,9 @@ use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
+use crate::host::carried::CarriedStore;
 use crate::host::flow::{FlowState, Kind, NEVER, Tcp};
 use crate::host::multipath::MultipathConnection;
-use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
 use crate::link::packet::{ACK, Packet};
@@ -58,8 +58,8 @@ pub(super) struct Network {
     /// Flows to which something is news that has just arrived at their senders' hosts.
     pub(super) woken: Vec<usize>,
     pub(super) hints: Hints,
-    /// SACK blocks of acknowledgements that are under way.
-    pub(super) sacks: SackStore,
+    /// What packets under way carry behind their headers.
+    pub(super) carried: CarriedStore,
     pub(super) recorder: Recorder,
     pub(super) tap: Option<Box<Tap>>,
     /// Data packets that have reached receivers.
@@ -78,13 +78,13 @@ impl Network {
         watch: &mut Watch<'_>,
     ) -> Result<Self, RunError> {
         let tap = Tap::new(plan, capture)?;
-        let sacks = SackStore::default();
+        let carried = CarriedStore::default();
         let (mut directions, mut classes) = (Vec::new(), Vec::new());
         for (id, of) in plan.directions() {
             let name = format!("link/{}", plan.name_of(id));
             let mut direction = Direction::new(of, plan.seed, &name);
             if let Some(scheduled) = direction.scheduled() {
-                scheduled.share(&sacks.headers);
+                scheduled.share(&carried.headers);
             }
             directions.push(direction);
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
@@ -121,7 +121,7 @@ impl Network {
             connections,
             flows,
             woken: Vec::new(),
-            sacks,
+            carried,
             recorder: Recorder::new(plan),
             tap,
             packets: 0,
@@ -143,7 +143,7 @@ impl Network {
                 false
             }
             Kind::Tcp(tcp) => {
-                let answers = tcp.on_data(at, packet, flow.ack_route, &mut self.sacks);
+                let answers = tcp.on_data(at, packet, flow.ack_route, &mut self.carried);
                 flow.acks.sent += u64::from(answers);
                 answers
             }
@@ -181,7 +181,7 @@ impl Network {
         while let Some((packet, fate)) = self.directions[i].take_doomed() {
             self.lose(at, brought, &packet);
             if fate == Fate::Dropped {
-                self.sacks.free(packet.handle);
+                self.carried.free(packet.handle);
             }
         }
     }

@@ -91,14 +91,14 @@ impl Reference {
         self.expect(direction);
         let Some((mut packet, fate)) = out else { return };
         if fate != Fate::Delivered {
-            return self.network.sacks.free(packet.handle);
+            return self.network.carried.free(packet.handle);
         }
         packet.hop += 1;
         if self.route[packet.hop as usize] != END {
             return self.enter(packet, Some(entity));
         }
         if let Some(tap) = &mut self.network.tap {
-            tap.arrives(self.network.now, entity, &packet, &mut self.network.sacks);
+            tap.arrives(self.network.now, entity, &packet, &mut self.network.carried);
         }
         self.on_packet(&mut packet);
     }
@@ -107,7 +107,7 @@ impl Reference {
     fn enter(&mut self, packet: Packet, brought: Option<u32>) {
         let i = self.route[packet.hop as usize] as usize;
         if let Some(tap) = &mut self.network.tap {
-            tap.enters(self.network.now, i, &packet, &self.network.sacks);
+            tap.enters(self.network.now, i, &packet, &self.network.carried);
         }
         let class = self.network.class(i, &packet);
         match self.network.directions[i].push(self.network.now, packet, class) {
@@ -115,7 +115,7 @@ impl Reference {
             Push::Lost => self.network.lose(self.network.now, brought, &packet),
             Push::Dropped(_) => {
                 self.network.lose(self.network.now, brought, &packet);
-                self.network.sacks.free(packet.handle);
+                self.network.carried.free(packet.handle);
             }
         }
         self.network.lose_doomed(i, self.network.now, brought);
@@ -146,7 +146,7 @@ impl EventLoop for Reference {
 
     fn depart(&mut self, packet: &mut Packet) {
         if let Some(tap) = &mut self.network.tap {
-            tap.departs(self.network.now, packet, &mut self.network.sacks);
+            tap.departs(self.network.now, packet, &mut self.network.carried);
         }
         self.enter(*packet, None);
     }

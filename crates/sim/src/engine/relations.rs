@@ -5,12 +5,11 @@
 //! A browser may have several dialogues. Its first client knows the page, and what is complete on any of its connections may be news for
 //! all of them.
 
-use bentpipe_tcp::{Sack, Sender, Signal};
+use bentpipe_tcp::{BareAck, Sack, Sender, Signal};
 
 use crate::engine::network::Network;
 use crate::host::control;
 use crate::host::flow::{FlowState, Tcp};
-use crate::host::sack_store::Ride;
 use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::resolve::plan::{Dialogue, Reader};
 use crate::workload::browser::Next;
@@ -77,7 +76,7 @@ impl Network {
         let flow = &mut self.flows[from];
         flow.acks.sent += 1;
         let route = flow.ack_route;
-        Some(flow.tcp_mut()?.ack_packet(now, &ack, from as u32, route, &mut self.sacks))
+        Some(flow.tcp_mut()?.ack_packet(now, &ack, from as u32, route, &mut self.carried))
     }
 
     /// A packet of flow `f` leaves its host. If it is data of a connection whose both ends write, it takes the acknowledgement of the other
@@ -89,21 +88,20 @@ impl Network {
         let Some(twin) = self.flows[f].tcp().and_then(Tcp::twin) else { return };
         let Some(tcp) = self.flows[twin.other].tcp_mut() else { return };
         let ack = tcp.ride();
-        let (handle, blocks) = self.sacks.put(ack.ack, ack.sack.blocks().iter().copied());
-        self.sacks.load(handle, Ride { ack: ack.ack as u32, tsecr: ack.tsecr, ece: ack.ece });
+        let (handle, blocks) = self.carried.put(ack.ack, ack.sack.blocks().iter().copied());
         packet.handle = handle;
-        tcp.ride_on(packet, blocks, &mut self.sacks);
+        self.carried.on(packet).ride = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
+        tcp.ride_on(packet, blocks, &mut self.carried);
     }
 
     /// Data of flow `f` has reached its receiver. The sender at the same host, that of flow `other`, takes the acknowledgement that rode on
     /// it.
     fn unload(&mut self, f: usize, other: usize, packet: &Packet) {
-        let (ride, mut sack) = (self.sacks.ride(packet.handle), Sack::default());
-        let report = self.sacks.reported(packet.handle);
-        self.sacks.take(packet.handle, &mut sack);
+        let (carried, mut sack) = (*self.carried.of(packet.handle), Sack::default());
+        self.carried.take(packet.handle, &mut sack);
         self.open_both(f, other);
         if let Some(tcp) = self.flows[other].tcp_mut() {
-            tcp.on_ride(self.now, ride, sack, report);
+            tcp.on_ride(self.now, carried.ride, sack, carried.marks);
         }
         self.woken.push(other);
     }
@@ -122,7 +120,7 @@ impl Network {
         let route = flow.ack_route;
         let ack = flow.tcp_mut()?.owed()?;
         flow.acks.sent += 1;
-        Some(flow.tcp_mut()?.ack_packet(self.now, &ack, f as u32, route, &mut self.sacks))
+        Some(flow.tcp_mut()?.ack_packet(self.now, &ack, f as u32, route, &mut self.carried))
     }
 
     /// Closes the connection of flow `f` if both ends have written all and have it acknowledged. Gives the flow that then has something to

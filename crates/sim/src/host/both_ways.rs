@@ -6,11 +6,11 @@
 //! goes out, it leaves alone. A delayed one leaves alone when its time is over.
 
 use bentpipe_cc::Time;
-use bentpipe_tcp::{AckSegment, Data, Passive, Sack, unwrap};
+use bentpipe_tcp::{AckSegment, BareAck, Data, Passive, Sack, unwrap};
 
+use crate::host::carried::{CarriedStore, MarkReport};
 use crate::host::ends::{TwinEnd, Writer};
 use crate::host::flow::Tcp;
-use crate::host::sack_store::{MarkReport, Ride, SackStore};
 use crate::link::packet::{CE, CWR, LOW, PROBE, Packet};
 use crate::resolve::plan::Twin;
 
@@ -84,21 +84,20 @@ impl Tcp {
     }
 
     /// An acknowledgement with so many SACK blocks, which are under the packet's handle, rides on it: the packet grows by its options.
-    pub(crate) fn ride_on(&self, packet: &mut Packet, blocks: u32, sacks: &mut SackStore) {
+    pub(crate) fn ride_on(&self, packet: &mut Packet, blocks: u32, carried: &mut CarriedStore) {
         packet.size = packet.size.saturating_add(self.sack_option_size(blocks) as u16);
         if let Some(counts) = self.receiver.mark_counts() {
-            self.count_marks(packet, blocks, counts, sacks);
+            self.count_marks(packet, blocks, counts, carried);
         }
     }
 
     /// An acknowledgement arrived on a data segment.
-    pub(crate) fn on_ride(&mut self, now: Time, ride: Ride, sack: Sack, report: MarkReport) {
-        let upto = unwrap(ride.ack, self.sender.una());
-        self.check.ack(upto, self.sender.next());
+    pub(crate) fn on_ride(&mut self, now: Time, ride: BareAck, sack: Sack, marks: MarkReport) {
+        self.check.ack(ride.ack, self.sender.next());
         if self.sender.minds_marks() {
-            self.learn_marks(report);
+            self.learn_marks(marks);
         }
-        let ack = AckSegment { ack: upto, sack, tsecr: ride.tsecr, ece: ride.ece, extra: false };
+        let ack = AckSegment { ack: ride.ack, sack, tsecr: ride.tsecr, ece: ride.ece, extra: false };
         if let Some(rtt) = self.sender.on_riding_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }

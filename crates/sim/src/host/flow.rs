@@ -6,11 +6,11 @@ use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, Passive, Receiver, Sender};
 
 use crate::host::books::{Books, Missing, WindowCheck};
+use crate::host::carried::CarriedStore;
 use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, TwinEnd, Writer};
 use crate::host::relay::RelayEnd;
-use crate::host::sack_store::SackStore;
 use crate::host::subflow::SubflowEnd;
 use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
@@ -115,14 +115,14 @@ impl Tcp {
 
     /// An acknowledgement arrived. True if [`Tcp::is_on_fast_path`].
     #[inline(always)]
-    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
+    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, carried: &mut CarriedStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
         let bare = packet.handle == 0 && !packet.has(ECE | LOW);
         if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
             self.check.window(&self.sender); // in flight is then set to what is outstanding
         } else {
-            self.on_any_ack(now, upto, packet, sacks);
+            self.on_any_ack(now, upto, packet, carried);
         }
         if self.is_on_fast_path() {
             return true; // and not done
@@ -149,28 +149,28 @@ impl Tcp {
     }
 
     #[inline(never)]
-    fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+    fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, carried: &mut CarriedStore) {
         self.check.ack(upto, self.sender.next());
         if packet.has(LOW) {
-            return self.on_extra_ack(now, upto, packet, sacks);
+            return self.on_extra_ack(now, upto, packet, carried);
         }
         if self.sender.is_told_more() {
-            return self.on_telling_ack(now, upto, packet, sacks);
+            return self.on_telling_ack(now, upto, packet, carried);
         }
-        if let Some(option) = sacks.option(packet.handle)
+        if let Some(option) = carried.option(packet.handle)
             && !packet.has(ECE)
             && let Some(seq) = self.sender.newly_sacked(upto, option)
         {
-            sacks.free(packet.handle);
+            carried.free(packet.handle);
             if let Some(rtt) = self.sender.on_ack_recovery_fast(now, seq) {
                 self.rtts.add(rtt.0);
             }
             return self.check.sender(&self.sender);
         }
-        let snack = self.snack(packet, sacks);
+        let snack = self.snack(packet, carried);
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
-        sacks.take(packet.handle, &mut ack.sack);
+        carried.take(packet.handle, &mut ack.sack);
         let rtt = match &snack {
             None => self.sender.on_ack(now, &ack),
             Some(snack) => self.sender.on_snack(now, &ack, snack),
@@ -322,7 +322,7 @@ impl Tcp {
         now: Time,
         packet: &mut Packet,
         hop: u32,
-        sacks: &mut SackStore,
+        carried: &mut CarriedStore,
     ) -> bool {
         if let Some(ends) = &mut self.ends {
             if let Some((_, passive)) = &mut ends.opening {
@@ -342,20 +342,20 @@ impl Tcp {
             *packet = self.bare_packet(ack, packet.flow, hop);
             return true;
         }
-        self.on_any_data(now, packet, hop, sacks)
+        self.on_any_data(now, packet, hop, carried)
     }
 
     #[inline(never)]
-    fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
+    fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, carried: &mut CarriedStore) -> bool {
         let seq = unwrap(packet.seq, self.receiver.delivered());
         if !packet.has(PROBE | LOW)
             && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.has(CE))
         {
-            *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
+            *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, carried);
             return true;
         }
         if self.sender.has_headers() {
-            self.read_header(now, seq, packet, sacks);
+            self.read_header(now, seq, packet, carried);
         }
         let data = Data {
             seq,
@@ -368,7 +368,7 @@ impl Tcp {
             ce: packet.has(CE),
         };
         let Some(ack) = self.receiver.on_data(now, &data) else { return false };
-        *packet = self.ack_packet(now, &ack, packet.flow, hop, sacks);
+        *packet = self.ack_packet(now, &ack, packet.flow, hop, carried);
         true
     }
 
@@ -403,42 +403,39 @@ impl Tcp {
         ack: &AckSegment,
         flow: u32,
         hop: u32,
-        sacks: &mut SackStore,
+        carried: &mut CarriedStore,
     ) -> Packet {
         let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
         let mut packet = if ack.sack.is_empty() {
             self.bare_packet(bare, flow, hop)
         } else {
-            self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
+            self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, carried)
         };
         packet.flags |= if ack.extra { LOW } else { 0 };
         // Both ends have the same options: what the sender is told is what the receiver tells.
         if self.sender.is_told_more() || self.sender.options().snack.is_some() {
-            self.tell_more(now, ack, &mut packet, sacks);
+            self.tell_more(now, ack, &mut packet, carried);
         }
         packet
     }
 
     /// Adds to an acknowledgement what it tells beside what has arrived: a window, holes, counters of marks, a header.
     #[inline(never)]
-    fn tell_more(&mut self, now: Time, ack: &AckSegment, packet: &mut Packet, sacks: &mut SackStore) {
+    fn tell_more(&mut self, now: Time, ack: &AckSegment, packet: &mut Packet, carried: &mut CarriedStore) {
         if let Some(window) = self.receiver.window() {
-            packet.handle = sacks.tell(packet.handle, window);
+            carried.on(packet).window = segments(window);
         }
         if self.sender.options().snack.is_some() {
-            self.tell_holes(packet, sacks);
+            self.tell_holes(packet, carried);
         }
         if let Some(counts) = self.receiver.mark_counts() {
-            self.count_marks(packet, ack.sack.blocks().len() as u32, counts, sacks);
+            self.count_marks(packet, ack.sack.blocks().len() as u32, counts, carried);
         }
         if let Some(header) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()?.answer(now)) {
-            sacks.carry(packet, header);
+            carried.put_header(packet, header);
         }
-        // Last: whatever else gave it a handle, the window of the packet that had that before must not stay.
-        if let Some(grown) = self.receiver.grown_window()
-            && (grown > 0 || packet.handle > 0)
-        {
-            packet.handle = sacks.tell(packet.handle, grown);
+        if let Some(grown @ 1..) = self.receiver.grown_window() {
+            carried.on(packet).window = segments(grown);
         }
     }
 
@@ -450,9 +447,9 @@ impl Tcp {
         blocks: impl Iterator<Item = Block>,
         flow: u32,
         hop: u32,
-        sacks: &mut SackStore,
+        carried: &mut CarriedStore,
     ) -> Packet {
-        let (handle, count) = sacks.put(ack.ack, blocks);
+        let (handle, count) = carried.put(ack.ack, blocks);
         let bare = self.bare_packet(ack, flow, hop);
         Packet { handle, size: self.ack_size(count), flags: bare.flags | SACK, ..bare }
     }
@@ -464,6 +461,11 @@ impl Tcp {
         let flags = ACK | if ack.ece { ECE } else { 0 };
         Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, handle: 0, hop, size, flags }
     }
+}
+
+/// A window of segments as an acknowledgement carries it.
+fn segments(window: u64) -> u32 {
+    u32::try_from(window).unwrap_or(u32::MAX)
 }
 
 fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {

@@ -2,9 +2,9 @@
 
 use bentpipe_tcp::{MAX_BLOCKS, Snack, snack_size};
 
+use crate::host::carried::CarriedStore;
 use crate::host::control;
 use crate::host::flow::{FlowState, Kind, Tcp};
-use crate::host::sack_store::SackStore;
 use crate::link::packet::{Packet, SACK};
 
 impl Tcp {
@@ -38,19 +38,18 @@ impl Tcp {
 
     /// The SNACK of an acknowledgement.
     #[inline]
-    pub(super) fn snack(&self, packet: &Packet, sacks: &SackStore) -> Option<Snack> {
+    pub(super) fn snack(&self, packet: &Packet, carried: &CarriedStore) -> Option<Snack> {
         if packet.has(SACK) && self.sender.options().snack.is_some() {
-            sacks.snack_of(packet.handle)
+            carried.of(packet.handle).snack
         } else {
             None
         }
     }
 
     /// Gives an acknowledgement its SNACK, if it has one.
-    pub(super) fn tell_holes(&self, packet: &mut Packet, sacks: &mut SackStore) {
-        let snack = self.receiver.snack();
-        packet.handle = sacks.snack(packet.handle, snack);
-        if let Some(snack) = snack {
+    pub(super) fn tell_holes(&self, packet: &mut Packet, carried: &mut CarriedStore) {
+        if let Some(snack) = self.receiver.snack() {
+            carried.on(packet).snack = Some(snack);
             packet.flags |= SACK;
             packet.size = self.told_size(snack.size());
         }

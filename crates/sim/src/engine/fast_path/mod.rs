@@ -176,7 +176,7 @@ impl FastPath {
         let next = direction.next();
         self.expect_here(i, next);
         if fate != Fate::Delivered {
-            return self.network.sacks.free(packet.handle);
+            return self.network.carried.free(packet.handle);
         }
         packet.hop += 1;
         if self.hops[packet.hop as usize].direction != END {
@@ -184,8 +184,8 @@ impl FastPath {
         }
         if self.network.tap.is_some() {
             let entity = self.entity_of(i, packet.flow);
-            let Network { tap, sacks, now, .. } = &mut self.network;
-            tap.iter_mut().for_each(|tap| tap.arrives(*now, entity, &packet, sacks));
+            let Network { tap, carried, now, .. } = &mut self.network;
+            tap.iter_mut().for_each(|tap| tap.arrives(*now, entity, &packet, carried));
         }
         self.on_packet(&mut packet);
     }
@@ -201,7 +201,7 @@ impl FastPath {
     #[inline(never)]
     fn depart_seen(&mut self, packet: &mut Packet) {
         if let Some(tap) = &mut self.network.tap {
-            tap.departs(self.network.now, packet, &mut self.network.sacks);
+            tap.departs(self.network.now, packet, &mut self.network.carried);
         }
         self.go_further(packet);
     }
@@ -221,7 +221,7 @@ impl FastPath {
     fn enter(&mut self, packet: &Packet) {
         let i = self.hops[packet.hop as usize].direction as usize;
         if let Some(tap) = &mut self.network.tap {
-            tap.enters(self.network.now, i, packet, &self.network.sacks);
+            tap.enters(self.network.now, i, packet, &self.network.carried);
         }
         self.push(i, self.network.now, packet);
     }
@@ -347,7 +347,7 @@ impl FastPath {
     fn drop(&mut self, at: Time, packet: &Packet) {
         let brought = self.brought(packet);
         self.network.lose(at, brought, packet);
-        self.network.sacks.free(packet.handle);
+        self.network.carried.free(packet.handle);
     }
 
     /// The packet that direction `i` has handed on would arrive after the end of the run.

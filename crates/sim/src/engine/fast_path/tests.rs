@@ -43,7 +43,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
         let back = network.directions[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
         // The blocks still stored belong to the few ACKs that are under way or waiting.
-        let taken = network.sacks.taken();
+        let taken = network.carried.taken();
         assert!(taken <= 20 + 10, "{queue}: {taken}");
     }
 }
