@@ -75,7 +75,7 @@ impl Route {
 /// `None` if the plan has no flows.
 pub fn route_of(plan: &Plan) -> Option<Route> {
     let first = plan.flows.first()?;
-    let parts = if first.both_ways.is_some() { 1 } else { first.part.count() };
+    let parts = if first.twin().is_some() { 1 } else { first.part.count() };
     let parts = || plan.flows.iter().take(parts).filter(|part| part.part.way != Some(Way::Requests));
     let access = |flow: &FlowPlan| (flow.extra_delay > Span::ZERO).then_some(Hop::Access(flow.extra_delay));
     let hops = |ids: &[DirectionId]| ids.iter().map(|id| hop(plan, *id)).collect::<Vec<_>>();

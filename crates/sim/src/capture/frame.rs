@@ -3,7 +3,7 @@
 //! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. The connection's options determine the headers,
 //! whatever size the scenario gave them. The payload has the size that was simulated, and is zeros.
 
-use bentpipe_tcp::{EcnEcho, LossRecovery, MarkCounts, Options, Reading, Sack, Signal, Snack};
+use bentpipe_tcp::{BareAck, EcnEcho, LossRecovery, MarkCounts, Options, Reading, Sack, Signal};
 use etherparse::TcpOptionElement::{
     MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
     WindowScale,
@@ -13,11 +13,11 @@ use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElemen
 use bentpipe_cc::Time;
 
 use crate::capture::snack;
+use crate::host::carried::{Carried, MarkReport, Shown};
 use crate::host::control;
-use crate::host::sack_store::{Carried, Mark, MarkReport, Ride};
 use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
 use crate::link::random::Stream;
-use crate::resolve::plan::{FlowPlan, Half, Source};
+use crate::resolve::plan::{FlowPlan, Source, Twin};
 use bentpipe_tcp::unwrap;
 
 static ZEROS: [u8; 65_535] = [0; 65_535];
@@ -28,13 +28,6 @@ const TTL: u8 = 64;
 const PORTS: u16 = 49_152;
 /// Where the receiving end of every flow listens.
 const SERVICE: u16 = 65_000;
-
-/// What the options of an acknowledgement tell.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) sack: Sack,
-    pub(crate) snack: Option<Snack>,
-}
 
 /// One end of a flow.
 #[derive(Clone, Debug)]
@@ -79,7 +72,7 @@ pub(crate) struct Conversation {
 #[derive(Clone, Debug)]
 struct Back {
     /// Which of the two flows this is.
-    half: Half,
+    twin: Twin,
     /// How the segments of the other direction count bytes.
     other: Connection,
 }
@@ -109,8 +102,8 @@ impl Conversation {
     /// The flow with this index.
     pub(crate) fn new(index: usize, plan: &FlowPlan, seed: u64) -> Self {
         // Both directions of one connection have the hosts and the numbers of the first.
-        let second = plan.both_ways.is_some() && plan.part.half == Some(Half::Second);
-        let index = index - usize::from(second);
+        let opener = plan.twin().filter(|twin| !twin.opens).map(|twin| twin.other);
+        let (second, index) = (opener.is_some(), opener.unwrap_or(index));
         let name = plan.name.strip_suffix("/back").filter(|_| second).map(|name| format!("{name}/there"));
         let name = name.unwrap_or_else(|| plan.name.clone());
         let mut numbers = Stream::new(seed, &format!("flow/{name}/isn"));
@@ -131,7 +124,7 @@ impl Conversation {
         let tcp = match &*plan.source {
             Source::Tcp { options, bytes, .. } => {
                 // The window is scaled as the first direction's SYN has agreed.
-                let handshake = plan.both_ways.map_or(options.handshake, |both| both.handshake);
+                let handshake = plan.twin().map_or(options.handshake, |twin| twin.handshake);
                 Some(Connection::new(Options { handshake, ..**options }, *bytes))
             }
             Source::Cbr { .. } => None,
@@ -140,19 +133,19 @@ impl Conversation {
     }
 
     /// The same, if both ends write: `other` is the flow of the other direction.
-    pub(crate) fn with_back(self, plan: &FlowPlan, other: &FlowPlan) -> Self {
-        let back = match (&*other.source, plan.part.half) {
-            (Source::Tcp { options, bytes, .. }, Some(half)) => {
-                Some(Back { half, other: Connection::new(**options, *bytes) })
+    pub(crate) fn with_back(self, twin: Twin, other: &FlowPlan) -> Self {
+        let back = match &*other.source {
+            Source::Tcp { options, bytes, .. } => {
+                Some(Back { twin, other: Connection::new(**options, *bytes) })
             }
-            _ => None,
+            Source::Cbr { .. } => None,
         };
         Self { back, ..self }
     }
 
     /// Which direction of two it is, if both ends write.
-    pub(crate) fn twin_half(&self) -> Option<Half> {
-        self.back.as_ref().map(|back| back.half)
+    pub(crate) fn twin(&self) -> Option<Twin> {
+        self.back.as_ref().map(|back| back.twin)
     }
 
     /// Bytes of data sent so far.
@@ -162,11 +155,10 @@ impl Conversation {
 
     /// An acknowledgement of this flow arrives on data of the other direction. Returns the byte that it expects next and the right edge of
     /// its window.
-    pub(crate) fn rides(&mut self, ride: Ride) -> (u64, u64) {
+    pub(crate) fn rides(&mut self, ride: BareAck) -> (u64, u64) {
         let Some(tcp) = &mut self.tcp else { return (0, 0) };
-        let segments = unwrap(ride.ack, tcp.acked);
-        tcp.acked = segments.max(tcp.acked);
-        let ack = tcp.bytes(segments);
+        tcp.acked = ride.ack.max(tcp.acked);
+        let ack = tcp.bytes(ride.ack);
         let window = tcp.options.receive_window.unwrap_or(0).saturating_mul(u64::from(tcp.options.mss));
         (ack, ack.saturating_add(window))
     }
@@ -192,7 +184,7 @@ impl Conversation {
     }
 
     /// A packet leaves its host. Returns the header fields that the simulation does not need. `back`: bytes sent in the other direction.
-    pub(crate) fn depart(&mut self, now: Time, packet: &Packet, back: u32) -> Mark {
+    pub(crate) fn depart(&mut self, now: Time, packet: &Packet, back: u32) -> Shown {
         let data = self.data(packet);
         if let (Some(tcp), Some((_, end))) = (&mut self.tcp, data) {
             tcp.sent = tcp.sent.max(end);
@@ -202,13 +194,13 @@ impl Conversation {
         let id = host.sent;
         host.sent = id.wrapping_add(1);
         let recent = self.tcp.as_ref().map_or(0, |tcp| tcp.recent);
-        Mark { id, ts: if answers { (now.0 / 1000) as u32 } else { recent }, window: 0, back }
+        Shown { id, ts: if answers { (now.0 / 1000) as u32 } else { recent }, back }
     }
 
     /// A packet arrives at the other host.
-    pub(crate) fn arrive(&mut self, packet: &Packet, mark: Mark) {
+    pub(crate) fn arrive(&mut self, packet: &Packet, shown: Shown) {
         if let (Some(tcp), true) = (&mut self.tcp, packet.has(ACK)) {
-            tcp.recent = mark.ts;
+            tcp.recent = shown.ts;
             if control::signal(packet).is_none() {
                 tcp.acked = unwrap(packet.seq, tcp.acked).max(tcp.acked);
             }
@@ -246,8 +238,8 @@ impl Conversation {
         self.tcp.as_ref().map_or((0, 0), |tcp| (tcp.bytes(block.start), tcp.bytes(block.end)))
     }
 
-    /// Writes the headers of a packet to `out`; returns its length with the payload.
-    pub(crate) fn write(&self, packet: &Packet, told: &Told, carried: Carried, out: &mut Vec<u8>) -> u32 {
+    /// Writes the headers of a packet, with what it carries and its SACK blocks, to `out`; returns its length with the payload.
+    pub(crate) fn write(&self, packet: &Packet, carried: (&Carried, &Sack), out: &mut Vec<u8>) -> u32 {
         out.clear();
         let [from, to] = if packet.has(ACK) { [1, 0] } else { [0, 1] };
         let (from, to) = (&self.hosts[from], &self.hosts[to]);
@@ -261,7 +253,7 @@ impl Conversation {
                     Ecn::NotCapable => IpEcn::NotEct,
                 },
                 total_len: IPV4 + length,
-                identification: carried.mark.id,
+                identification: carried.0.shown.id,
                 dont_fragment: true,
                 time_to_live: TTL,
                 protocol,
@@ -281,7 +273,7 @@ impl Conversation {
             out.extend(udp.to_bytes());
             return u32::from(ip.total_len);
         };
-        let mut header = self.header(tcp, packet, told, carried);
+        let mut header = self.header(tcp, packet, carried);
         (header.source_port, header.destination_port) = (from.port, to.port);
         let payload = match (control::signal(packet), packet.has(ACK)) {
             (None, false) => match self.data(packet) {
@@ -299,21 +291,17 @@ impl Conversation {
         u32::from(ip.total_len)
     }
 
-    fn header(&self, tcp: &Connection, packet: &Packet, told: &Told, carried: Carried) -> TcpHeader {
-        let mark = carried.mark;
+    fn header(&self, tcp: &Connection, packet: &Packet, (carried, sack): (&Carried, &Sack)) -> TcpHeader {
+        let shown = carried.shown;
         let ride = self.back.as_ref().filter(|_| is_data(packet)).map(|back| (back, carried.ride));
         // The sequence space of each end before its data, and all that it has acknowledged once the data is done.
         let [opening, answering] = [self.hosts[0].isn, self.hosts[1].isn];
         let (first, first_back) = (opening.wrapping_add(1), answering.wrapping_add(1));
         let all = first.wrapping_add(tcp.bytes(tcp.acked) as u32);
         // The other end's next number, and what a data segment acknowledges.
-        let next_back = first_back.wrapping_add(mark.back);
+        let next_back = first_back.wrapping_add(shown.back);
         let got = match ride {
-            Some((back, ride)) => {
-                let segments =
-                    unwrap(ride.ack, u64::from(mark.back) / u64::from(back.other.options.mss.max(1)));
-                first_back.wrapping_add(back.other.bytes(segments) as u32)
-            }
+            Some((back, ride)) => first_back.wrapping_add(back.other.bytes(ride.ack) as u32),
             None => next_back,
         };
         let (seq, ack) = match control::signal(packet) {
@@ -323,7 +311,7 @@ impl Conversation {
             Some(Signal::Fin) => (all, next_back),
             Some(Signal::FinAck) => (next_back, all.wrapping_add(1)),
             Some(Signal::LastAck) => (all.wrapping_add(1), next_back.wrapping_add(1)),
-            None => match (self.data(packet), self.acknowledged(packet, mark.window.into())) {
+            None => match (self.data(packet), self.acknowledged(packet, carried.window.into())) {
                 (_, Some((ack, _))) => (next_back, first.wrapping_add(ack as u32)),
                 (Some((from, _)), None) => (first.wrapping_add(from as u32), got),
                 // AEN's probe has the first byte not acknowledged; that of a closed window has no payload, and the number before.
@@ -338,7 +326,7 @@ impl Conversation {
         let opens = matches!(signal, Some(Signal::Syn | Signal::SynAck));
         // RFC 3168 section 6.1.1: a SYN that offers ECN has ECE and CWR, the answer ECE.
         let offers = tcp.options.ecn && opens;
-        let flags = match self.ace(tcp, packet, carried.report) {
+        let flags = match self.ace(tcp, packet, carried.marks) {
             Some(ace) => ace,
             None => {
                 let echoes = packet.has(ECE) || ride.is_some_and(|(_, ride)| ride.ece);
@@ -350,7 +338,7 @@ impl Conversation {
         let window = match opens {
             true => (u64::from(tcp.window) << tcp.scale).min(0xFFFF) as u16,
             false if packet.has(ACK) && tcp.changes() => {
-                let bytes = u64::from(mark.window).saturating_mul(u64::from(tcp.options.mss));
+                let bytes = u64::from(carried.window).saturating_mul(u64::from(tcp.options.mss));
                 (bytes >> tcp.scale).min(0xFFFF) as u16
             }
             false => tcp.window,
@@ -366,7 +354,7 @@ impl Conversation {
             cwr: flags & 2 > 0,
             ece: flags & 1 > 0,
             window_size: window,
-            options: self.options(tcp, packet, told, (carried, ride), opens),
+            options: self.options(tcp, packet, (carried, sack), ride, opens),
             ..TcpHeader::default()
         }
     }
@@ -375,11 +363,11 @@ impl Conversation {
         &self,
         tcp: &Connection,
         packet: &Packet,
-        told: &Told,
-        (carried, ride): (Carried, Option<(&Back, Ride)>),
+        (carried, sack): (&Carried, &Sack),
+        ride: Option<(&Back, BareAck)>,
         opens: bool,
     ) -> TcpOptions {
-        let mark = carried.mark;
+        let shown = carried.shown;
         let mut list: [TcpOptionElement; 8] = [const { Noop }; 8];
         let mut used = 0;
         let mut add = |element: TcpOptionElement| {
@@ -387,9 +375,9 @@ impl Conversation {
             used += 1;
         };
         let timestamp = match (packet.has(ACK), ride) {
-            (true, _) => Timestamp(mark.ts, packet.ts),
+            (true, _) => Timestamp(shown.ts, packet.ts),
             (false, Some((_, ride))) => Timestamp(packet.ts, ride.tsecr),
-            (false, None) => Timestamp(packet.ts, mark.ts),
+            (false, None) => Timestamp(packet.ts, shown.ts),
         };
         if opens {
             add(MaximumSegmentSize(tcp.options.mss.min(0xFFFF) as u16));
@@ -418,7 +406,7 @@ impl Conversation {
                 add(Noop);
                 add(timestamp);
             }
-            if let [block, more @ ..] = told.sack.blocks() {
+            if let [block, more @ ..] = sack.blocks() {
                 // Blocks are in the numbers of who sends the data that they report.
                 let (isn, counts) = match ride {
                     Some((back, _)) => (self.hosts[1].isn, &back.other),
@@ -432,12 +420,12 @@ impl Conversation {
             }
         }
         let options = TcpOptions::try_from_elements(&list[..used]).unwrap_or_default();
-        let options = match (tcp.options.snack, told.snack) {
+        let options = match (tcp.options.snack, carried.snack) {
             (Some(_), _) if opens => snack::with(&options, &snack::CAPABILITIES),
             (Some(_), Some(told)) if packet.has(SACK) => snack::with(&options, &snack::option(packet, &told)),
             _ => options,
         };
-        match carried.report.fields.filter(|_| self.ace(tcp, packet, carried.report).is_some() && !opens) {
+        match carried.marks.fields.filter(|_| self.ace(tcp, packet, carried.marks).is_some() && !opens) {
             Some(fields) => with_counters(&options, tcp.options.ect1, fields),
             None => options,
         }
@@ -475,7 +463,7 @@ fn is_data(packet: &Packet) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use bentpipe_tcp::{Block, Control};
+    use bentpipe_tcp::{Block, Control, Snack};
 
     use super::*;
     use crate::link::packet::{CE, ECT, ECT1};
@@ -509,25 +497,24 @@ mod tests {
             };
             let conversation = Conversation::new(0, &flow(options), 1);
             let mut bytes = Vec::new();
-            let mut written = |packet: &Packet, told: &Told| {
-                let length = conversation.write(packet, told, Carried::default(), &mut bytes);
+            let mut written = |packet: &Packet, sack: &Sack| {
+                let length = conversation.write(packet, (&Carried::NOTHING, sack), &mut bytes);
                 (length, bytes.len() as u32)
             };
             for signal in
                 [Signal::Syn, Signal::SynAck, Signal::Ack, Signal::Fin, Signal::FinAck, Signal::LastAck]
             {
                 let packet = control::packet(Control { signal, ts: 0 }, &options, 0, 0);
-                assert_eq!(written(&packet, &Told::default()), (packet.size.into(), packet.size.into()));
+                assert_eq!(written(&packet, &Sack::default()), (packet.size.into(), packet.size.into()));
             }
             let data = Packet { size: 1448 + header as u16, ..Packet::default() };
-            assert_eq!(written(&data, &Told::default()), (1448 + header, header));
+            assert_eq!(written(&data, &Sack::default()), (1448 + header, header));
             let mut sack = Sack::default();
             for n in 0..=3 {
                 // RFC 2018 section 3: 8 n + 2 bytes, and two of padding.
                 let more = if n > 0 { 4 + 8 * n } else { 0 };
                 let ack = Packet { flags: ACK, ..Packet::default() };
-                let told = Told { sack, snack: None };
-                assert_eq!(written(&ack, &told), (header + more, header + more), "{n} blocks");
+                assert_eq!(written(&ack, &sack), (header + more, header + more), "{n} blocks");
                 sack.push(Block { start: 10 * u64::from(n) + 5, end: 10 * u64::from(n) + 6 });
             }
         }
@@ -539,17 +526,18 @@ mod tests {
         let options = Options::scps();
         let conversation = Conversation::new(0, &flow(options), 1);
         let mut bytes = Vec::new();
-        let mut written = |packet: &Packet, told: &Told| {
-            let length = conversation.write(packet, told, Carried::default(), &mut bytes);
+        let mut written = |packet: &Packet, snack: Option<Snack>| {
+            let carried = Carried { snack, ..Carried::NOTHING };
+            let length = conversation.write(packet, (&carried, &Sack::default()), &mut bytes);
             (length, bytes.clone())
         };
         let snack = Snack { hole: Block { start: 7, end: 9 }, arrived: 0b1011, bits: 4 };
         let ack = Packet { flags: ACK | SACK, seq: 5, ..Packet::default() };
-        let (length, bytes_of_ack) = written(&ack, &Told { snack: Some(snack), ..Told::default() });
+        let (length, bytes_of_ack) = written(&ack, Some(snack));
         assert_eq!(length, 52 + snack.size());
         assert_eq!(bytes_of_ack[52..], [21, 7, 0, 2, 0, 2, 0b1101_0000, 1]);
         let syn = control::packet(Control { signal: Signal::Syn, ts: 0 }, &options, 0, 0);
-        let (length, bytes_of_syn) = written(&syn, &Told::default());
+        let (length, bytes_of_syn) = written(&syn, None);
         assert_eq!((length, &bytes_of_syn[60..]), (u32::from(syn.size), &[20, 4, 0x40, 0][..]));
     }
 
@@ -563,12 +551,9 @@ mod tests {
         let packet =
             Packet { seq: 69, size: 88 + 52, flags: ECT | CWR, ts: 0x0102_0304, ..Packet::default() };
         let mut bytes = Vec::new();
-        let length = conversation.write(
-            &packet,
-            &Told::default(),
-            Carried { mark: Mark { id: 0xABCD, ts: 9, ..Mark::default() }, ..Carried::default() },
-            &mut bytes,
-        );
+        let shown = Shown { id: 0xABCD, ts: 9, ..Shown::default() };
+        let carried = Carried { shown, ..Carried::NOTHING };
+        let length = conversation.write(&packet, (&carried, &Sack::default()), &mut bytes);
         assert_eq!((length, bytes.len()), (140, 52));
         assert_eq!(bytes[..2], [0x45, 0b10]); // version 4, five words; ECT(0)
         assert_eq!(bytes[2..8], [0, 140, 0xAB, 0xCD, 0x40, 0]); // length, identification, do not fragment
@@ -586,7 +571,7 @@ mod tests {
         let conversation = Conversation::new(0, &flow(Options::modern()), 1);
         let codepoint = |flags: u16| {
             let (mut bytes, packet) = (Vec::new(), Packet { size: 1500, flags, ..Packet::default() });
-            conversation.write(&packet, &Told::default(), Carried::default(), &mut bytes);
+            conversation.write(&packet, (&Carried::NOTHING, &Sack::default()), &mut bytes);
             bytes[1]
         };
         assert_eq!([0, ECT1, ECT, ECT1 | CE, ECT | CE].map(codepoint), [0b00, 0b01, 0b10, 0b11, 0b11]);

@@ -8,12 +8,12 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-use crate::capture::frame::{Conversation, Told};
+use crate::capture::frame::Conversation;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
-use crate::host::sack_store::SackStore;
+use crate::host::carried::CarriedStore;
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
 use crate::record::trace::{SegmentEvent, SegmentTrace};
-use crate::resolve::plan::{FlowPlan, Half, Plan};
+use crate::resolve::plan::{FlowPlan, Plan};
 use crate::scenario::error::suggestion;
 
 /// Where a capture sees packets.
@@ -72,8 +72,8 @@ impl Tap {
         }
         let conversation = |(i, flow): (usize, &FlowPlan)| {
             let one = Conversation::new(i, flow, plan.seed);
-            match other(i, flow).and_then(|other| plan.flows.get(other)) {
-                Some(other) => one.with_back(flow, other),
+            match flow.twin() {
+                Some(twin) => one.with_back(*twin, &plan.flows[twin.other]),
                 None => one,
             }
         };
@@ -96,11 +96,11 @@ impl Tap {
     /// A packet departs from its host.
     #[cold]
     #[inline(never)]
-    pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut SackStore) {
+    pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut CarriedStore) {
         let back = self.other(packet.flow).map_or(0, |other| self.conversations[other].sent());
         let conversation = &mut self.conversations[packet.flow as usize];
         if self.capture.is_some() {
-            packet.handle = store.mark(packet.handle, conversation.depart(now, packet, back));
+            store.on(packet).shown = conversation.depart(now, packet, back);
         }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
@@ -113,10 +113,10 @@ impl Tap {
     /// A packet arrives at its host, by the direction or delay with this entity.
     #[cold]
     #[inline(never)]
-    pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut SackStore) {
+    pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut CarriedStore) {
         self.entity = entity;
         let conversation = &mut self.conversations[packet.flow as usize];
-        let told = store.window(packet.handle);
+        let told = store.of(packet.handle).window.into();
         if let (Some(trace), Some((ack, edge))) =
             (&mut self.segments, conversation.acknowledged(packet, told))
         {
@@ -127,7 +127,7 @@ impl Tap {
                 trace.push(now, packet.flow, SegmentEvent::Sack, from, to);
             }
         }
-        conversation.arrive(packet, store.mark_of(packet.handle));
+        conversation.arrive(packet, store.of(packet.handle).shown);
         self.at_host(now, packet, store, !packet.has(ACK));
         if let Some(other) = self.other(packet.flow).filter(|_| !packet.has(ACK | CONTROL)) {
             return self.rides(now, other, packet, store);
@@ -139,12 +139,12 @@ impl Tap {
 
     /// The flow of the other direction, if both ends write.
     fn other(&self, flow: u32) -> Option<usize> {
-        beside(flow as usize, self.conversations[flow as usize].twin_half()?)
+        Some(self.conversations[flow as usize].twin()?.other)
     }
 
     /// An acknowledgement of flow `other` has arrived on a packet of data.
-    fn rides(&mut self, now: Time, other: usize, packet: &Packet, store: &SackStore) {
-        let (ack, edge) = self.conversations[other].rides(store.ride(packet.handle));
+    fn rides(&mut self, now: Time, other: usize, packet: &Packet, store: &CarriedStore) {
+        let (ack, edge) = self.conversations[other].rides(store.of(packet.handle).ride);
         let Some(trace) = &mut self.segments else { return };
         note(trace, &mut self.losses, (now, self.entity));
         trace.push(now, other as u32, SegmentEvent::Ack, ack, edge);
@@ -154,18 +154,18 @@ impl Tap {
         }
     }
 
-    fn at_host(&mut self, now: Time, packet: &Packet, store: &SackStore, receiving: bool) {
+    fn at_host(&mut self, now: Time, packet: &Packet, store: &CarriedStore, receiving: bool) {
         // Where both ends write, the second direction's receiver is the host of the first one's sender.
-        let second = self.conversations[packet.flow as usize].twin_half() == Some(Half::Second);
-        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving != second)) {
-            self.write(now, packet, store, packet.flow - u32::from(second));
+        let answering = self.conversations[packet.flow as usize].twin().filter(|twin| !twin.opens);
+        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving != answering.is_some())) {
+            self.write(now, packet, store, answering.map_or(packet.flow, |twin| twin.other as u32));
         }
     }
 
     /// A packet is offered to direction `link`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn enters(&mut self, now: Time, link: usize, packet: &Packet, store: &SackStore) {
+    pub(crate) fn enters(&mut self, now: Time, link: usize, packet: &Packet, store: &CarriedStore) {
         if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Link(link / 2)) {
             self.write(now, packet, store, (link % 2) as u32);
         }
@@ -186,12 +186,11 @@ impl Tap {
         self.lost += 1;
     }
 
-    fn write(&mut self, now: Time, packet: &Packet, store: &SackStore, interface: u32) {
+    fn write(&mut self, now: Time, packet: &Packet, store: &CarriedStore, interface: u32) {
         let Some(capture) = &mut self.capture else { return };
-        let told = Told { sack: store.blocks(packet.handle), snack: store.snack_of(packet.handle) };
-        let carried = store.carried(packet.handle);
+        let carried = (store.of(packet.handle), &store.blocks(packet.handle));
         let conversation = &self.conversations[packet.flow as usize];
-        let length = conversation.write(packet, &told, carried, &mut capture.headers);
+        let length = conversation.write(packet, carried, &mut capture.headers);
         capture.writer.packet(interface, now, &capture.headers, length);
     }
 
@@ -222,20 +221,6 @@ fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>,
         && let Some(Reverse(loss)) = losses.pop()
     {
         trace.push(loss.at, loss.flow, SegmentEvent::Lost, loss.first, loss.end);
-    }
-}
-
-/// The flow of the other direction of flow `f`, if both ends write.
-fn other(f: usize, flow: &FlowPlan) -> Option<usize> {
-    flow.both_ways?;
-    beside(f, flow.part.half?)
-}
-
-/// The flow of the other half.
-fn beside(f: usize, half: Half) -> Option<usize> {
-    match half {
-        Half::First => Some(f + 1),
-        Half::Second => f.checked_sub(1),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::host::multipath::MultipathConnection;
 use crate::link::direction::Direction;
 use crate::link::ledger::{Breach, hold};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
-use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Reader, Source};
 
 /// Balances the books of a run that has come to its end.
 pub(crate) fn check(
@@ -32,9 +32,9 @@ pub(crate) fn check(
         goodput(plan, end, flow, flow_plan)?;
         ends(end, flow, flow_plan)?;
     }
-    for (pair, plans) in flows.windows(2).zip(plan.flows.windows(2)) {
-        if let [first, second] = pair {
-            relay(first, second, &plans[0].name)?;
+    for (to, flow_plan) in flows.iter().zip(&plan.flows) {
+        if let Reader::Relay { onward } = *flow_plan.reader() {
+            relay(to, &flows[onward], &flow_plan.name)?;
         }
     }
     Ok(())
@@ -44,7 +44,7 @@ pub(crate) fn check(
 pub(crate) fn connections(end: Time, all: &[MultipathConnection], flows: &[FlowState]) -> Result<(), Breach> {
     for connection in all {
         let [una, got, next] = connection.books();
-        let tcps = || flows[connection.flows.clone()].iter();
+        let tcps = || flows[connection.flows()].iter();
         let brought: u64 = tcps()
             .map(|flow| match &flow.kind {
                 Kind::Tcp(tcp) => tcp.receiver.delivered(),
@@ -66,17 +66,17 @@ pub(crate) fn connections(end: Time, all: &[MultipathConnection], flows: &[FlowS
     Ok(())
 }
 
-/// The buffer between two halves.
+/// The buffer of the relay between these two flows.
 fn relay(first: &FlowState, second: &FlowState, name: &str) -> Result<(), Breach> {
-    let (Some(Half::First), Kind::Tcp(first), Kind::Tcp(second)) = (first.half(), &first.kind, &second.kind)
-    else {
-        return Ok(());
-    };
+    let (Kind::Tcp(first), Kind::Tcp(second)) = (&first.kind, &second.kind) else { return Ok(()) };
     let (got, out, sent) = (first.receiver.delivered(), second.sender.una(), second.sender.next());
     let kept = first.receiver.unread();
     let room = first.sender.options().receive_window.unwrap_or(u64::MAX);
     let law = "what came to a relay has left it or is in its buffer";
-    let balanced = second.taken() == Some(got) && got == out + kept && sent <= got && kept <= room;
+    let balanced = second.relay().map(|relay| relay.taken) == Some(got)
+        && got == out + kept
+        && sent <= got
+        && kept <= room;
     hold(law, balanced, || {
         format!("flow {name}: {got} came, {out} left, {sent} sent on, {kept} kept where {room} have room")
     })

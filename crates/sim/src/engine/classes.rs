@@ -2,7 +2,7 @@
 
 use crate::link::random::Stream;
 use crate::queue::Class;
-use crate::resolve::plan::{DirectionPlan, FlowPlan, Half};
+use crate::resolve::plan::{DirectionPlan, FlowPlan};
 
 /// The classes of each flow's data and of its acknowledgements, in turn, at the direction called `name`. Empty if its queue does not sort
 /// by flow.
@@ -17,14 +17,12 @@ pub(super) fn find(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPla
             Stream::new(seed, &format!("{name}/{}/{}/{what}", plan.discipline.kind(), flow.name));
         Class::drawn(flow.priority, stream.uniform())
     };
-    let classes = |(i, flow): (usize, &FlowPlan)| match flow.part.half {
+    let classes = |flow: &FlowPlan| match flow.twin() {
         // The data of one direction and the acknowledgements of the other are packets of one connection, one way.
-        Some(Half::Second) if flow.both_ways.is_some() && i > 0 => {
-            [class(&flows[i - 1], "ack"), class(&flows[i - 1], "data")]
-        }
+        Some(twin) if !twin.opens => [class(&flows[twin.other], "ack"), class(&flows[twin.other], "data")],
         _ => [class(flow, "data"), class(flow, "ack")],
     };
-    flows.iter().enumerate().flat_map(classes).collect()
+    flows.iter().flat_map(classes).collect()
 }
 
 #[cfg(test)]

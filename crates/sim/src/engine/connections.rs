@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use bentpipe_cc::Time;
 
-use crate::host::flow::{FlowState, Kind, Tcp};
+use crate::host::flow::{FlowState, Kind};
 use crate::host::multipath::MultipathConnection;
 use crate::record::histogram::Histogram;
 use crate::record::report::{ApplicationReport, FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
-use crate::resolve::plan::{ApplicationPlan, ConnectionPart, Exchange, Half, Opener, Plan, Source};
+use crate::resolve::plan::{ApplicationPlan, ConnectionPart, FlowPlan, Opener, Plan, Reader, Source, Writer};
+use crate::workload::client::Client;
 use crate::workload::player::Playback;
 use crate::workload::transfers::{Summary, Transfer};
 
@@ -40,17 +41,17 @@ pub(super) fn report(
     for f in 0..flows.len() {
         let of = &plan.flows[f];
         let mut report = flows[f].report(of, end);
-        if let Some(subflow) = &of.subflow {
-            let of = connections.iter().find(|connection| connection.flows.contains(&f));
-            let (Some(connection), number) = (of, subflow.number as usize) else { continue };
-            if number == 1 {
+        if let Some(subflow) = of.subflow() {
+            if subflow.number == 0 {
                 sums.insert(rows.len(), Sums { rtts: Some(Box::default()), ..Sums::default() });
-                rows.push(of_connection(connection, &report, end));
+                rows.push(of_connection(&connections[subflow.connection.number], &report, end));
                 first.push(f);
             }
-            let at = rows.len() - number;
-            if let Some(sums) = sums.get_mut(&at) {
-                sums.add_subflow(&mut rows[at], &report, &flows[f], subflow.connection.subflows);
+            // The row of the connection is the last one that sums up, and the subflows follow it.
+            if let Some(mut sums) = sums.last_entry() {
+                let at = *sums.key();
+                let sums = sums.get_mut();
+                sums.add_subflow(&mut rows[at], &report, &flows[f], subflow.connection.flows.len());
             }
             rows.push(report);
             first.push(f);
@@ -59,10 +60,10 @@ pub(super) fn report(
         report.application = application_of(plan, f);
         let life = flows[f].life_ends(end).since(flows[f].start).secs();
         let Some(source) = &of.opened_by else {
-            if let Some(transfers) = transfers_of(flows, f) {
+            if let Some(transfers) = transfers_of(flows, of, f) {
                 sums.insert(rows.len(), Sums { transfers: Some(transfers), ..Sums::default() });
             }
-            if let Some(video) = playback_of(flows, f, end) {
+            if let Some(video) = playback_of(flows, of, end) {
                 report.application.get_or_insert_default().video = Some(video);
             }
             rows.push(report);
@@ -77,7 +78,7 @@ pub(super) fn report(
             rows.len() - 1
         });
         if let Some(sums) = sums.get_mut(&i).filter(|_| flows[f].start <= end) {
-            let transfers = transfers_of(flows, f).or_else(|| connection_of(&flows[f]));
+            let transfers = transfers_of(flows, of, f).or_else(|| connection_of(&flows[f]));
             sums.add(&mut rows[i], &report, (life, flows[f].life_ends(end)), &flows[f], transfers);
         }
     }
@@ -179,14 +180,14 @@ impl Sums {
     }
 
     /// Adds one of so many subflows.
-    fn add_subflow(&mut self, sum: &mut FlowReport, one: &FlowReport, flow: &FlowState, of: u32) {
+    fn add_subflow(&mut self, sum: &mut FlowReport, one: &FlowReport, flow: &FlowState, of: usize) {
         let (Some(rtts), Kind::Tcp(tcp)) = (&mut self.rtts, &flow.kind) else { return };
         if sum.cc.split('+').all(|cc| cc != one.cc) {
             sum.cc = format!("{}+{}", sum.cc, one.cc).into();
         }
         count(sum, one);
         sum.cwnd_mean_segments += one.cwnd_mean_segments;
-        sum.limited.add(1.0 / f64::from(of), &one.limited);
+        sum.limited.add(1.0 / of as f64, &one.limited);
         rtts.merge(tcp.rtts());
     }
 
@@ -243,23 +244,21 @@ impl Sums {
 }
 
 /// The flow whose application makes the transfers that stand with flow `f`: they stand with the part that brings them to the client.
-fn writer_of(f: usize, part: ConnectionPart) -> Option<usize> {
-    match (Exchange::of(f, part), part.half) {
-        (Some(dialogue), _) => (dialogue.to_client() == f).then(|| dialogue.server()),
-        (None, Some(Half::First)) => None,
-        (None, Some(Half::Second)) => f.checked_sub(1),
-        (None, None) => Some(f),
+fn writer_of(plan: &FlowPlan, f: usize) -> Option<usize> {
+    match (plan.reader(), plan.writer()) {
+        (Reader::Client(dialogue), _) => Some(dialogue.server),
+        (Reader::Server(_) | Reader::Relay { .. }, _) => None,
+        (_, Writer::Relay { from }) => Some(*from),
+        _ => Some(f),
     }
 }
 
 /// The transfers of flow `f`. Of a dialogue a request that is under way is one. Those of a browser are its pages, and stand with its first
 /// connection.
-fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
-    let part = tcp(flows.get(f)?)?.part();
-    let mut transfers = tcp(&flows[writer_of(f, part)?])?.transfers()?.to_vec();
-    let Some(dialogue) = Exchange::of(f, part) else { return Some(transfers) };
-    let client = tcp(&flows[dialogue.client()])?.client()?;
-    if client.lane().is_some() {
+fn transfers_of(flows: &[FlowState], plan: &FlowPlan, f: usize) -> Option<Vec<Transfer>> {
+    let mut transfers = flows[writer_of(plan, f)?].tcp()?.transfers()?.to_vec();
+    let Some(client) = client_of(flows, plan) else { return Some(transfers) };
+    if client.browses() {
         return Some(client.pages().unwrap_or_default().to_vec());
     }
     let asked = client.open_request();
@@ -267,10 +266,17 @@ fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
     Some(transfers)
 }
 
-/// How the video that flow `f` brings was seen until `end`.
-fn playback_of(flows: &[FlowState], f: usize, end: Time) -> Option<Playback> {
-    let dialogue = Exchange::of(f, tcp(&flows[f])?.part()).filter(|of| of.to_client() == f)?;
-    tcp(&flows[dialogue.client()])?.client()?.playback(end)
+/// How the video that a flow brings was seen until `end`.
+fn playback_of(flows: &[FlowState], plan: &FlowPlan, end: Time) -> Option<Playback> {
+    client_of(flows, plan)?.playback(end)
+}
+
+/// The client to which a flow brings responses.
+fn client_of<'a>(flows: &'a [FlowState], plan: &FlowPlan) -> Option<&'a Client> {
+    match plan.reader() {
+        Reader::Client(dialogue) => flows[dialogue.client].tcp()?.client(),
+        _ => None,
+    }
 }
 
 /// The report of an application that makes the transfers of flow `f`, with what they are called and no more.
@@ -280,7 +286,7 @@ fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
         Source::Tcp { application, .. } => application.as_deref(),
         Source::Cbr { .. } => None,
     };
-    let transfer = match writer_of(f, of.part).and_then(application) {
+    let transfer = match writer_of(of, f).and_then(application) {
         Some(ApplicationPlan::OnOff { .. }) => "burst",
         Some(ApplicationPlan::Server { what, .. }) => what,
         Some(ApplicationPlan::Client { .. }) => return None,
@@ -293,12 +299,5 @@ fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
 fn connection_of(flow: &FlowState) -> Option<Vec<Transfer>> {
     let done = flow.life_ends(Time::MAX);
     let end = (done < Time::MAX).then_some(done);
-    Some(vec![Transfer { start: flow.start, bytes: tcp(flow)?.bytes().unwrap_or(0), end }])
-}
-
-fn tcp(flow: &FlowState) -> Option<&Tcp> {
-    match &flow.kind {
-        Kind::Tcp(tcp) => Some(tcp),
-        Kind::Cbr(_) => None,
-    }
+    Some(vec![Transfer { start: flow.start, bytes: flow.tcp()?.bytes().unwrap_or(0), end }])
 }

@@ -1,20 +1,20 @@
 //! Two loops that give the same result. `reference.rs` says what a run means: an event for each packet at each direction. `fast_path` takes
 //! every short cut that the promises of the directions allow.
 
+mod access_delays;
 pub(crate) mod audit;
-mod both_ways;
 mod classes;
 mod connections;
-mod dialogues;
 mod error;
 mod fast_path;
 mod hints;
+mod hosts;
 pub(crate) mod many;
 mod memory_bound;
 mod multipath;
 mod network;
 mod reference;
-mod relays;
+mod relations;
 
 use bentpipe_cc::{Controller, Start};
 

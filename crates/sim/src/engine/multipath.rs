@@ -7,47 +7,30 @@
 //! DATA_ACK (section 3.3.5): what a slow path has not yet brought holds back a fast one.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::Span;
 use bentpipe_tcp::{Data, unwrap};
 
 use crate::engine::network::Network;
 use crate::host::flow::{FlowState, NEVER, Tcp};
-use crate::host::multipath::{MultipathConnection, tcp_mut, tcp_of};
+use crate::host::subflow::SubflowEnd;
 use crate::link::packet::Packet;
-use crate::resolve::plan::{ConnectionPlan, Scheduler};
+use crate::resolve::plan::Scheduler;
 
 impl Network {
-    /// Makes the connection of these flows, which are its subflows.
-    pub(super) fn connect(
-        connections: &mut Vec<MultipathConnection>,
-        plan: &Arc<ConnectionPlan>,
-        flows: &mut [FlowState],
-    ) {
-        let range = flows.len() - plan.subflows as usize..flows.len();
-        let start = flows[range.start].start;
-        for flow in &mut flows[range.clone()] {
-            flow.start = start;
-            tcp_mut(flow).into_iter().for_each(|tcp| tcp.join_connection(connections.len()));
-        }
-        connections.push(MultipathConnection::new(plan.clone(), range, flows));
-    }
-
     /// The number of the connection of which flow `f` is a subflow.
     #[inline]
     pub(super) fn connection_of(&self, f: usize) -> Option<usize> {
-        tcp_of(&self.flows[f])?.connection()
+        Some(self.flows[f].tcp()?.subflow()?.connection)
     }
 
     /// Data has reached the receiver of flow `f`, if that is a subflow. `answer` is the acknowledgement that goes out now: it tells the
     /// DATA_ACK.
     #[cold]
     pub(super) fn receive_of_subflow(&mut self, f: usize, answer: Option<&mut Packet>) {
-        let Some(c) = self.connection_of(f) else { return };
-        let connection = &mut self.connections[c];
-        let Some(upto) = tcp_of(&self.flows[f]).map(|tcp| tcp.receiver.delivered()) else { return };
-        let i = f - connection.flows.start;
+        let Some(tcp) = self.flows[f].tcp() else { return };
+        let Some(&SubflowEnd { connection, number: i, .. }) = tcp.subflow() else { return };
+        let (connection, upto) = (&mut self.connections[connection], tcp.receiver.delivered());
         while connection.paths[i].taken < upto {
             let path = &mut connection.paths[i];
             let number = path.sent[(path.taken - path.first) as usize];
@@ -55,31 +38,31 @@ impl Network {
             connection.receive(number);
         }
         if let Some(packet) = answer {
-            packet.handle = self.sacks.tell_data_ack(packet.handle, connection.delivered);
+            self.carried.on(packet).data_ack = connection.delivered as u32;
         }
     }
 
     /// The sender of flow `f`, if that is a subflow, has taken an acknowledgement, whose handle was `handle`.
     #[cold]
     pub(super) fn on_data_ack(&mut self, f: usize, handle: u32) {
-        let Some(c) = self.connection_of(f) else { return };
-        let connection = &mut self.connections[c];
-        let told = self.sacks.data_ack(handle);
+        let Some(tcp) = self.flows[f].tcp() else { return };
+        let Some(&SubflowEnd { connection, number, .. }) = tcp.subflow() else { return };
+        let connection = &mut self.connections[connection];
+        let told = self.carried.of(handle).data_ack;
         connection.acknowledge(unwrap(told, connection.una));
-        let path = &mut connection.paths[f - connection.flows.start];
-        if let Some(tcp) = tcp_of(&self.flows[f]) {
-            let acknowledged = tcp.sender.una() - path.first;
-            path.sent.drain(..acknowledged as usize);
-            path.first += acknowledged;
-        }
+        let path = &mut connection.paths[number];
+        let acknowledged = tcp.sender.una() - path.first;
+        path.sent.drain(..acknowledged as usize);
+        path.first += acknowledged;
     }
 
     /// Looks what has happened on the subflows of connection `c` before it sends: joins, timeouts, and whether all is done.
-    pub(super) fn look_at_subflows(&mut self, now: Time, c: usize) {
+    pub(super) fn look_at_subflows(&mut self, c: usize) {
+        let now = self.now;
         let connection = &mut self.connections[c];
-        let flows = &mut self.flows[connection.flows.clone()];
-        let open = flows.first().and_then(tcp_of).is_some_and(Tcp::is_open);
-        for (i, tcp) in flows.iter_mut().filter_map(tcp_mut).enumerate() {
+        let flows = &mut self.flows[connection.flows()];
+        let open = flows.first().and_then(FlowState::tcp).is_some_and(Tcp::is_open);
+        for (i, tcp) in flows.iter_mut().filter_map(FlowState::tcp_mut).enumerate() {
             if connection.done_at == NEVER {
                 tcp.pass_time(now);
             }
@@ -96,41 +79,46 @@ impl Network {
         }
         if connection.una >= connection.limit && connection.done_at == NEVER {
             connection.done_at = now;
-            flows.iter_mut().filter_map(tcp_mut).for_each(|tcp| tcp.end_subflow(now));
+            flows.iter_mut().filter_map(FlowState::tcp_mut).for_each(|tcp| tcp.end_subflow(now));
         }
     }
 
-    /// The next packet that connection `c` sends at `now`, at hop 0, and its flow.
-    pub(super) fn poll_connection(&mut self, now: Time, c: usize) -> Option<(usize, Packet)> {
-        let first = self.connections[c].flows.start;
-        if let Some((i, number)) = self.schedule(now, c)
-            && let Some(tcp) = tcp_mut(&mut self.flows[first + i])
+    /// The next packet that connection `c` sends.
+    pub(super) fn poll_connection(&mut self, c: usize) -> Option<Packet> {
+        let now = self.now;
+        let flows = self.connections[c].flows();
+        if let Some((i, number)) = self.schedule(c)
+            && let Some(f) = flows.clone().nth(i)
+            && let Some(tcp) = self.flows[f].tcp_mut()
         {
             let data = tcp.send_new(now);
             self.connections[c].note_sent(i, number);
             if let Some(data) = data {
-                return Some(self.packet_of_subflow(c, first + i, data));
+                return self.packet_of_subflow((c, i), f, data);
             }
         }
-        for f in self.connections[c].flows.clone() {
-            let Some(tcp) = tcp_mut(&mut self.flows[f]) else { continue };
-            if let Some(control) = tcp.poll_end(now, f as u32, 0) {
-                return Some((f, control));
+        for (i, f) in flows.enumerate() {
+            let route = self.flows[f].data_route;
+            let Some(tcp) = self.flows[f].tcp_mut() else { continue };
+            if let Some(control) = tcp.poll_end(now, f as u32, route) {
+                return Some(control);
             }
             if let Some(data) = tcp.poll(now) {
-                return Some(self.packet_of_subflow(c, f, data));
+                return self.packet_of_subflow((c, i), f, data);
             }
         }
         None
     }
 
-    /// The segment as a packet. The last one of the connection may be short, whichever subflow sends it.
-    fn packet_of_subflow(&mut self, c: usize, f: usize, mut data: Data) -> (usize, Packet) {
+    /// The segment of subflow `i` of connection `c`, which is flow `f`, as a packet. The last one of the connection may be short, whichever
+    /// subflow sends it.
+    fn packet_of_subflow(&mut self, (c, i): (usize, usize), f: usize, mut data: Data) -> Option<Packet> {
         let connection = &self.connections[c];
-        let path = &connection.paths[f - connection.flows.start];
+        let path = &connection.paths[i];
         let flow = &mut self.flows[f];
         flow.data.sent += 1;
-        let Some(tcp) = tcp_mut(flow) else { return (f, Packet::default()) };
+        let route = flow.data_route;
+        let tcp = flow.tcp_mut()?;
         let number = data.seq.checked_sub(path.first).and_then(|at| path.sent.get(at as usize));
         if let Some(short) = tcp.short_segment()
             && number.is_some_and(|number| number + 1 == connection.limit)
@@ -138,20 +126,21 @@ impl Network {
         {
             data.len = short;
         }
-        (f, tcp.any_data_packet(&data, f as u32, 0, &mut self.sacks))
+        Some(tcp.any_data_packet(&data, f as u32, route, &mut self.carried))
     }
 
     /// The subflow that sends next, and the segment.
-    fn schedule(&mut self, now: Time, c: usize) -> Option<(usize, u64)> {
+    fn schedule(&mut self, c: usize) -> Option<(usize, u64)> {
+        let now = self.now;
         let connection = &mut self.connections[c];
         if connection.done_at != NEVER {
             return None;
         }
-        let flows = &mut self.flows[connection.flows.clone()];
+        let flows = &mut self.flows[connection.flows()];
         let ready: Vec<Option<Span>> = flows
             .iter_mut()
             .map(|flow| {
-                let tcp = tcp_mut(flow)?;
+                let tcp = flow.tcp_mut()?;
                 let rtt = tcp.sender.flow().rtt.map_or(Span::ZERO, |rtt| rtt.smoothed);
                 tcp.has_room(now).then_some(rtt)
             })
@@ -180,7 +169,7 @@ impl Network {
             None => None,
         }?;
         if again.is_none() && chosen.1 < connection.next {
-            self.hurry(now, c);
+            self.hurry(c);
         }
         self.connections[c].turn = (chosen.0 + 1) % ready.len();
         Some(chosen)
@@ -189,12 +178,14 @@ impl Network {
     /// The oldest segment is sent once more by a subflow that the shared window holds back. The one that has it under way is penalised
     /// (Raiciu et al., NSDI 2012, section 4.2).
     #[cold]
-    fn hurry(&mut self, now: Time, c: usize) {
+    fn hurry(&mut self, c: usize) {
+        let now = self.now;
         let connection = &mut self.connections[c];
         connection.hurried = connection.una + 1;
         let Some(slow) = connection.carrier(connection.una).map(usize::from) else { return };
+        let flows = &mut self.flows[connection.flows()];
         let path = &mut connection.paths[slow];
-        if let Some(tcp) = tcp_mut(&mut self.flows[connection.flows.start + slow])
+        if let Some(tcp) = flows[slow].tcp_mut()
             && now >= path.spared_until
             && let Some(rtt) = tcp.sender.flow().rtt
         {
@@ -203,25 +194,26 @@ impl Network {
         }
     }
 
-    /// Nothing more goes out on connection `c` at `now`: notes why, and tells coupled controllers of all subflows. Gives its flows.
-    pub(super) fn settle_connection(&mut self, now: Time, c: usize) -> Range<usize> {
+    /// Nothing more goes out on connection `c`: notes why, and tells coupled controllers of all subflows. Gives its flows.
+    pub(super) fn settle_connection(&mut self, c: usize) -> Range<usize> {
+        let now = self.now;
         let connection = &mut self.connections[c];
-        let flows = &mut self.flows[connection.flows.clone()];
+        let flows = &mut self.flows[connection.flows()];
         let waits = connection.next < connection.limit && connection.done_at == NEVER;
         let shared = waits && !connection.has_room();
         if waits {
-            let started = flows.iter_mut().filter_map(tcp_mut).filter(|tcp| tcp.is_open());
+            let started = flows.iter_mut().filter_map(FlowState::tcp_mut).filter(|tcp| tcp.is_open());
             started.for_each(|tcp| tcp.sender.go_without(now, shared));
         }
         if connection.coupled {
             connection.told.clear();
-            for (tcp, path) in flows.iter().filter_map(tcp_of).zip(&mut connection.paths) {
+            for (tcp, path) in flows.iter().filter_map(FlowState::tcp).zip(&mut connection.paths) {
                 connection.told.push(path.as_subflow(tcp));
             }
-            for (i, tcp) in flows.iter_mut().filter_map(tcp_mut).enumerate() {
+            for (i, tcp) in flows.iter_mut().filter_map(FlowState::tcp_mut).enumerate() {
                 tcp.sender.tell_subflows(i, &connection.told);
             }
         }
-        connection.flows.clone()
+        connection.flows()
     }
 }

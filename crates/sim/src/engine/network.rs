@@ -12,9 +12,9 @@ use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
-use crate::host::flow::{FlowState, Kind, NEVER};
+use crate::host::carried::CarriedStore;
+use crate::host::flow::{FlowState, Kind, NEVER, Tcp};
 use crate::host::multipath::MultipathConnection;
-use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
 use crate::link::packet::{ACK, Packet};
@@ -45,6 +45,8 @@ pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) seed: u64,
+    /// The instant of the present event.
+    pub(super) now: Time,
     pub(super) end: Time,
     /// The directions of the scenario, numbered as in the plan. A loop adds the access delays of the flows behind them.
     pub(super) directions: Vec<Direction>,
@@ -53,9 +55,11 @@ pub(super) struct Network {
     pub(super) flows: Vec<FlowState>,
     /// The connections that have several subflows.
     pub(super) connections: Vec<MultipathConnection>,
+    /// Flows to which something is news that has just arrived at their senders' hosts.
+    pub(super) woken: Vec<usize>,
     pub(super) hints: Hints,
-    /// SACK blocks of acknowledgements that are under way.
-    pub(super) sacks: SackStore,
+    /// What packets under way carry behind their headers.
+    pub(super) carried: CarriedStore,
     pub(super) recorder: Recorder,
     pub(super) tap: Option<Box<Tap>>,
     /// Data packets that have reached receivers.
@@ -74,13 +78,13 @@ impl Network {
         watch: &mut Watch<'_>,
     ) -> Result<Self, RunError> {
         let tap = Tap::new(plan, capture)?;
-        let sacks = SackStore::default();
+        let carried = CarriedStore::default();
         let (mut directions, mut classes) = (Vec::new(), Vec::new());
         for (id, of) in plan.directions() {
             let name = format!("link/{}", plan.name_of(id));
             let mut direction = Direction::new(of, plan.seed, &name);
             if let Some(scheduled) = direction.scheduled() {
-                scheduled.share(&sacks.headers);
+                scheduled.share(&carried.headers);
             }
             directions.push(direction);
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
@@ -93,33 +97,57 @@ impl Network {
             }
             for flow in part {
                 let mut host = host(plan, flow, supply)?;
-                if matches!(&host.kind, Kind::Tcp(tcp) if tcp.client().and_then(Client::lane) > Some(0)) {
-                    host.start = NEVER; // until its browser has something to ask for
+                if host.tcp().and_then(Tcp::client).is_some_and(Client::waits_for_browser) {
+                    host.start = NEVER;
                 }
-                if let (1.., Some(before)) = (flow.part.number(), flows.last()) {
-                    host.start = before.start;
+                if let Some(first) = flow.ties.as_ref().and_then(|ties| flows.get(ties.first)) {
+                    host.start = first.start;
                 }
                 flows.push(host);
-                if let Some(subflow) = flow.subflow.as_ref().filter(|subflow| subflow.is_last()) {
-                    Network::connect(&mut connections, &subflow.connection, &mut flows);
+                if let Some(of) = flow.subflow().map(|subflow| &subflow.connection)
+                    && flows.len() == of.flows.end
+                {
+                    connections.push(MultipathConnection::new(of.clone(), &flows[of.flows.clone()]));
                 }
             }
         }
         Ok(Self {
             seed: plan.seed,
+            now: Time(0),
             end: Time(plan.duration.0),
             directions,
             classes,
             hints: Hints::new(&plan.flows, &flows),
             connections,
             flows,
-            sacks,
+            woken: Vec::new(),
+            carried,
             recorder: Recorder::new(plan),
             tap,
             packets: 0,
             memory: MemoryBound::default(),
             looks: 0,
         })
+    }
+
+    /// Data reaches its receiver at `at`, which may be ahead of time. True if the receiver acknowledges it now; `packet` is then the
+    /// acknowledgement.
+    #[inline(always)]
+    pub(super) fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
+        self.packets += 1;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.data.arrived += 1;
+        match &mut flow.kind {
+            Kind::Cbr(cbr) => {
+                cbr.on_data(at);
+                false
+            }
+            Kind::Tcp(tcp) => {
+                let answers = tcp.on_data(at, packet, flow.ack_route, &mut self.carried);
+                flow.acks.sent += u64::from(answers);
+                answers
+            }
+        }
     }
 
     /// The class of a packet at direction `i`, which says where its queue puts it.
@@ -153,7 +181,7 @@ impl Network {
         while let Some((packet, fate)) = self.directions[i].take_doomed() {
             self.lose(at, brought, &packet);
             if fate == Fate::Dropped {
-                self.sacks.free(packet.handle);
+                self.carried.free(packet.handle);
             }
         }
     }

@@ -6,8 +6,8 @@
 
 use bentpipe_tcp::MarkCounts;
 
+use crate::host::carried::{CarriedStore, MarkReport};
 use crate::host::flow::Tcp;
-use crate::host::sack_store::{MarkReport, SackStore};
 use crate::link::packet::Packet;
 
 /// Bytes that the options of a TCP header have.
@@ -28,13 +28,12 @@ impl Tcp {
         packet: &mut Packet,
         blocks: u32,
         counts: MarkCounts,
-        sacks: &mut SackStore,
+        carried: &mut CarriedStore,
     ) {
         let options = self.sender.options();
         let used = if options.timestamps { 12 } else { 0 } + if blocks > 0 { 4 + 8 * blocks } else { 0 };
         let fits = used + OPTION <= ROOM;
-        let report = MarkReport { ace: counts.ace(), fields: fits.then(|| counts.fields()) };
-        packet.handle = sacks.report(packet.handle, report);
+        carried.on(packet).marks = MarkReport { ace: counts.ace(), fields: fits.then(|| counts.fields()) };
         if fits && options.ack_grows {
             packet.size = packet.size.saturating_add(OPTION as u16);
         }

@@ -2,29 +2,25 @@
 
 use bentpipe_cc::Time;
 
+use crate::host::ends::Writer;
 use crate::host::flow::Tcp;
-use crate::resolve::plan::ConnectionPart;
+use crate::resolve::plan::Reader;
 use crate::workload::application::{Application, Server};
 use crate::workload::client::Client;
 use crate::workload::transfers::Transfer;
 use crate::workload::transfers::segments;
 
 impl Tcp {
-    /// Has it nothing at its ends beside a sender and a receiver?
+    /// Has it all data from the start, and is nobody else to be told of it?
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.ends.is_none()
+    pub(crate) fn is_alone(&self) -> bool {
+        self.ends.as_ref().is_none_or(|ends| ends.alone)
     }
 
-    /// Does another connection learn of what reaches the receiver?
+    /// Does anybody else learn of what reaches the receiver?
     #[inline]
     pub(crate) fn is_linked(&self) -> bool {
-        self.ends.as_ref().is_some_and(|ends| ends.linked)
-    }
-
-    /// Which part of a connection it is, if a relay or a dialogue has made it one.
-    pub(crate) fn part(&self) -> ConnectionPart {
-        ConnectionPart { way: self.ends.as_ref().and_then(|ends| ends.duty.way), half: self.half() }
+        self.ends.as_ref().is_some_and(|ends| !matches!(ends.reader, Reader::Sink))
     }
 
     /// The client of a dialogue, if this is its connection.
@@ -77,11 +73,6 @@ impl Tcp {
         }
     }
 
-    /// Does its application learn what a relay has passed on?
-    pub(crate) fn learns_what_is_passed_on(&self) -> bool {
-        self.application().is_some_and(Application::learns_what_is_passed_on)
-    }
-
     /// A relay has had all before segment `una` acknowledged, which the application has sent.
     pub(super) fn tell_passed_on(&mut self, now: Time, una: u64) {
         if let Some((application, _)) = self.application_mut() {
@@ -111,12 +102,23 @@ impl Tcp {
         }
     }
 
+    /// The connection opens now.
+    pub(super) fn open(&mut self, now: Time) {
+        self.ends.iter_mut().for_each(|ends| ends.open(now));
+    }
+
     pub(super) fn application(&self) -> Option<&Application> {
-        self.ends.as_ref()?.application()
+        match self.writer() {
+            Writer::Application(application) => Some(application),
+            _ => None,
+        }
     }
 
     fn application_mut(&mut self) -> Option<(&mut Application, &mut bentpipe_tcp::Sender)> {
-        Some((self.ends.as_mut()?.duty.application.as_mut()?, &mut self.sender))
+        match &mut self.ends.as_mut()?.writer {
+            Writer::Application(application) => Some((application, &mut self.sender)),
+            _ => None,
+        }
     }
 
     fn server_mut(&mut self) -> Option<(&mut Server, &mut bentpipe_tcp::Sender)> {

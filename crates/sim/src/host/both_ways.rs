@@ -6,51 +6,45 @@
 //! goes out, it leaves alone. A delayed one leaves alone when its time is over.
 
 use bentpipe_cc::Time;
-use bentpipe_tcp::{AckSegment, Data, Sack, unwrap};
+use bentpipe_tcp::{AckSegment, BareAck, Data, Passive, Sack, unwrap};
 
-use crate::host::ends::{Duty, Ends};
+use crate::host::carried::{CarriedStore, MarkReport};
+use crate::host::ends::{TwinEnd, Writer};
 use crate::host::flow::Tcp;
-use crate::host::sack_store::{MarkReport, Ride, SackStore};
 use crate::link::packet::{CE, CWR, LOW, PROBE, Packet};
-use crate::resolve::plan::Half;
+use crate::resolve::plan::Twin;
 
 impl Tcp {
-    /// The connection as one direction of two. `handshake`: the second may send when the first has opened the connection.
-    pub(super) fn into_twin(mut self, half: Half, handshake: bool) -> Self {
-        let ends = self.ends.take().map_or_else(|| Ends::new(None, Duty::default(), None), |ends| *ends);
-        let waits = handshake && half == Half::Second;
-        Self { ends: Some(Box::new(ends.of_twin(half, waits))), ..self }
-    }
-
-    /// Does its data carry the acknowledgements of another flow?
-    #[inline]
-    pub(crate) fn is_twin(&self) -> bool {
-        self.twin_half().is_some()
-    }
-
     /// Which direction of two it is, if both ends write.
     #[inline]
-    pub(crate) fn twin_half(&self) -> Option<Half> {
-        Some(self.ends.as_ref()?.twin.as_ref()?.half)
+    pub(crate) fn twin(&self) -> Option<Twin> {
+        match self.writer() {
+            Writer::Twin(twin) => Some(twin.plan),
+            _ => None,
+        }
     }
 
-    /// The connection is open since `now`, as the end learns that answered.
-    pub(crate) fn is_opened(&self) -> bool {
-        let opening = self.ends.as_ref().and_then(|ends| ends.opening.as_ref());
-        opening.is_none_or(|(_, passive)| passive.opened().is_some())
+    fn twin_mut(&mut self) -> Option<&mut TwinEnd> {
+        match self.writer_mut()? {
+            Writer::Twin(twin) => Some(twin),
+            _ => None,
+        }
+    }
+
+    fn passive(&self) -> Option<&Passive> {
+        self.ends.as_ref()?.opening.as_ref().map(|(_, passive)| passive)
     }
 
     /// The second direction: the connection, which `first` has asked for, is open at `now`. True if it has waited for that.
     pub(crate) fn open_behind(&mut self, now: Time, first: &Tcp) -> bool {
-        let Some(ends) = &mut self.ends else { return false };
-        let Some(twin) = ends.twin.as_mut().filter(|twin| twin.waits) else { return false };
-        if !first.is_opened() {
+        let opened = first.passive().map(Passive::opened);
+        if opened == Some(None)
+            || self.twin_mut().is_none_or(|twin| !core::mem::replace(&mut twin.waits, false))
+        {
             return false;
         }
-        twin.waits = false;
-        ends.handshake[1] = now;
-        let passive = first.ends.as_ref().and_then(|ends| ends.opening.as_ref()).map(|(_, passive)| passive);
-        if let Some(opened) = passive.and_then(|passive| passive.opened()) {
+        self.ends.iter_mut().for_each(|ends| ends.handshake[1] = now);
+        if let Some(opened) = opened.flatten() {
             self.sender.on_opened(now, &opened);
             if let Some(rtt) = opened.rtt {
                 self.rtts.add(rtt.0);
@@ -73,39 +67,37 @@ impl Tcp {
             extra: packet.has(LOW),
         };
         let answer = self.receiver.on_data(now, &data);
-        if let Some(twin) = self.ends.as_mut().and_then(|ends| ends.twin.as_mut()) {
+        if let Some(twin) = self.twin_mut() {
             twin.owed = answer;
         }
     }
 
     /// The acknowledgement that rides on a data segment which leaves this receiver's host now. That of an extra segment leaves alone.
     pub(crate) fn ride(&mut self) -> AckSegment {
-        let twin = self.ends.as_mut().and_then(|ends| ends.twin.as_mut());
-        let owed = twin.and_then(|twin| twin.owed.take_if(|ack| !ack.extra));
+        let owed = self.twin_mut().and_then(|twin| twin.owed.take_if(|ack| !ack.extra));
         owed.unwrap_or_else(|| self.receiver.ride())
     }
 
     /// The acknowledgement that has to leave now.
     pub(crate) fn owed(&mut self) -> Option<AckSegment> {
-        self.ends.as_mut()?.twin.as_mut()?.owed.take()
+        self.twin_mut()?.owed.take()
     }
 
     /// An acknowledgement with so many SACK blocks, which are under the packet's handle, rides on it: the packet grows by its options.
-    pub(crate) fn ride_on(&self, packet: &mut Packet, blocks: u32, sacks: &mut SackStore) {
+    pub(crate) fn ride_on(&self, packet: &mut Packet, blocks: u32, carried: &mut CarriedStore) {
         packet.size = packet.size.saturating_add(self.sack_option_size(blocks) as u16);
         if let Some(counts) = self.receiver.mark_counts() {
-            self.count_marks(packet, blocks, counts, sacks);
+            self.count_marks(packet, blocks, counts, carried);
         }
     }
 
     /// An acknowledgement arrived on a data segment.
-    pub(crate) fn on_ride(&mut self, now: Time, ride: Ride, sack: Sack, report: MarkReport) {
-        let upto = unwrap(ride.ack, self.sender.una());
-        self.check.ack(upto, self.sender.next());
+    pub(crate) fn on_ride(&mut self, now: Time, ride: BareAck, sack: Sack, marks: MarkReport) {
+        self.check.ack(ride.ack, self.sender.next());
         if self.sender.minds_marks() {
-            self.learn_marks(report);
+            self.learn_marks(marks);
         }
-        let ack = AckSegment { ack: upto, sack, tsecr: ride.tsecr, ece: ride.ece, extra: false };
+        let ack = AckSegment { ack: ride.ack, sack, tsecr: ride.tsecr, ece: ride.ece, extra: false };
         if let Some(rtt) = self.sender.on_riding_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }

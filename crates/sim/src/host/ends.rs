@@ -3,7 +3,10 @@
 use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
-use crate::resolve::plan::{Half, SubflowPlan, Way};
+use crate::host::flow::Tcp;
+use crate::host::relay::RelayEnd;
+use crate::host::subflow::SubflowEnd;
+use crate::resolve::plan::{Reader, Twin};
 use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
@@ -11,62 +14,74 @@ use crate::workload::application::Application;
 pub(crate) struct Ends {
     /// The ends of a connection that is opened and closed.
     pub(super) opening: Option<(Active, Passive)>,
-    /// What it is for, beside data that is there from the start.
-    pub(super) duty: Duty,
+    /// Who writes what it carries.
+    pub(super) writer: Writer,
+    /// Who learns of what reaches the receiver.
+    pub(super) reader: Reader,
     /// The receiving end's part of a controller whose segments carry headers.
     pub(super) echo: Option<Box<dyn Echo>>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
     pub(super) due: Time,
-    /// Does another connection learn of what reaches the receiver?
-    pub(super) linked: bool,
-    /// Has the sender data from the start, and nobody else to tell of it? Then it may take the fast path.
+    /// Is all data there from the start, and nobody else to be told of it? Then the sender may take its fast path.
     pub(super) alone: bool,
     /// It is a subflow of a connection that is done, and its sender repairs nothing any more.
     pub(super) muted: bool,
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
-    /// Its part in a connection whose both ends write.
-    pub(super) twin: Option<Box<Twin>>,
 }
 
-/// One direction of a connection whose both ends write. The other direction is the flow before or behind.
+/// Who writes what a connection carries.
+#[derive(Debug, Default)]
+pub(crate) enum Writer {
+    /// All is there from the start.
+    #[default]
+    Source,
+    /// An application that does not always have data to send.
+    Application(Box<Application>),
+    /// A relay.
+    Relay(RelayEnd),
+    /// One end of a connection whose both ends write.
+    Twin(Box<TwinEnd>),
+    /// A connection with several subflows, of which it is one.
+    Subflow(Box<SubflowEnd>),
+}
+
+/// One direction of a connection whose both ends write.
 #[derive(Debug)]
-pub(super) struct Twin {
-    /// Which of the two it is.
-    pub(super) half: Half,
+pub(crate) struct TwinEnd {
+    pub(super) plan: Twin,
     /// It may not send before the connection is open.
     pub(super) waits: bool,
     /// An acknowledgement that has to leave now: on data, or alone if none goes out.
     pub(super) owed: Option<AckSegment>,
 }
 
-impl Ends {
-    /// The ends of a connection that has not begun.
-    pub(super) fn new(opening: Option<(Active, Passive)>, duty: Duty, echo: Option<Box<dyn Echo>>) -> Self {
-        let linked = duty.way.is_some() || matches!(duty.purpose, Some(Purpose::First | Purpose::Subflow(_)));
-        Self {
-            opening,
-            echo,
-            due: Time::MAX,
-            linked,
-            alone: !linked && duty.is_plain(),
-            duty,
-            muted: false,
-            handshake: [Time::MAX; 2],
-            twin: None,
-        }
+impl TwinEnd {
+    pub(super) fn new(plan: Twin) -> Self {
+        Self { plan, waits: plan.handshake && !plan.opens, owed: None }
     }
+}
 
-    /// These ends as one direction of a connection whose both ends write.
-    pub(super) fn of_twin(self, half: Half, waits: bool) -> Self {
-        Self { linked: true, alone: false, twin: Some(Box::new(Twin { half, waits, owed: None })), ..self }
+impl Ends {
+    /// The ends of a connection that has not begun; `None` if it has nothing at its ends.
+    pub(super) fn new(
+        opening: Option<(Active, Passive)>,
+        (writer, reader): (Writer, Reader),
+        echo: Option<Box<dyn Echo>>,
+    ) -> Option<Box<Self>> {
+        let alone = matches!((&writer, &reader), (Writer::Source, Reader::Sink));
+        if alone && opening.is_none() && echo.is_none() {
+            return None;
+        }
+        let (due, handshake) = (Time::MAX, [Time::MAX; 2]);
+        Some(Box::new(Self { opening, writer, reader, echo, due, alone, muted: false, handshake }))
     }
 
     /// May the sender not send yet, or not any more?
     pub(super) fn is_closed(&self) -> bool {
         self.muted
             || self.active().is_some_and(|active| !active.is_open())
-            || self.twin.as_ref().is_some_and(|twin| twin.waits)
+            || matches!(&self.writer, Writer::Twin(twin) if twin.waits)
     }
 
     /// The opening end.
@@ -75,95 +90,41 @@ impl Ends {
         self.opening.as_ref().map(|(active, _)| active)
     }
 
-    /// Its application, if it has one of its own.
-    pub(super) fn application(&self) -> Option<&Application> {
-        self.duty.application.as_deref()
+    /// The opening end asks for the connection.
+    pub(super) fn open(&mut self, now: Time) {
+        if let Some((active, _)) = &mut self.opening {
+            active.open();
+            self.handshake[0] = now;
+            self.note_due();
+        }
     }
 
     /// Notes when the sending end has something to do. Called after each change of its opening end or its application.
     pub(super) fn note_due(&mut self) {
         let control = self.active().and_then(Active::deadline).unwrap_or(Time::MAX);
-        self.due = self.application().map_or(control, |application| application.due().min(control));
+        self.due = match &self.writer {
+            Writer::Application(application) => application.due().min(control),
+            _ => control,
+        };
     }
 }
 
-/// What a connection is for. By default it sends data that is there from the start, from one end to the other.
-#[derive(Debug, Default)]
-pub(crate) struct Duty {
-    /// The application at its sending end, if that does not always have data to send.
-    pub(super) application: Option<Box<Application>>,
-    /// What it is a part of.
-    pub(super) purpose: Option<Purpose>,
-    /// Whether it carries requests or responses, if those of a dialogue.
-    pub(super) way: Option<Way>,
-}
-
-impl Duty {
-    /// Is it the usual one?
-    pub(super) fn is_plain(&self) -> bool {
-        self.application.is_none() && self.purpose.is_none() && self.way.is_none()
+impl Tcp {
+    /// Who writes what it carries.
+    #[inline]
+    pub(super) fn writer(&self) -> &Writer {
+        self.ends.as_ref().map_or(&Writer::Source, |ends| &ends.writer)
     }
-}
 
-/// What a connection is a part of.
-#[derive(Debug)]
-pub(crate) enum Purpose {
-    /// It ends at a relay.
-    First,
-    /// It begins at a relay.
-    Second(Fed),
-    /// It is one of the subflows of a connection.
-    Subflow(SubflowEnds),
-}
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn writer_mut(&mut self) -> Option<&mut Writer> {
+        self.ends.as_mut().map(|ends| &mut ends.writer)
+    }
 
-/// Where the data of a second half comes from.
-#[derive(Debug, Default)]
-pub(crate) struct Fed {
-    /// Segments taken from the first half.
-    pub(super) taken: u64,
-    /// The sender has begun.
-    pub(super) started: bool,
-    /// The handshake has begun.
-    pub(super) opened: bool,
-    /// The application behind the first half has stopped; what is under way may still come.
-    pub(super) stopped: bool,
-    /// The first half is closed: nothing more comes.
-    pub(super) closed: bool,
-}
-
-/// What a subflow has beside a sender and a receiver.
-#[derive(Debug)]
-pub(crate) struct SubflowEnds {
-    /// Its number, from 1.
-    pub(super) number: u32,
-    /// How many there are.
-    pub(super) of: u32,
-    /// The number of its connection in the network.
-    pub(super) connection: usize,
-    /// The payload of the connection's last segment, if that is a short one.
-    pub(super) short: Option<u32>,
-    /// The sender has begun.
-    pub(super) started: bool,
-    /// The handshake has begun.
-    pub(super) opened: bool,
-    /// The application has stopped.
-    pub(super) stopped: bool,
-    /// All data of the connection is acknowledged.
-    pub(super) done: bool,
-}
-
-impl SubflowEnds {
-    pub(super) fn new(plan: &SubflowPlan, mss: u32) -> Self {
-        let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
-        Self {
-            number: plan.number,
-            of: plan.connection.subflows,
-            connection: 0,
-            short: (rest > 0).then_some(rest as u32),
-            started: false,
-            opened: false,
-            stopped: false,
-            done: false,
-        }
+    /// Who learns of what reaches the receiver.
+    #[inline]
+    pub(crate) fn reader(&self) -> &Reader {
+        self.ends.as_ref().map_or(&Reader::Sink, |ends| &ends.reader)
     }
 }

@@ -6,13 +6,15 @@ use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, Passive, Receiver, Sender};
 
 use crate::host::books::{Books, Missing, WindowCheck};
+use crate::host::carried::CarriedStore;
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Duty, Ends, Fed, Purpose, SubflowEnds};
-use crate::host::sack_store::SackStore;
+use crate::host::ends::{Ends, TwinEnd, Writer};
+use crate::host::relay::RelayEnd;
+use crate::host::subflow::SubflowEnd;
 use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
-use crate::resolve::plan::{FlowPlan, Half, Source};
+use crate::resolve::plan::{self, FlowPlan, Reader, Source};
 use crate::workload::application::Application;
 use crate::workload::client::Client;
 use bentpipe_tcp::unwrap;
@@ -69,24 +71,23 @@ pub(crate) struct FlowState {
 }
 
 impl Tcp {
-    /// The connection, or this half of one.
+    /// A connection of `bytes` payload bytes that has not begun.
     pub(crate) fn new(
         options: &Arc<Options>,
         cc: Box<dyn Controller>,
         bytes: Option<u64>,
-        duty: Duty,
+        (writer, reader): (Writer, Reader),
     ) -> Self {
         let mut receiver = Receiver::new(options);
         let echo = cc.needs().echo;
         echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
-        let written = match (&duty.application, &duty.purpose) {
-            (None, None | Some(Purpose::First)) => bytes,
-            (Some(_), _) | (None, Some(Purpose::Second(_) | Purpose::Subflow(_))) => Some(0),
+        let written = match &writer {
+            Writer::Source | Writer::Twin(_) => bytes,
+            Writer::Application(_) | Writer::Relay(_) | Writer::Subflow(_) => Some(0),
         };
         Self {
-            ends: (opening.is_some() || !duty.is_plain() || echo.is_some())
-                .then(|| Box::new(Ends::new(opening, duty, echo))),
+            ends: Ends::new(opening, (writer, reader), echo),
             sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
@@ -114,14 +115,14 @@ impl Tcp {
 
     /// An acknowledgement arrived. True if [`Tcp::is_on_fast_path`].
     #[inline(always)]
-    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
+    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, carried: &mut CarriedStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
         let bare = packet.handle == 0 && !packet.has(ECE | LOW);
         if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
             self.check.window(&self.sender); // in flight is then set to what is outstanding
         } else {
-            self.on_any_ack(now, upto, packet, sacks);
+            self.on_any_ack(now, upto, packet, carried);
         }
         if self.is_on_fast_path() {
             return true; // and not done
@@ -148,28 +149,28 @@ impl Tcp {
     }
 
     #[inline(never)]
-    fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+    fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, carried: &mut CarriedStore) {
         self.check.ack(upto, self.sender.next());
         if packet.has(LOW) {
-            return self.on_extra_ack(now, upto, packet, sacks);
+            return self.on_extra_ack(now, upto, packet, carried);
         }
         if self.sender.is_told_more() {
-            return self.on_telling_ack(now, upto, packet, sacks);
+            return self.on_telling_ack(now, upto, packet, carried);
         }
-        if let Some(option) = sacks.option(packet.handle)
+        if let Some(option) = carried.option(packet.handle)
             && !packet.has(ECE)
             && let Some(seq) = self.sender.newly_sacked(upto, option)
         {
-            sacks.free(packet.handle);
+            carried.free(packet.handle);
             if let Some(rtt) = self.sender.on_ack_recovery_fast(now, seq) {
                 self.rtts.add(rtt.0);
             }
             return self.check.sender(&self.sender);
         }
-        let snack = self.snack(packet, sacks);
+        let snack = self.snack(packet, carried);
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
-        sacks.take(packet.handle, &mut ack.sack);
+        carried.take(packet.handle, &mut ack.sack);
         let rtt = match &snack {
             None => self.sender.on_ack(now, &ack),
             Some(snack) => self.sender.on_snack(now, &ack, snack),
@@ -182,18 +183,14 @@ impl Tcp {
 
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
-        if self.stop_subflow() {
+        if self.stop_subflow() || self.stop_relay(now) {
             return true;
         }
-        if self.taken().is_some() {
-            self.stop_with(now);
-        } else {
-            if !self.stop_application(now) {
-                self.sender.stop();
-            }
-            if self.client().is_none_or(Client::has_begun) {
-                self.settle(now);
-            }
+        if !self.stop_application(now) {
+            self.sender.stop();
+        }
+        if self.client().is_none_or(Client::has_begun) {
+            self.settle(now);
         }
         self.ends.is_some()
     }
@@ -208,22 +205,17 @@ impl Tcp {
 
     /// The flow starts.
     pub(crate) fn start(&mut self, now: Time) {
-        if self.taken().is_some() {
-            return self.begin(now); // and opens with the first half
-        }
-        if self.start_subflow(now) {
-            return;
-        }
-        if self.application().is_some_and(|of| of.is_stopped() || of.has_begun()) {
-            return; // it was to be opened later, or what it serves came first
+        match self.writer() {
+            Writer::Relay(_) => return self.begin(now), // and opens with the connection to the relay
+            Writer::Subflow(_) => return self.start_subflow(now),
+            // It was to be opened later, or what it serves came first.
+            Writer::Application(of) if of.is_stopped() || of.has_begun() => return,
+            Writer::Application(_) | Writer::Source | Writer::Twin(_) => {}
         }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
-        if let Some((active, _)) = &mut ends.opening {
-            active.open();
-            ends.handshake[0] = now;
-        }
-        if let Some(application) = &mut ends.duty.application {
+        ends.open(now);
+        if let Writer::Application(application) = &mut ends.writer {
             application.start(now);
         }
         ends.note_due();
@@ -242,7 +234,7 @@ impl Tcp {
 
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        if !self.is_mute() {
+        if self.ends.as_ref().is_none_or(|ends| !ends.muted) {
             self.sender.on_deadline(now);
         }
         if self.ends.as_ref().is_some_and(|ends| ends.due <= now) {
@@ -272,7 +264,7 @@ impl Tcp {
         Some(control::packet(control, self.sender.options(), flow, hop))
     }
 
-    /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
+    /// Is the sender on the fast path, with no control segment to send? Never if others learn of what it does.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
         let quiet = |ends: &Ends| ends.alone && ends.active().is_none_or(Active::is_quiet);
@@ -330,13 +322,13 @@ impl Tcp {
         now: Time,
         packet: &mut Packet,
         hop: u32,
-        sacks: &mut SackStore,
+        carried: &mut CarriedStore,
     ) -> bool {
         if let Some(ends) = &mut self.ends {
             if let Some((_, passive)) = &mut ends.opening {
                 passive.on_data(now);
             }
-            if ends.linked && ends.twin.is_some() {
+            if let Writer::Twin(_) = &ends.writer {
                 self.on_twin_data(now, packet);
                 return false; // the acknowledgement rides, or is asked for
             }
@@ -350,20 +342,20 @@ impl Tcp {
             *packet = self.bare_packet(ack, packet.flow, hop);
             return true;
         }
-        self.on_any_data(now, packet, hop, sacks)
+        self.on_any_data(now, packet, hop, carried)
     }
 
     #[inline(never)]
-    fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
+    fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, carried: &mut CarriedStore) -> bool {
         let seq = unwrap(packet.seq, self.receiver.delivered());
         if !packet.has(PROBE | LOW)
             && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.has(CE))
         {
-            *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
+            *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, carried);
             return true;
         }
         if self.sender.has_headers() {
-            self.read_header(now, seq, packet, sacks);
+            self.read_header(now, seq, packet, carried);
         }
         let data = Data {
             seq,
@@ -376,7 +368,7 @@ impl Tcp {
             ce: packet.has(CE),
         };
         let Some(ack) = self.receiver.on_data(now, &data) else { return false };
-        *packet = self.ack_packet(now, &ack, packet.flow, hop, sacks);
+        *packet = self.ack_packet(now, &ack, packet.flow, hop, carried);
         true
     }
 
@@ -411,42 +403,39 @@ impl Tcp {
         ack: &AckSegment,
         flow: u32,
         hop: u32,
-        sacks: &mut SackStore,
+        carried: &mut CarriedStore,
     ) -> Packet {
         let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
         let mut packet = if ack.sack.is_empty() {
             self.bare_packet(bare, flow, hop)
         } else {
-            self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
+            self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, carried)
         };
         packet.flags |= if ack.extra { LOW } else { 0 };
         // Both ends have the same options: what the sender is told is what the receiver tells.
         if self.sender.is_told_more() || self.sender.options().snack.is_some() {
-            self.tell_more(now, ack, &mut packet, sacks);
+            self.tell_more(now, ack, &mut packet, carried);
         }
         packet
     }
 
     /// Adds to an acknowledgement what it tells beside what has arrived: a window, holes, counters of marks, a header.
     #[inline(never)]
-    fn tell_more(&mut self, now: Time, ack: &AckSegment, packet: &mut Packet, sacks: &mut SackStore) {
+    fn tell_more(&mut self, now: Time, ack: &AckSegment, packet: &mut Packet, carried: &mut CarriedStore) {
         if let Some(window) = self.receiver.window() {
-            packet.handle = sacks.tell(packet.handle, window);
+            carried.on(packet).window = segments(window);
         }
         if self.sender.options().snack.is_some() {
-            self.tell_holes(packet, sacks);
+            self.tell_holes(packet, carried);
         }
         if let Some(counts) = self.receiver.mark_counts() {
-            self.count_marks(packet, ack.sack.blocks().len() as u32, counts, sacks);
+            self.count_marks(packet, ack.sack.blocks().len() as u32, counts, carried);
         }
         if let Some(header) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()?.answer(now)) {
-            sacks.carry(packet, header);
+            carried.put_header(packet, header);
         }
-        // Last: whatever else gave it a handle, the window of the packet that had that before must not stay.
-        if let Some(grown) = self.receiver.grown_window()
-            && (grown > 0 || packet.handle > 0)
-        {
-            packet.handle = sacks.tell(packet.handle, grown);
+        if let Some(grown @ 1..) = self.receiver.grown_window() {
+            carried.on(packet).window = segments(grown);
         }
     }
 
@@ -458,9 +447,9 @@ impl Tcp {
         blocks: impl Iterator<Item = Block>,
         flow: u32,
         hop: u32,
-        sacks: &mut SackStore,
+        carried: &mut CarriedStore,
     ) -> Packet {
-        let (handle, count) = sacks.put(ack.ack, blocks);
+        let (handle, count) = carried.put(ack.ack, blocks);
         let bare = self.bare_packet(ack, flow, hop);
         Packet { handle, size: self.ack_size(count), flags: bare.flags | SACK, ..bare }
     }
@@ -472,6 +461,11 @@ impl Tcp {
         let flags = ACK | if ack.ece { ECE } else { 0 };
         Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, handle: 0, hop, size, flags }
     }
+}
+
+/// A window of segments as an acknowledgement carries it.
+fn segments(window: u64) -> u32 {
+    u32::try_from(window).unwrap_or(u32::MAX)
 }
 
 fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
@@ -486,23 +480,20 @@ impl FlowState {
     pub(crate) fn new(plan: &FlowPlan, seed: u64, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
-                let names = (plan.application_name(), plan.source_name());
-                let application = application.as_ref().map(|of| Application::new(of, seed, names));
-                let purpose = match plan.part.half.filter(|_| plan.both_ways.is_none()) {
-                    Some(Half::First) => Some(Purpose::First),
-                    Some(Half::Second) => Some(Purpose::Second(Fed::default())),
-                    None => {
-                        plan.subflow.as_ref().map(|of| Purpose::Subflow(SubflowEnds::new(of, options.mss)))
+                let writer = match (plan.writer(), application) {
+                    (plan::Writer::Source, None) => Writer::Source,
+                    (plan::Writer::Source, Some(of)) => {
+                        let names = (plan.application_name(), plan.source_name());
+                        let relayed = matches!(plan.reader(), Reader::Relay { .. });
+                        Writer::Application(Box::new(Application::new(of, seed, names, relayed)))
+                    }
+                    (plan::Writer::Relay { from }, _) => Writer::Relay(RelayEnd::new(*from)),
+                    (plan::Writer::Twin(twin), _) => Writer::Twin(Box::new(TwinEnd::new(*twin))),
+                    (plan::Writer::Subflow(of), _) => {
+                        Writer::Subflow(Box::new(SubflowEnd::new(of, options.mss)))
                     }
                 };
-                let relayed = matches!(purpose, Some(Purpose::First));
-                let application = application.map(|of| if relayed { of.through_relay() } else { of });
-                let duty = Duty { application: application.map(Box::new), purpose, way: plan.part.way };
-                let tcp = Tcp::new(options, cc, *bytes, duty);
-                Kind::Tcp(match (plan.both_ways, plan.part.half) {
-                    (Some(both), Some(half)) => tcp.into_twin(half, both.handshake),
-                    _ => tcp,
-                })
+                Kind::Tcp(Tcp::new(options, cc, *bytes, (writer, plan.reader().clone())))
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
@@ -531,22 +522,27 @@ impl FlowState {
         (!packet.has(CONTROL)).then_some(missing)
     }
 
-    /// Which half of a relayed flow it is, if it is one.
-    pub(crate) fn half(&self) -> Option<Half> {
+    /// Its connection, if it is one of TCP.
+    #[inline]
+    pub(crate) fn tcp(&self) -> Option<&Tcp> {
         match &self.kind {
-            Kind::Tcp(tcp) => tcp.half(),
+            Kind::Tcp(tcp) => Some(tcp),
+            Kind::Cbr(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Tcp> {
+        match &mut self.kind {
+            Kind::Tcp(tcp) => Some(tcp),
             Kind::Cbr(_) => None,
         }
     }
 
     /// Is its handshake still going on?
     pub(crate) fn is_connecting(&self) -> bool {
-        match &self.kind {
-            Kind::Tcp(tcp) => {
-                tcp.ends.as_ref().and_then(|ends| ends.active()).is_some_and(|end| !end.is_open())
-            }
-            Kind::Cbr(_) => false,
-        }
+        self.tcp().is_some_and(|tcp| !tcp.is_open())
     }
 
     /// Does its receiver send nothing but answers to packets, each when the packet comes?

@@ -3,8 +3,8 @@
 use bentpipe_cc::{Arrived, Time};
 use bentpipe_tcp::{AckSegment, Data};
 
+use crate::host::carried::{Carried, CarriedStore};
 use crate::host::flow::Tcp;
-use crate::host::sack_store::SackStore;
 use crate::link::packet::{ECE, Ecn, HEADER, Packet, RESENT};
 
 impl Tcp {
@@ -15,33 +15,41 @@ impl Tcp {
         data: &Data,
         flow: u32,
         hop: u32,
-        sacks: &mut SackStore,
+        carried: &mut CarriedStore,
     ) -> Packet {
         let mut packet = self.data_packet(data, flow, hop);
         if self.sender.has_headers()
             && let Some(header) = self.sender.header()
         {
-            sacks.carry(&mut packet, header);
+            carried.put_header(&mut packet, header);
         }
         packet
     }
 
     /// An acknowledgement that tells a window of its own, or carries a header.
     #[inline(never)]
-    pub(super) fn on_telling_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        if let Some(header) = sacks.headers.of(packet) {
+    pub(super) fn on_telling_ack(
+        &mut self,
+        now: Time,
+        upto: u64,
+        packet: &Packet,
+        carried: &mut CarriedStore,
+    ) {
+        let Carried { window, marks, .. } = *carried.of(packet.handle);
+        let window = u64::from(window);
+        if let Some(header) = carried.headers.of(packet) {
             self.sender.on_header(now, &header);
         }
         if self.sender.learns_window() {
-            self.sender.on_grown_window(sacks.window(packet.handle));
+            self.sender.on_grown_window(window);
         }
         if self.sender.minds_marks() {
-            self.learn_marks(sacks.reported(packet.handle));
+            self.learn_marks(marks);
         }
-        let (window, snack) = (sacks.window(packet.handle), self.snack(packet, sacks));
+        let snack = self.snack(packet, carried);
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
-        sacks.take(packet.handle, &mut ack.sack);
+        carried.take(packet.handle, &mut ack.sack);
         let rtt = match snack {
             _ if self.sender.minds_windows() => {
                 self.sender.on_windowed_ack(now, &ack, window, snack.as_ref())
@@ -57,7 +65,7 @@ impl Tcp {
 
     /// The receiving end reads what segment `seq` carries, which then is gone.
     #[inline(never)]
-    pub(super) fn read_header(&mut self, now: Time, seq: u64, packet: &Packet, sacks: &mut SackStore) {
+    pub(super) fn read_header(&mut self, now: Time, seq: u64, packet: &Packet, carried: &mut CarriedStore) {
         let Some(echo) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()) else { return };
         let ecn = match packet.ecn() {
             Ecn::NotCapable => 0,
@@ -66,10 +74,10 @@ impl Tcp {
             Ecn::Congested => 3,
         };
         let (size, retransmission) = (packet.size.into(), packet.has(RESENT));
-        let header = sacks.headers.of(packet);
+        let header = carried.headers.of(packet);
         echo.on_data(&Arrived { now, seq, size, retransmission, ecn, header });
         if packet.has(HEADER) {
-            sacks.free(packet.handle);
+            carried.free(packet.handle);
         }
     }
 }

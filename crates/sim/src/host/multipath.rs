@@ -7,15 +7,13 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Subflow, Time};
 
-use crate::host::flow::{FlowState, Kind, NEVER, Tcp};
+use crate::host::flow::{FlowState, NEVER, Tcp};
 use crate::resolve::plan::ConnectionPlan;
 
 /// A connection with several subflows.
 #[derive(Debug)]
 pub(crate) struct MultipathConnection {
     pub(crate) plan: Arc<ConnectionPlan>,
-    /// Its flows.
-    pub(crate) flows: Range<usize>,
     /// Payload of a full segment.
     pub(crate) mss: u32,
     /// Segments to send in all; [`u64::MAX`] for no end.
@@ -66,16 +64,15 @@ pub(crate) struct Path {
 
 impl MultipathConnection {
     /// The connection whose subflows are these, before anything has happened.
-    pub(crate) fn new(plan: Arc<ConnectionPlan>, flows: Range<usize>, states: &[FlowState]) -> Self {
-        let tcps = || states[flows.clone()].iter().filter_map(tcp_of);
+    pub(crate) fn new(plan: Arc<ConnectionPlan>, flows: &[FlowState]) -> Self {
+        let tcps = || flows.iter().filter_map(FlowState::tcp);
         let mss = tcps().next().map_or(1, |tcp| tcp.sender.options().mss);
         Self {
             limit: plan.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(u64::from(mss))),
             window: plan.window.unwrap_or(u64::MAX),
             coupled: tcps().any(|tcp| tcp.sender.needs().subflows),
-            paths: flows.clone().map(|_| Path::default()).collect(),
+            paths: flows.iter().map(|_| Path::default()).collect(),
             plan,
-            flows,
             mss,
             next: 0,
             una: 0,
@@ -89,6 +86,11 @@ impl MultipathConnection {
             delivered: 0,
             early: BTreeMap::new(),
         }
+    }
+
+    /// The numbers of its flows.
+    pub(crate) fn flows(&self) -> Range<usize> {
+        self.plan.flows.clone()
     }
 
     /// Segments acknowledged, delivered to the application in order, and sent.
@@ -164,22 +166,6 @@ impl MultipathConnection {
                 self.again.insert(number, i as u8);
             }
         }
-    }
-}
-
-/// The connection of a flow, if it is one of TCP.
-pub(crate) fn tcp_of(flow: &FlowState) -> Option<&Tcp> {
-    match &flow.kind {
-        Kind::Tcp(tcp) => Some(tcp),
-        Kind::Cbr(_) => None,
-    }
-}
-
-/// The same to change it.
-pub(crate) fn tcp_mut(flow: &mut FlowState) -> Option<&mut Tcp> {
-    match &mut flow.kind {
-        Kind::Tcp(tcp) => Some(tcp),
-        Kind::Cbr(_) => None,
     }
 }
 

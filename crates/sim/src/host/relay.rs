@@ -1,38 +1,53 @@
-//! A relay within a flow: a split connection (RFC 3135 section 2.4). The receiver of the first half and the sender of the second are one
-//! host, with one buffer.
+//! A relay within a flow: a split connection (RFC 3135 section 2.4). The receiver of the connection to it and the sender of the connection
+//! from it are one host, with one buffer.
 //!
-//! A segment enters the buffer when the receiver of the first half takes it, and leaves it when the second half has it acknowledged. The
-//! receive window of the first half is the room that is left. So the second half holds back the first.
+//! A segment enters the buffer when the receiver takes it, and leaves it when it has been acknowledged behind the relay. The receive window
+//! before the relay is the room that is left. So the connection behind the relay holds back the one before it.
 
 use bentpipe_cc::Time;
 use bentpipe_tcp::AckSegment;
 
-use crate::host::ends::{Fed, Purpose};
+use crate::host::ends::Writer;
 use crate::host::flow::{NEVER, Tcp};
-use crate::resolve::plan::Half;
-use crate::workload::application::Application;
+
+/// The end of a relay that writes.
+#[derive(Debug)]
+pub(crate) struct RelayEnd {
+    /// The flow that brings what it sends on.
+    pub(crate) from: usize,
+    /// Segments taken from there.
+    pub(crate) taken: u64,
+    /// The sender has begun.
+    started: bool,
+    /// The handshake has begun.
+    opened: bool,
+    /// The application before the relay has stopped; what is under way may still come.
+    stopped: bool,
+    /// The connection to the relay is closed: nothing more comes.
+    closed: bool,
+}
+
+impl RelayEnd {
+    pub(super) fn new(from: usize) -> Self {
+        Self { from, taken: 0, started: false, opened: false, stopped: false, closed: false }
+    }
+}
 
 impl Tcp {
-    /// Which half of a relayed flow it is, if it is one.
-    pub(crate) fn half(&self) -> Option<Half> {
-        match self.ends.as_ref()?.duty.purpose.as_ref()? {
-            Purpose::First => Some(Half::First),
-            Purpose::Second(_) => Some(Half::Second),
-            Purpose::Subflow(_) => None,
+    /// The relay's end, if a relay writes.
+    pub(crate) fn relay(&self) -> Option<&RelayEnd> {
+        match self.writer() {
+            Writer::Relay(relay) => Some(relay),
+            _ => None,
         }
     }
 
-    /// Segments that the second half has taken from the first; `None` if this is no second half.
-    pub(crate) fn taken(&self) -> Option<u64> {
-        self.fed().map(|fed| fed.taken)
-    }
-
-    /// The first half has delivered all before segment `upto` at `now`, which the second half may send on. False if there is nothing new.
+    /// The relay has got all before segment `upto` at `now`, which it may send on. False if there is nothing new.
     pub(crate) fn feed(&mut self, now: Time, upto: u64) -> bool {
         let (mss, bytes) = (u64::from(self.sender.options().mss), self.bytes.unwrap_or(u64::MAX));
         self.begin(now);
-        let Some(fed) = self.fed_mut().filter(|fed| fed.taken < upto) else { return false };
-        let from = core::mem::replace(&mut fed.taken, upto);
+        let Some(relay) = self.relay_mut().filter(|relay| relay.taken < upto) else { return false };
+        let from = core::mem::replace(&mut relay.taken, upto);
         let more = (upto * mss).min(bytes) - (from * mss).min(bytes);
         self.done_at = NEVER;
         let taken = self.sender.write(more);
@@ -40,76 +55,73 @@ impl Tcp {
         true
     }
 
-    /// The second half has had all before segment `una` acknowledged, which makes room here. Gives the acknowledgement that says so, if one
-    /// is due.
+    /// The relay behind this connection has had all before segment `una` acknowledged, which makes room. Gives the acknowledgement that says
+    /// so, if one is due.
     pub(crate) fn passed_on(&mut self, now: Time, una: u64) -> Option<AckSegment> {
         self.tell_passed_on(now, una);
         self.receiver.read(una)
     }
 
-    /// The connection of the first half has been asked for: the second opens at once, and waits for no answer of the first.
+    /// The connection to the relay has been asked for: this one opens at once, and waits for no answer of the other.
     pub(crate) fn open_with(&mut self, now: Time) {
         self.begin(now);
-        let Some(ends) = &mut self.ends else { return };
-        if let (Some((active, _)), Some(Purpose::Second(fed))) = (&mut ends.opening, &mut ends.duty.purpose)
-            && !core::mem::replace(&mut fed.opened, true)
-        {
-            active.open();
-            ends.handshake[0] = now;
-            ends.note_due();
+        if self.relay_mut().is_some_and(|relay| !core::mem::replace(&mut relay.opened, true)) {
+            self.open(now);
         }
     }
 
-    /// The first half is closed, all its data delivered. The second closes when all is acknowledged.
+    /// The connection to the relay is closed, all its data delivered. This one closes when all is acknowledged.
     pub(crate) fn close_with(&mut self, now: Time) {
-        if let Some(fed) = self.fed_mut() {
-            fed.closed = true;
+        if let Some(relay) = self.relay_mut() {
+            relay.closed = true;
         }
         self.settle(now);
     }
 
-    /// The application behind the first half sends nothing more.
-    pub(super) fn stop_with(&mut self, now: Time) {
-        if let Some(fed) = self.fed_mut() {
-            fed.stopped = true;
-        }
+    /// The application before the relay sends nothing more. False if no relay writes.
+    pub(super) fn stop_relay(&mut self, now: Time) -> bool {
+        let Some(relay) = self.relay_mut() else { return false };
+        relay.stopped = true;
         self.settle(now);
+        true
     }
 
     /// The sender begins when the flow does, or when the first data comes, if that is earlier in the order of events.
     pub(super) fn begin(&mut self, now: Time) {
-        if self.fed_mut().is_some_and(|fed| !core::mem::replace(&mut fed.started, true)) {
+        if self.relay_mut().is_some_and(|relay| !core::mem::replace(&mut relay.started, true)) {
             self.sender.start(now);
         }
     }
 
     /// Is all sent that this end will ever have to send, and acknowledged?
     pub(crate) fn is_complete(&self) -> bool {
-        let mss = u64::from(self.sender.options().mss);
-        let all = self.fed().is_none_or(|fed| {
-            fed.stopped || fed.closed || self.bytes.is_some_and(|bytes| fed.taken * mss >= bytes)
-        });
-        all && self.subflow_is_over()
-            && self.sender.is_done()
-            && self.application().is_none_or(Application::is_stopped)
+        let all = match self.writer() {
+            Writer::Source | Writer::Twin(_) => true,
+            Writer::Application(application) => application.is_stopped(),
+            Writer::Subflow(subflow) => subflow.is_done(),
+            Writer::Relay(relay) => {
+                let mss = u64::from(self.sender.options().mss);
+                let has_all = |bytes| relay.taken * mss >= bytes;
+                relay.stopped || relay.closed || self.bytes.is_some_and(has_all)
+            }
+        };
+        all && self.sender.is_done()
     }
 
-    /// May the connection be closed when it is complete? A second half waits for the end of the first.
+    /// May the connection be closed when it is complete? Behind a relay it waits for the end of the one before; that of two ends that write
+    /// waits for both.
     pub(super) fn may_close(&self) -> bool {
-        !self.is_twin() && self.fed().is_none_or(|fed| fed.closed)
-    }
-
-    fn fed(&self) -> Option<&Fed> {
-        match self.ends.as_ref()?.duty.purpose.as_ref()? {
-            Purpose::Second(fed) => Some(fed),
-            Purpose::First | Purpose::Subflow(_) => None,
+        match self.writer() {
+            Writer::Relay(relay) => relay.closed,
+            Writer::Twin(_) => false,
+            _ => true,
         }
     }
 
-    fn fed_mut(&mut self) -> Option<&mut Fed> {
-        match self.ends.as_mut()?.duty.purpose.as_mut()? {
-            Purpose::Second(fed) => Some(fed),
-            Purpose::First | Purpose::Subflow(_) => None,
+    fn relay_mut(&mut self) -> Option<&mut RelayEnd> {
+        match self.writer_mut()? {
+            Writer::Relay(relay) => Some(relay),
+            _ => None,
         }
     }
 }

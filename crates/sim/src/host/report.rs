@@ -15,7 +15,7 @@ impl FlowState {
     pub(crate) fn report(&mut self, plan: &FlowPlan, end: Time) -> FlowReport {
         let mut report = FlowReport {
             name: plan.name.clone(),
-            half: plan.part.row().or(plan.subflow.as_ref().map(|_| SUBFLOW)),
+            half: plan.part.row().or(plan.subflow().map(|_| SUBFLOW)),
             cc: cc_name(plan),
             start_s: self.start.secs(),
             goodput_bps: 0.0,

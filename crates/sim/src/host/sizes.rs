@@ -2,9 +2,9 @@
 
 use bentpipe_tcp::{MAX_BLOCKS, Snack, snack_size};
 
+use crate::host::carried::CarriedStore;
 use crate::host::control;
 use crate::host::flow::{FlowState, Kind, Tcp};
-use crate::host::sack_store::SackStore;
 use crate::link::packet::{Packet, SACK};
 
 impl Tcp {
@@ -38,19 +38,18 @@ impl Tcp {
 
     /// The SNACK of an acknowledgement.
     #[inline]
-    pub(super) fn snack(&self, packet: &Packet, sacks: &SackStore) -> Option<Snack> {
+    pub(super) fn snack(&self, packet: &Packet, carried: &CarriedStore) -> Option<Snack> {
         if packet.has(SACK) && self.sender.options().snack.is_some() {
-            sacks.snack_of(packet.handle)
+            carried.of(packet.handle).snack
         } else {
             None
         }
     }
 
     /// Gives an acknowledgement its SNACK, if it has one.
-    pub(super) fn tell_holes(&self, packet: &mut Packet, sacks: &mut SackStore) {
-        let snack = self.receiver.snack();
-        packet.handle = sacks.snack(packet.handle, snack);
-        if let Some(snack) = snack {
+    pub(super) fn tell_holes(&self, packet: &mut Packet, carried: &mut CarriedStore) {
+        if let Some(snack) = self.receiver.snack() {
+            carried.on(packet).snack = Some(snack);
             packet.flags |= SACK;
             packet.size = self.told_size(snack.size());
         }
@@ -88,7 +87,7 @@ impl FlowState {
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
         there.extend(tcp.short_segment().map(|last| tcp.data_size(last)));
-        if tcp.is_twin() {
+        if tcp.twin().is_some() {
             let alone = there.clone();
             let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);
             there.extend(riding.flat_map(|option| alone.iter().map(move |size| size.saturating_add(option))));
@@ -107,7 +106,7 @@ impl FlowState {
                 sizes.extend(with);
             };
             add(&mut back);
-            if tcp.is_twin() {
+            if tcp.twin().is_some() {
                 add(&mut there);
             }
         }

@@ -4,26 +4,57 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{Active, Data};
 
-use crate::host::ends::{Purpose, SubflowEnds};
+use crate::host::ends::Writer;
 use crate::host::flow::Tcp;
+use crate::resolve::plan::Subflow;
 
-impl Tcp {
-    /// The number of its connection in the network, if it is a subflow.
-    #[inline]
-    pub(crate) fn connection(&self) -> Option<usize> {
-        self.subflow().map(|subflow| subflow.connection)
-    }
+/// What a subflow has beside a sender and a receiver.
+#[derive(Debug)]
+pub(crate) struct SubflowEnd {
+    /// Its number among those of its connection, from 0.
+    pub(crate) number: usize,
+    /// The number of its connection in the network.
+    pub(crate) connection: usize,
+    /// The payload of the connection's last segment, if that is a short one.
+    short: Option<u32>,
+    /// The sender has begun.
+    started: bool,
+    /// The handshake has begun.
+    opened: bool,
+    /// The application has stopped.
+    stopped: bool,
+    /// All data of the connection is acknowledged.
+    done: bool,
+}
 
-    /// Notes the number of its connection.
-    pub(crate) fn join_connection(&mut self, number: usize) {
-        if let Some(subflow) = self.subflow_mut() {
-            subflow.connection = number;
+impl SubflowEnd {
+    pub(super) fn new(plan: &Subflow, mss: u32) -> Self {
+        let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
+        Self {
+            number: plan.number,
+            connection: plan.connection.number,
+            short: (rest > 0).then_some(rest as u32),
+            started: false,
+            opened: false,
+            stopped: false,
+            done: false,
         }
     }
 
-    /// Is the next flow another subflow of the same connection?
-    pub(crate) fn has_next_subflow(&self) -> bool {
-        self.subflow().is_some_and(|subflow| subflow.number < subflow.of)
+    /// Is the connection done?
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+impl Tcp {
+    /// Its end as a subflow, if it is one.
+    #[inline]
+    pub(crate) fn subflow(&self) -> Option<&SubflowEnd> {
+        match self.writer() {
+            Writer::Subflow(subflow) => Some(subflow),
+            _ => None,
+        }
     }
 
     /// The payload of a short last segment, if it is a subflow.
@@ -36,30 +67,22 @@ impl Tcp {
         self.subflow().is_some_and(|subflow| subflow.stopped)
     }
 
-    /// The subflow starts. The first one opens at once if there is a handshake; others join when that is done (RFC 8684 section 3.2). False
-    /// if this is no subflow.
-    pub(super) fn start_subflow(&mut self, now: Time) -> bool {
-        let Some(subflow) = self.subflow_mut() else { return false };
-        subflow.started = true;
-        let first = subflow.number == 1;
+    /// The subflow starts. The first one opens at once if there is a handshake; others join when that is done (RFC 8684 section 3.2).
+    pub(super) fn start_subflow(&mut self, now: Time) {
         self.sender.start(now);
-        if first {
+        let Some(subflow) = self.subflow_mut() else { return };
+        subflow.started = true;
+        if subflow.number == 0 {
             self.open_subflow(now);
         }
-        true
     }
 
     /// The connection is open: opens this subflow of it, unless that has been done.
     pub(crate) fn open_subflow(&mut self, now: Time) {
-        let Some(ends) = &mut self.ends else { return };
-        if let (Some((active, _)), Some(Purpose::Subflow(subflow))) =
-            (&mut ends.opening, &mut ends.duty.purpose)
-            && subflow.started
-            && !core::mem::replace(&mut subflow.opened, true)
-        {
-            active.open();
-            ends.handshake[0] = now;
-            ends.note_due();
+        let opens =
+            |subflow: &mut SubflowEnd| subflow.started && !core::mem::replace(&mut subflow.opened, true);
+        if self.subflow_mut().is_some_and(opens) {
+            self.open(now);
         }
     }
 
@@ -103,29 +126,10 @@ impl Tcp {
         self.subflow_mut().map(|subflow| subflow.stopped = true).is_some()
     }
 
-    /// Is the connection done, or is this no subflow?
-    pub(super) fn subflow_is_over(&self) -> bool {
-        self.subflow().is_none_or(|subflow| subflow.done)
-    }
-
-    /// Is its sender to be left alone, since the connection is done?
-    #[inline]
-    pub(super) fn is_mute(&self) -> bool {
-        self.ends.as_ref().is_some_and(|ends| ends.muted)
-    }
-
-    #[inline]
-    fn subflow(&self) -> Option<&SubflowEnds> {
-        match self.ends.as_ref()?.duty.purpose.as_ref()? {
-            Purpose::Subflow(subflow) => Some(subflow),
-            Purpose::First | Purpose::Second(_) => None,
-        }
-    }
-
-    fn subflow_mut(&mut self) -> Option<&mut SubflowEnds> {
-        match self.ends.as_mut()?.duty.purpose.as_mut()? {
-            Purpose::Subflow(subflow) => Some(subflow),
-            Purpose::First | Purpose::Second(_) => None,
+    fn subflow_mut(&mut self) -> Option<&mut SubflowEnd> {
+        match self.writer_mut()? {
+            Writer::Subflow(subflow) => Some(subflow),
+            _ => None,
         }
     }
 }

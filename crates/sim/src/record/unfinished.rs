@@ -3,7 +3,7 @@
 use bentpipe_cc::Time;
 
 use crate::record::report::FlowReport;
-use crate::resolve::plan::{Half, Plan, Source};
+use crate::resolve::plan::{Plan, Source};
 
 /// A warning if transfers of a size did not end. `of`: the number in the plan of each flow's connection, of several the first. Flows that
 /// deliver nothing have a warning of their own, and one that is stopped was not meant to end.
@@ -11,7 +11,7 @@ pub(crate) fn warnings(plan: &Plan, flows: &[FlowReport], of: &[usize]) -> Optio
     let mut open = flows.iter().zip(of).filter(|(report, number)| {
         let flow = &plan.flows[**number];
         let sized = matches!(&*flow.source, Source::Tcp { bytes: Some(_), .. });
-        let whole = flow.opened_by.is_none() && flow.part.half != Some(Half::First) && flow.stop == Time::MAX;
+        let whole = flow.opened_by.is_none() && flow.part.row() != Some("first") && flow.stop == Time::MAX;
         sized && whole && report.completion_s.is_none() && report.delivered_bytes > 0
     });
     let (first, number) = open.next()?;

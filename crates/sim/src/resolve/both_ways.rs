@@ -6,7 +6,7 @@ use bentpipe_cc::registry;
 use bentpipe_tcp::Options;
 
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{BothWaysPlan, ConnectionPart, Half, Source};
+use crate::resolve::plan::{ConnectionPart, Half, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
@@ -132,11 +132,7 @@ pub(super) fn answering(flow: &Flow) -> Flow {
     }
 }
 
-/// What the plan of the two directions says of both.
-pub(super) fn plan(parts: &[FlowPart], flow: &Flow) -> Option<BothWaysPlan> {
-    let first = parts.first().filter(|_| is_on(flow))?;
-    match &*first.source {
-        Source::Tcp { options, .. } => Some(BothWaysPlan { handshake: options.handshake }),
-        Source::Cbr { .. } => None,
-    }
+/// Does a handshake open the connection whose directions these are?
+pub(super) fn handshake(parts: &[FlowPart]) -> bool {
+    matches!(parts.first().map(|first| &*first.source), Some(Source::Tcp { options, .. }) if options.handshake)
 }

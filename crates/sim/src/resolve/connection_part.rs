@@ -1,5 +1,5 @@
 //! Which part of a flow of the scenario a flow of the plan is: the halves that a relay makes of it, the requests and responses of a dialogue,
-//! or both at once. All that is known of how the parts of one connection stand behind each other is here.
+//! or both at once. Names and rows follow from it. How the parts work together is in `relations.rs`.
 
 /// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4). Or the two directions of a connection whose both
 /// ends write.
@@ -27,14 +27,6 @@ pub struct ConnectionPart {
     pub way: Option<Way>,
     /// Of a relayed flow, or of one way of a relayed dialogue; of a connection whose both ends write.
     pub half: Option<Half>,
-}
-
-/// The flows of one connection of a dialogue, by their numbers in the plan. Without a relay these are two: the requests, and the responses
-/// behind them. With a relay each of the two ways is two flows, one behind the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Exchange {
-    first: usize,
-    halves: usize,
 }
 
 impl Half {
@@ -118,51 +110,9 @@ impl ConnectionPart {
         self.half.is_none_or(|half| half == Half::Second && self.way != Some(Way::Requests))
     }
 
-    fn halves(self) -> usize {
+    /// How many flows each way of it is.
+    pub(super) fn halves(self) -> usize {
         1 + usize::from(self.half.is_some())
-    }
-}
-
-impl Exchange {
-    /// The connection of which flow `f` is this part; `None` if that is no part of a dialogue.
-    pub(crate) fn of(f: usize, part: ConnectionPart) -> Option<Self> {
-        part.way?;
-        Some(Self { first: f.checked_sub(part.number())?, halves: part.halves() })
-    }
-
-    /// The flow on which the client writes.
-    pub(crate) fn client(self) -> usize {
-        self.first
-    }
-
-    /// The flow whose data reaches the server.
-    pub(crate) fn to_server(self) -> usize {
-        self.first + self.halves - 1
-    }
-
-    /// The flow on which the server writes.
-    pub(crate) fn server(self) -> usize {
-        self.first + self.halves
-    }
-
-    /// The flow whose data reaches the client.
-    pub(crate) fn to_client(self) -> usize {
-        self.server() + self.halves - 1
-    }
-
-    /// How many flows it is; so far apart are the connections of one browser.
-    pub(crate) fn flows(self) -> usize {
-        2 * self.halves
-    }
-
-    /// The connection of the same browser that stands so many behind.
-    pub(crate) fn behind(self, lanes: usize) -> Self {
-        Self { first: self.first + lanes * self.flows(), ..self }
-    }
-
-    /// The connection of the same browser that stands so many before.
-    pub(crate) fn before(self, lanes: usize) -> Option<Self> {
-        Some(Self { first: self.first.checked_sub(lanes * self.flows())?, ..self })
     }
 }
 
@@ -181,9 +131,6 @@ mod tests {
         }
         for (i, part) in parts.iter().enumerate() {
             assert_eq!((part.number(), part.count()), (i, 4));
-            let of = Exchange::of(40 + i, *part).expect("a dialogue");
-            assert_eq!([of.client(), of.to_server(), of.server(), of.to_client()], [40, 41, 42, 43]);
-            assert_eq!(of.behind(2).before(1).map(Exchange::client), Some(44));
         }
         assert_eq!(
             (&*parts[2].name(), parts[2].whole_name("a/b/responses/first")),
@@ -200,17 +147,9 @@ mod tests {
 
     #[test]
     fn without_a_relay_each_way_is_one_flow() {
-        let part = |way| ConnectionPart { way: Some(way), half: None };
-        let of = Exchange::of(7, part(Way::Responses)).expect("a dialogue");
-        assert_eq!([of.client(), of.to_server(), of.server(), of.to_client()], [6, 6, 7, 7]);
-        assert_eq!(Exchange::of(6, part(Way::Requests)), Some(of));
-        assert_eq!(
-            (
-                Exchange::of(7, ConnectionPart::half(Half::Second)),
-                ConnectionPart::half(Half::Second).number()
-            ),
-            (None, 1)
-        );
+        let responses = ConnectionPart { way: Some(Way::Responses), half: None };
+        assert_eq!((responses.number(), responses.count()), (1, 2));
+        assert_eq!(ConnectionPart::half(Half::Second).number(), 1);
         assert_eq!((ConnectionPart::default().count(), ConnectionPart::default().name()), (1, String::new()));
     }
 }

@@ -33,9 +33,9 @@ impl Scenario {
         for (table, flow) in (0..).zip(&mut full.flow) {
             let from = plan.flows.partition_point(|copy| copy.table < table);
             let Some(first) = plan.flows.get(from) else { break };
-            let count =
-                first.subflow.as_ref().map_or(first.part.count(), |of| of.connection.subflows as usize);
-            let parts = &plan.flows[from..from + count];
+            let begins = |flow: &FlowPlan| flow.ties.as_ref().map(|ties| ties.first);
+            let with = |flow: &&FlowPlan| begins(flow) == Some(from);
+            let parts = &plan.flows[from..][..plan.flows[from..].iter().take_while(with).count().max(1)];
             let most = |of: fn(&FlowPlan) -> Span| parts.iter().map(of).max().unwrap_or(Span::ZERO);
             // A connection of a source of short flows has a start of its own.
             let start = if first.opened_by.is_some() { Time(0) } else { first.start };

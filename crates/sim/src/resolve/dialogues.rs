@@ -45,7 +45,7 @@ pub(super) fn parts(
         }
         Some(traffic @ Traffic::Web { request, .. }) => {
             let plan = web(work, traffic, &key)?;
-            let further = (1..plan.connections).map(ClientPlan::Lane).collect::<Vec<_>>();
+            let further = vec![ClientPlan::Lane; plan.connections - 1];
             let clients = [vec![ClientPlan::Browser(Arc::new(plan))], further].concat();
             (request.unwrap_or(Size(HTTP_REQUEST)), clients)
         }

@@ -15,9 +15,8 @@ use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::options;
 use crate::resolve::path::{PathPlan, directions};
-use crate::resolve::plan::{
-    CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, SubflowPlan, Way,
-};
+use crate::resolve::plan::{CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, Way};
+use crate::resolve::relations::Relations;
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::starts::{ack_jitter, times};
 use crate::resolve::subflows;
@@ -80,6 +79,7 @@ pub(crate) fn expand(
     }
     let mut names = Names::new(&scenario.flow);
     let mut plans = Vec::with_capacity(total as usize);
+    let mut relations = Relations::default();
     for (index, flow) in scenario.flow.iter().enumerate() {
         let key = key_of(index);
         let source_of = |work: &mut Work<'_>, flow: &Flow, keys: (&Key, &Key), path: &PathPlan| {
@@ -92,7 +92,6 @@ pub(crate) fn expand(
             false => dialogues::parts(work, flow, &key, parts)?,
         };
         let spread = subflows::spread(work, flow, &key, &paths[index], &mut parts, source_of)?;
-        let both_ways = both_ways::plan(&parts, flow);
         let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
@@ -101,11 +100,8 @@ pub(crate) fn expand(
         for copy in 1..=flow.count {
             let name = names.next(work, flow, copy, &key)?;
             let mut copies = Vec::with_capacity(parts.len());
-            let connection =
-                spread.as_ref().map(|of| Arc::new(ConnectionPlan { name: name.clone(), ..of.clone() }));
-            for (number, FlowPart { part, path, ack_path, source }) in (1..).zip(&parts) {
-                let subflow =
-                    connection.clone().map(|connection| Box::new(SubflowPlan { number, connection }));
+            let connection = spread.as_ref().map(|of| ConnectionPlan { name: name.clone(), ..of.clone() });
+            for FlowPart { part, path, ack_path, source } in &parts {
                 copies.push(FlowPlan {
                     name: name.clone(),
                     table: index as u32,
@@ -127,26 +123,34 @@ pub(crate) fn expand(
                         false => Span::ZERO,
                     },
                     priority,
-                    hints: match part.is_whole() && subflow.is_none() {
+                    hints: match part.is_whole() && connection.is_none() {
                         true => whole.clone(),
                         false => hints_on(flow, path, ack_path, links),
                     },
                     path_hints: flow.path_hints,
                     source: source.clone(),
                     part: *part,
-                    subflow,
-                    both_ways,
+                    ties: None,
                 });
             }
             let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
             let Some((by, connections)) = opened else {
+                let from = plans.len();
                 plans.extend(match connection {
                     Some(_) => subflows::name(work, &mut names, copies, &key)?,
                     None => dialogues::name(work, &mut names, flow, copies, &key)?,
                 });
+                match &connection {
+                    Some(connection) => relations.tie_subflows(&mut plans, from, connection),
+                    None if both_ways::is_on(flow) => {
+                        relations.tie_twins(&mut plans, from, both_ways::handshake(&parts));
+                    }
+                    None => relations.tie(&mut plans, from),
+                }
                 continue;
             };
             for (number, (start, bytes)) in (1..).zip(connections) {
+                let from = plans.len();
                 let name = names.take(work, format!("{name}/{number}"), &key.with("name"))?;
                 for plan in &copies {
                     plans.push(FlowPlan {
@@ -159,6 +163,7 @@ pub(crate) fn expand(
                         ..plan.clone()
                     });
                 }
+                relations.tie(&mut plans, from);
             }
         }
     }

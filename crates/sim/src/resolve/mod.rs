@@ -17,6 +17,7 @@ mod names;
 pub(crate) mod options;
 mod path;
 pub mod plan;
+pub(crate) mod relations;
 mod relay;
 mod starts;
 mod subflows;

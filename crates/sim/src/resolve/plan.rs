@@ -1,5 +1,6 @@
 //! A scenario made ready to run: names resolved to indices, units to integers, defaults filled in.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bentpipe_cc::registry::Value;
@@ -16,8 +17,8 @@ pub use crate::loss::{BitError, GilbertElliott, LossPlan, LossTracePlan, OutageP
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
-pub(crate) use crate::resolve::connection_part::Exchange;
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
+pub use crate::resolve::relations::{Dialogue, EndHosts, Reader, Subflow, Ties, Twin, Writer};
 pub use crate::scenario::multipath::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
@@ -199,12 +200,11 @@ pub struct FlowPlan {
     pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
-    /// Which part of its connection it is. The parts stand behind each other.
+    /// Which part of its connection it is, by name.
     pub part: ConnectionPart,
-    /// Both ends of the connection write, and data carries acknowledgements.
-    pub both_ways: Option<BothWaysPlan>,
-    /// Which subflow of a connection it is, if that has several. They stand behind each other.
-    pub subflow: Option<Box<SubflowPlan>>,
+    /// What it has to do with other flows. `None`: nothing. Its hosts are then its own, its source writes, and nobody else learns of what
+    /// it brings.
+    pub ties: Option<Box<Ties>>,
 }
 
 /// A connection whose data is spread over several subflows (Multipath TCP, RFC 8684).
@@ -212,8 +212,10 @@ pub struct FlowPlan {
 pub struct ConnectionPlan {
     /// Unique name.
     pub name: String,
-    /// How many subflows it has.
-    pub subflows: u32,
+    /// Its number among such connections.
+    pub number: usize,
+    /// The flows that are its subflows.
+    pub flows: Range<usize>,
     /// Which of them sends the next segment.
     pub scheduler: Scheduler,
     /// Does a subflow send what another one has under way, where the shared window holds it back?
@@ -222,29 +224,6 @@ pub struct ConnectionPlan {
     pub window: Option<u64>,
     /// Payload bytes to transfer; `None` for as many as the run allows.
     pub bytes: Option<u64>,
-}
-
-/// One subflow of a connection. The traffic of its flow has no size of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubflowPlan {
-    /// Its number, from 1.
-    pub number: u32,
-    /// The connection.
-    pub connection: Arc<ConnectionPlan>,
-}
-
-impl SubflowPlan {
-    /// Is it the last one of its connection?
-    pub(crate) fn is_last(&self) -> bool {
-        self.number == self.connection.subflows
-    }
-}
-
-/// A connection whose both ends write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BothWaysPlan {
-    /// A handshake opens it, so that the end that answers may not send before.
-    pub handshake: bool,
 }
 
 /// What opens several connections, of which the report has one row: a source of short flows, or a browser.
@@ -262,6 +241,32 @@ impl FlowPlan {
     /// The name of the flow of the scenario that it belongs to: without the number of the connection and the name of the half.
     pub(crate) fn source_name(&self) -> &str {
         self.opened_by.as_ref().map_or_else(|| self.part.whole_name(&self.name), |opener| &opener.name)
+    }
+
+    /// Who writes what it carries.
+    pub fn writer(&self) -> &Writer {
+        self.ties.as_ref().map_or(&Writer::Source, |ties| &ties.writer)
+    }
+
+    /// Who learns of what it brings.
+    pub fn reader(&self) -> &Reader {
+        self.ties.as_ref().map_or(&Reader::Sink, |ties| &ties.reader)
+    }
+
+    /// Which direction of two it is, if both ends of its connection write.
+    pub fn twin(&self) -> Option<&Twin> {
+        match self.writer() {
+            Writer::Twin(twin) => Some(twin),
+            _ => None,
+        }
+    }
+
+    /// Which subflow of a connection it is, if that has several.
+    pub fn subflow(&self) -> Option<&Subflow> {
+        match self.writer() {
+            Writer::Subflow(subflow) => Some(subflow),
+            _ => None,
+        }
     }
 
     /// Its name without that of the relay's half. Its application draws from streams of this name, so that it does the same with a relay as
@@ -310,8 +315,7 @@ impl FlowPlan {
             path_hints: None,
             source: Arc::new(source),
             part: ConnectionPart::default(),
-            subflow: None,
-            both_ways: None,
+            ties: None,
         }
     }
 }

@@ -116,7 +116,7 @@ pub(super) fn fit(flow: &Flow, options: &mut Options) {
     }
 }
 
-/// Puts all subflows in the place of the first, if there are several. Gives what they share, still without a name.
+/// Puts all subflows in the place of the first, if there are several. Gives what they share, still without a name and its flows.
 pub(super) fn spread(
     work: &mut Work<'_>,
     flow: &Flow,
@@ -149,7 +149,8 @@ pub(super) fn spread(
     }
     let mut shared = ConnectionPlan {
         name: String::new(),
-        subflows: parts.len() as u32,
+        number: 0,
+        flows: 0..0,
         scheduler: flow.scheduler.unwrap_or_default(),
         opportunistic: flow.opportunistic.unwrap_or(false),
         window: None,

@@ -55,7 +55,13 @@ pub(crate) enum Application {
 
 impl Application {
     /// The application of the flow with the first name, before it begins. The second is that of the flow of the scenario that it belongs to.
-    pub(crate) fn new(plan: &ApplicationPlan, seed: u64, (flow, source): (&str, &str)) -> Self {
+    /// `relayed`: its connection ends at a relay. What that passes on is complete when [`Application::on_passed_on`] says so.
+    pub(crate) fn new(
+        plan: &ApplicationPlan,
+        seed: u64,
+        (flow, source): (&str, &str),
+        relayed: bool,
+    ) -> Self {
         let stream = |what: &str| Stream::new(seed, &format!("flow/{flow}/{what}"));
         match plan {
             ApplicationPlan::OnOff { on, off } => Self::OnOff(OnOff {
@@ -67,7 +73,7 @@ impl Application {
                 busy: false,
                 stopped: false,
                 written: Written::default(),
-                passed_on: None,
+                passed_on: relayed.then_some(0),
             }),
             ApplicationPlan::Client { request, kind } => {
                 Self::Client(Client::new(kind, *request, seed, (flow, source)))
@@ -119,19 +125,6 @@ impl Application {
             Self::Server(server) => Some(&server.written.transfers),
             Self::Client(_) => None,
         }
-    }
-
-    /// Its connection ends at a relay. What that passes on is complete when [`Application::on_passed_on`] says so.
-    pub(crate) fn through_relay(self) -> Self {
-        match self {
-            Self::OnOff(on_off) => Self::OnOff(OnOff { passed_on: Some(0), ..on_off }),
-            Self::Client(_) | Self::Server(_) => self, // what reaches the other end is told to them anyhow
-        }
-    }
-
-    /// Is [`Application::on_passed_on`] of use?
-    pub(crate) fn learns_what_is_passed_on(&self) -> bool {
-        matches!(self, Self::OnOff(on_off) if on_off.passed_on.is_some())
     }
 
     /// The relay has had all segments before `una` acknowledged at `now`.

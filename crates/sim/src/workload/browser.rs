@@ -78,11 +78,6 @@ impl Browser {
         }
     }
 
-    /// Its most connections.
-    pub(crate) fn connections(&self) -> usize {
-        self.plan.connections
-    }
-
     /// Its pages so far, each from the request for its main object until its last object was complete.
     pub(crate) fn pages(&self) -> &[Transfer] {
         &self.pages

@@ -18,8 +18,8 @@ pub enum ClientPlan {
     Requests(Again),
     /// The first connection of a browser.
     Browser(Arc<WebPlan>),
-    /// A further connection of a browser: so many stand before it.
-    Lane(usize),
+    /// A further connection of a browser.
+    Lane,
     /// A player of adaptive video.
     Player(Arc<VideoPlan>),
 }
@@ -64,7 +64,7 @@ pub(crate) struct Client {
 enum ClientKind {
     Requests { again: Again, pauses: Stream },
     Browser(Box<Browser>),
-    Lane(usize),
+    Lane,
     Player(Box<Player>),
 }
 
@@ -77,7 +77,7 @@ impl Client {
                 pauses: Stream::new(seed, &format!("flow/{flow}/pause")),
             },
             ClientPlan::Browser(plan) => ClientKind::Browser(Box::new(Browser::new(plan, seed, source))),
-            ClientPlan::Lane(lane) => ClientKind::Lane(*lane),
+            ClientPlan::Lane => ClientKind::Lane,
             ClientPlan::Player(plan) => ClientKind::Player(Box::new(Player::new(plan))),
         };
         let (orders, due) = (Vec::new(), Time::MAX);
@@ -137,13 +137,14 @@ impl Client {
         }
     }
 
-    /// How many connections of its browser stand before its own; `None` if it is of none.
-    pub(crate) fn lane(&self) -> Option<usize> {
-        match self.kind {
-            ClientKind::Browser(_) => Some(0),
-            ClientKind::Lane(lane) => Some(lane),
-            ClientKind::Requests { .. } | ClientKind::Player(_) => None,
-        }
+    /// Is its connection one of a browser?
+    pub(crate) fn browses(&self) -> bool {
+        matches!(self.kind, ClientKind::Browser(_) | ClientKind::Lane)
+    }
+
+    /// Does its connection begin only when the browser has something to ask for?
+    pub(crate) fn waits_for_browser(&self) -> bool {
+        matches!(self.kind, ClientKind::Lane)
     }
 
     /// Its connection starts.
@@ -152,7 +153,7 @@ impl Client {
         let bytes = match &mut self.kind {
             ClientKind::Requests { .. } => None,
             ClientKind::Browser(browser) => Some(browser.begin(now)),
-            ClientKind::Lane(_) => return self.note_due(), // it was told what to ask for
+            ClientKind::Lane => return self.note_due(), // it was told what to ask for
             ClientKind::Player(player) => Some(player.begin(now)),
         };
         self.ask(Order { at: now, bytes });
@@ -191,7 +192,7 @@ impl Client {
                     Some((at, None))
                 }
                 ClientKind::Player(player) => player.on_segment(now).map(|(at, bytes)| (at, Some(bytes))),
-                ClientKind::Browser(_) | ClientKind::Lane(_) => None,
+                ClientKind::Browser(_) | ClientKind::Lane => None,
             };
             if let Some((at, bytes)) = next {
                 self.ask(Order { at, bytes });

@@ -49,9 +49,7 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     };
     let recorder = &network.recorder;
     let prompt = |(host, flow): (&FlowState, &FlowPlan)| {
-        // A relay sends when data comes by another direction, too.
-        let tells = || flow.part.is_whole() && tells(flow);
-        host.answers_at_once() && (!recorder.has_changes() || tells())
+        host.answers_at_once() && (!recorder.has_changes() || tells(flow))
     };
     // Rows must be in the order of time, and controllers from outside may know of each other.
     let from_outside =

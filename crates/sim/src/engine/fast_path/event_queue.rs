@@ -64,15 +64,6 @@ pub(super) struct Seated {
     pub(super) partition: u32,
 }
 
-/// The owner of a timer.
-pub(super) enum Timer {
-    Sender(usize),
-    Receiver(usize),
-    Stop(usize),
-    Hint(usize),
-    Tick,
-}
-
 impl EventQueue {
     /// An empty queue for so many partitions.
     pub(super) fn new(partitions: usize, directions: &[Seated]) -> Self {

@@ -5,32 +5,31 @@
 //!   (`routes.rs`).
 //! - A run of directions at which nothing ever waits is a delay line, which a packet passes in one step (`delay_line.rs`).
 //! - Parts of the network that learn of each other only after a delay are worked out one after the other (`partitions.rs`).
-//! - Flows with equal access delays share one direction for them (`access_delays.rs`).
+//! - Flows with equal access delays share one direction for them (`engine/access_delays.rs`).
 //!
 //! `eligibility.rs` says which of the short cuts a plan may take. Events of one instant come in the order of the reference loop.
 
-mod access_delays;
 mod delay_line;
 mod eligibility;
 mod event_queue;
-mod hosts;
 mod partitions;
 mod routes;
 mod timers;
 
 use bentpipe_cc::{Span, Time};
 
+use crate::engine::access_delays::{AccessDelays, OF_FLOW, Routes};
 use crate::engine::error::RunError;
+use crate::engine::hosts::{EventLoop, Hosts, Timer};
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
-use crate::host::flow::NEVER;
+use crate::host::flow::Kind;
 use crate::link::direction::{Direction, Fate, Push, Transit};
-use crate::link::packet::{ACK, CONTROL, Packet};
+use crate::link::packet::Packet;
 use crate::resolve::plan::Plan;
-use access_delays::AccessDelays;
 use delay_line::DelayLine;
 use eligibility::Eligibility;
 pub(super) use eligibility::eligibility;
-use event_queue::{EventQueue, Seated, Timer};
+use event_queue::{EventQueue, Seated};
 use partitions::Partitions;
 use routes::{END, Hop, Role, Ways};
 
@@ -49,7 +48,6 @@ enum Recorded {
 /// A run in progress.
 #[derive(Debug)]
 pub(super) struct FastPath {
-    now: Time,
     events: EventQueue,
     partitions: Partitions,
     network: Network,
@@ -64,9 +62,10 @@ pub(super) struct FastPath {
 impl FastPath {
     /// The run of `plan` before anything has happened.
     pub(super) fn new(plan: &Plan, mut network: Network, eligible: Eligibility) -> Self {
-        let (entities, mut hops) = AccessDelays::add(plan, &mut network);
-        let ways = network.flows.iter().zip(&eligible.prompt).enumerate();
-        let ways: Vec<Ways> = ways.map(|(f, (flow, &prompt))| Ways::new(f, flow, prompt)).collect();
+        let Routes { entities, directions } = AccessDelays::add_shared(plan, &mut network);
+        let mut hops: Vec<Hop> = directions.into_iter().map(Hop::new).collect();
+        let ways = network.flows.iter().zip(&plan.flows).zip(&eligible.prompt);
+        let ways: Vec<Ways> = ways.map(|((flow, plan), &prompt)| Ways::new(flow, plan, prompt)).collect();
         let routes = |f: usize| {
             let flow = &network.flows[f];
             [flow.data_route, flow.ack_route].map(|first| routes::directions(&hops, first).collect())
@@ -96,18 +95,8 @@ impl FastPath {
         let events = event_queue(&hops, &entities, &partitions);
         let recorded = announce(&hops, &mut network);
         let (hops, delay_lines) = share_routes(&hops, &constants, &mut network);
-        let now = Time(0);
-        let mut run = Self { now, events, partitions, network, entities, hops, delay_lines, recorded };
-        for f in 0..run.network.flows.len() {
-            run.arm_sender(f, run.network.flows[f].start);
-            if run.network.flows[f].stop < NEVER {
-                run.schedule(run.network.flows[f].stop, &Timer::Stop(f));
-            }
-            run.expect_hint(f);
-        }
-        if let Some(first) = run.network.recorder.first_tick() {
-            run.schedule(first, &Timer::Tick);
-        }
+        let mut run = Self { events, partitions, network, entities, hops, delay_lines, recorded };
+        run.begin();
         run
     }
 
@@ -137,7 +126,7 @@ impl FastPath {
                     (last.since(first).secs() * partition as f64 + now.since(first).secs()) / count as f64
                 };
                 let mut share = |now| (first.secs() + spent(now)) / end.secs();
-                self.now = self.events.go_to(partition, self.now);
+                self.network.now = self.events.go_to(partition, self.network.now);
                 if !self.work_until(last, &mut until_look, &mut share, watch)? {
                     return Ok(());
                 }
@@ -160,12 +149,12 @@ impl FastPath {
             if next > last {
                 return Ok(true);
             }
-            if next < self.now {
+            if next < self.network.now {
                 return Err(self.back_in_time(next));
             }
-            self.now = next;
+            self.network.now = next;
             if timer < at {
-                self.on_timer(timer);
+                self.expire();
             } else {
                 self.on_arrival(direction);
             }
@@ -183,11 +172,11 @@ impl FastPath {
     fn on_arrival(&mut self, i: usize) {
         // The direction's next arrival replaces this one among the events, or its entry goes.
         let direction = &mut self.network.directions[i];
-        let Some((mut packet, fate)) = direction.pop(self.now) else { return self.on_wake(i) };
+        let Some((mut packet, fate)) = direction.pop(self.network.now) else { return self.on_wake(i) };
         let next = direction.next();
         self.expect_here(i, next);
         if fate != Fate::Delivered {
-            return self.network.sacks.free(packet.handle);
+            return self.network.carried.free(packet.handle);
         }
         packet.hop += 1;
         if self.hops[packet.hop as usize].direction != END {
@@ -195,16 +184,10 @@ impl FastPath {
         }
         if self.network.tap.is_some() {
             let entity = self.entity_of(i, packet.flow);
-            let Network { tap, sacks, .. } = &mut self.network;
-            tap.iter_mut().for_each(|tap| tap.arrives(self.now, entity, &packet, sacks));
+            let Network { tap, carried, now, .. } = &mut self.network;
+            tap.iter_mut().for_each(|tap| tap.arrives(*now, entity, &packet, carried));
         }
-        if packet.has(CONTROL) {
-            self.on_control(&packet);
-        } else if packet.has(ACK) {
-            self.on_ack(&packet);
-        } else {
-            self.on_data(&mut packet);
-        }
+        self.on_packet(&mut packet);
     }
 
     /// Direction `i` has decided, and no packet comes out.
@@ -215,19 +198,10 @@ impl FastPath {
         self.expect_here(i, next);
     }
 
-    /// A packet leaves its host.
-    #[inline]
-    fn depart(&mut self, packet: &mut Packet) {
-        if self.recorded != Recorded::Nothing || self.network.tap.is_some() {
-            return self.depart_seen(packet);
-        }
-        self.forward::<false, false>(packet);
-    }
-
     #[inline(never)]
     fn depart_seen(&mut self, packet: &mut Packet) {
         if let Some(tap) = &mut self.network.tap {
-            tap.departs(self.now, packet, &mut self.network.sacks);
+            tap.departs(self.network.now, packet, &mut self.network.carried);
         }
         self.go_further(packet);
     }
@@ -247,16 +221,16 @@ impl FastPath {
     fn enter(&mut self, packet: &Packet) {
         let i = self.hops[packet.hop as usize].direction as usize;
         if let Some(tap) = &mut self.network.tap {
-            tap.enters(self.now, i, packet, &self.network.sacks);
+            tap.enters(self.network.now, i, packet, &self.network.carried);
         }
-        self.push(i, self.now, packet);
+        self.push(i, self.network.now, packet);
     }
 
     /// Offers a packet to the direction of its present hop, and takes it on for as long as it needs no event. On the way it may become its
     /// own acknowledgement. It stays in place: a copy costs a store-to-load forwarding stall. The recorder's needs are known at compile
     /// time: 2 % fewer instructions where only receivers are recorded.
     fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
-        let (mut at, mut at_hop) = (self.now, packet.hop);
+        let (mut at, mut at_hop) = (self.network.now, packet.hop);
         loop {
             let Hop { direction, mut role, delay_line } = self.hops[at_hop as usize];
             let mut i = direction as usize;
@@ -311,7 +285,7 @@ impl FastPath {
                 at_hop += 1;
                 continue;
             }
-            let answers = self.receive(at, packet);
+            let answers = self.network.receive(at, packet);
             if RECEIVERS {
                 self.tell_receiver(at, packet.flow as usize);
             }
@@ -319,6 +293,14 @@ impl FastPath {
                 return;
             }
             at_hop = packet.hop;
+        }
+    }
+
+    /// Records what the receiver of flow `f` has delivered with the packet that came at `at`.
+    #[inline]
+    fn tell_receiver(&mut self, at: Time, f: usize) {
+        if let Kind::Tcp(tcp) = &self.network.flows[f].kind {
+            self.network.recorder.received(self.network.now, at, f, tcp.receiver.delivered());
         }
     }
 
@@ -350,7 +332,7 @@ impl FastPath {
     /// The entity of an arrival by direction `i` of a packet of this flow.
     fn entity_of(&self, i: usize, flow: u32) -> u32 {
         let shared = self.network.directions[i].is_shared();
-        self.entities[i] + if shared { access_delays::OF_FLOW * flow } else { 0 }
+        self.entities[i] + if shared { OF_FLOW * flow } else { 0 }
     }
 
     /// The entity that has brought a packet to its present hop; `None` if it sets out there.
@@ -365,7 +347,7 @@ impl FastPath {
     fn drop(&mut self, at: Time, packet: &Packet) {
         let brought = self.brought(packet);
         self.network.lose(at, brought, packet);
-        self.network.sacks.free(packet.handle);
+        self.network.carried.free(packet.handle);
     }
 
     /// The packet that direction `i` has handed on would arrive after the end of the run.
@@ -379,8 +361,29 @@ impl FastPath {
 
     #[cold]
     fn back_in_time(&self, at: Time) -> RunError {
-        let numbers = format!("{} ns after {} ns", at.0, self.now.0);
+        let numbers = format!("{} ns after {} ns", at.0, self.network.now.0);
         RunError::Law { law: "time never goes back", numbers, seed: self.network.seed }
+    }
+}
+
+impl EventLoop for FastPath {
+    #[inline(always)]
+    fn network(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    #[inline]
+    fn depart(&mut self, packet: &mut Packet) {
+        if self.recorded != Recorded::Nothing || self.network.tap.is_some() {
+            return self.depart_seen(packet);
+        }
+        self.forward::<false, false>(packet);
+    }
+
+    #[inline(always)]
+    fn schedule(&mut self, at: Time, timer: Timer) {
+        let (partition, number) = (self.partition(timer), self.number(timer));
+        self.events.push(partition, at, number);
     }
 }
 

@@ -6,6 +6,8 @@
 //! partition stay in the nearest cache. The result is the same: partitions share only the directions between them, and packets come out of
 //! those in order.
 
+use std::collections::BTreeMap;
+
 use bentpipe_cc::Span;
 
 use super::routes::{END, Hop, Role, Ways};
@@ -36,31 +38,12 @@ impl Partitions {
         for (f, way) in ways.iter().enumerate() {
             let there = parts.follow(hops, way.data, parts.sender(f), &mut held);
             parts.join(there, parts.receiver(f));
-            if way.relayed || way.twin {
-                parts.join(parts.receiver(f), parts.sender(f + 1));
-            }
-            if way.told {
-                parts.join(parts.sender(f), parts.sender(f + 1));
-            }
-            if way.twin {
-                parts.join(parts.receiver(f + 1), parts.sender(f));
-            }
-            if let Some((dialogue, lane)) = way.asks {
-                parts.join(parts.receiver(dialogue.to_server()), parts.sender(dialogue.server()));
-                parts.join(parts.receiver(dialogue.to_client()), parts.sender(dialogue.client()));
-                // A browser's clients are one host.
-                let first = dialogue.before(lane).unwrap_or(dialogue);
-                parts.join(parts.sender(dialogue.client()), parts.sender(first.client()));
-            }
-            if way.joined {
-                parts.join(parts.sender(f), parts.sender(f + 1));
-                parts.join(parts.receiver(f), parts.receiver(f + 1));
-            }
             if let Some(acks) = way.acks {
                 let back = parts.follow(hops, acks, parts.receiver(f), &mut held);
                 parts.join(back, parts.sender(f));
             }
         }
+        parts.join_hosts(ways);
         let of_events = |part: &usize| *part >= delays.len() || held[*part];
         let mut roots: Vec<u32> =
             (0..parts.entry(0)).filter(of_events).map(|part| parts.root(part)).collect();
@@ -145,6 +128,18 @@ impl Parts {
     fn join(&mut self, one: usize, other: usize) {
         let (one, other) = (self.root(one), self.root(other));
         self.of[one as usize] = other;
+    }
+
+    /// What happens at one host is in one partition, whichever flows end there.
+    fn join_hosts(&mut self, ways: &[Ways]) {
+        let mut known = BTreeMap::new();
+        for (f, way) in ways.iter().enumerate() {
+            let Some(hosts) = way.hosts else { continue };
+            for (host, end) in [(hosts.sender, self.sender(f)), (hosts.receiver, self.receiver(f))] {
+                let one = *known.entry(host).or_insert(end);
+                self.join(end, one);
+            }
+        }
     }
 
     /// Follows the packets of `source` on the route that begins at `first`. The near end of a direction joins the part that works at it, up

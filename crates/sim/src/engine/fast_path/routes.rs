@@ -6,11 +6,9 @@
 
 use std::collections::BTreeMap;
 
+pub(super) use crate::engine::access_delays::END;
 use crate::host::flow::{FlowState, Kind};
-use crate::resolve::plan::{Exchange, Half};
-
-/// Ends a route.
-pub(super) const END: u32 = u32::MAX;
+use crate::resolve::plan::{EndHosts, FlowPlan};
 
 /// A hop that begins no delay line.
 const NO_DELAY_LINE: u32 = u32::MAX;
@@ -49,9 +47,9 @@ impl Hop {
     /// The end of a route.
     pub(super) const LAST: Self = Self { direction: END, role: Role::Holds, delay_line: NO_DELAY_LINE };
 
-    /// Direction `i` on a route, before its role is found.
-    pub(super) fn new(i: usize) -> Self {
-        Self { direction: i as u32, ..Self::LAST }
+    /// Direction `i` on a route, before its role is found, or its end.
+    pub(super) fn new(i: u32) -> Self {
+        Self { direction: i, ..Self::LAST }
     }
 }
 
@@ -65,7 +63,7 @@ pub(super) fn hops_from(hops: &[Hop], first: u32) -> impl Iterator<Item = &Hop> 
     hops[first as usize..].iter().take_while(|hop| hop.direction != END)
 }
 
-/// The first hops of one flow.
+/// The first hops of one flow, and its ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ways {
     /// First hop of its data.
@@ -74,33 +72,15 @@ pub(super) struct Ways {
     pub(super) acks: Option<u32>,
     /// May its receiver answer ahead of time?
     pub(super) prompt: bool,
-    /// Is its receiver one host with the sender of the next flow?
-    pub(super) relayed: bool,
-    /// Does the application at its sender learn at once what the relay has passed on?
-    pub(super) told: bool,
-    /// Is its flow the first of two whose both ends write? Both hosts are then ends of the next flow, too.
-    pub(super) twin: bool,
-    /// If it is that of a dialogue's client: the dialogue, and how many of the same browser stand before it.
-    pub(super) asks: Option<(Exchange, usize)>,
-    /// Is the next flow another subflow of the same connection? Both ends of both are then one host each.
-    pub(super) joined: bool,
+    /// The hosts at its ends, if they are those of other flows, too.
+    pub(super) hosts: Option<EndHosts>,
 }
 
 impl Ways {
-    /// The first hops of `flow`, which has number `f`.
-    pub(super) fn new(f: usize, flow: &FlowState, prompt: bool) -> Self {
+    /// The first hops of `flow`, whose plan is `plan`.
+    pub(super) fn new(flow: &FlowState, plan: &FlowPlan, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
-        let relayed = flow.half() == Some(Half::First);
-        let told = relayed && matches!(&flow.kind, Kind::Tcp(tcp) if tcp.learns_what_is_passed_on());
-        let asks = match &flow.kind {
-            Kind::Tcp(tcp) => tcp
-                .client()
-                .and_then(|client| Some((Exchange::of(f, tcp.part())?, client.lane().unwrap_or(0)))),
-            Kind::Cbr(_) => None,
-        };
-        let twin = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.twin_half() == Some(Half::First));
-        let joined = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.has_next_subflow());
-        Self { data: flow.data_route, acks, prompt, relayed, told, twin, asks, joined }
+        Self { data: flow.data_route, acks, prompt, hosts: plan.ties.as_ref().map(|ties| ties.hosts) }
     }
 }
 

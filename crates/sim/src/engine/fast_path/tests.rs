@@ -43,7 +43,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
         let back = network.directions[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
         // The blocks still stored belong to the few ACKs that are under way or waiting.
-        let taken = network.sacks.taken();
+        let taken = network.carried.taken();
         assert!(taken <= 20 + 10, "{queue}: {taken}");
     }
 }
@@ -137,7 +137,7 @@ fn what_a_relay_loses_is_found_out() {
     let plan = plan(text, &[]);
     let mut network = network(&plan);
     let Kind::Tcp(second) = &mut network.flows[1].kind else { panic!("a connection") };
-    let taken = second.taken().expect("a second half");
+    let taken = second.relay().expect("a relay").taken;
     assert!(taken > 300, "{taken}");
     second.feed(Time(0), taken + 1);
     let law = network.finish(&plan).expect_err("a segment out of nothing").to_string();
@@ -208,7 +208,7 @@ fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
 fn an_event_in_the_past_ends_the_run() {
     let text = "duration = \"5 s\"\n[link.x]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"x\"]\n";
     let mut run = fast_path(&plan(text, &[]));
-    run.now = Time(1);
+    run.network.now = Time(1);
     let said = run.run(&mut |_| true).expect_err("the flow starts at 0").to_string();
     assert!(said.contains("time never goes back; 0 ns after 1 ns (seed 1)"), "{said}");
 }
@@ -255,7 +255,7 @@ fn partitions(set: &[(&str, &str)]) -> (usize, u64) {
     );
     let run = fast_path(&plan(&text, set));
     let found = (run.partitions.count, run.partitions.lookahead.0 / 1_000_000);
-    let of = |timer| run.partition(&timer);
+    let of = |timer| run.partition(timer);
     if found.0 == 3 {
         // Behind the first link stand its own flow's receiver, its answers, and the sender of the second link's flow.
         assert_eq!(of(Timer::Receiver(1)), of(Timer::Sender(2)));

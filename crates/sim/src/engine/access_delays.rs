@@ -1,14 +1,14 @@
-//! Access delays, which belong to a single flow: before its path, behind its `ack_path`, and random ones before its `ack_path`.
+//! The routes of flows, and the access delays on them, which belong to a single flow: before its path, behind its `ack_path`, and random
+//! ones before its `ack_path`.
 //!
-//! Each is an entity of its own in the order of events. But flows with the same paths and the same delay share one direction. In it,
-//! packets come out in the order in which they went in, and of one nanosecond in the order of their flows. A hundred thousand flows need no
-//! more than one.
+//! Each is an entity of its own in the order of events. On the fast path flows with the same paths and the same delay share one direction.
+//! In it, packets come out in the order in which they went in, and of one nanosecond in the order of their flows. A hundred thousand flows
+//! need no more than one.
 
 use std::collections::BTreeMap;
 
 use bentpipe_cc::Span;
 
-use super::routes::Hop;
 use crate::engine::network::Network;
 use crate::link::direction::Direction;
 use crate::link::random::Stream;
@@ -17,6 +17,17 @@ use crate::resolve::plan::{DirectionId, FlowPlan, Plan};
 /// Entities of each flow: its access delay there, the one back, and the random delay of its acknowledgements.
 pub(super) const OF_FLOW: u32 = 3;
 
+/// Ends a route.
+pub(super) const END: u32 = u32::MAX;
+
+/// The routes of all flows.
+pub(super) struct Routes {
+    /// The entity of each direction; of one that flows share, that of flow 0.
+    pub(super) entities: Vec<u32>,
+    /// The directions of all routes, one behind the other; [`END`] ends each. A flow keeps the places at which its own begin.
+    pub(super) directions: Vec<u32>,
+}
+
 /// What flows that share a direction have in common: the delay, `path` and `ack_path`.
 type Alike<'a> = (Span, &'a [DirectionId], &'a [DirectionId]);
 
@@ -24,17 +35,27 @@ type Alike<'a> = (Span, &'a [DirectionId], &'a [DirectionId]);
 pub(super) struct AccessDelays<'a> {
     /// Directions of the scenario.
     count: u32,
+    /// May flows share a direction?
+    shares: bool,
     entities: Vec<u32>,
     /// The first of the two directions for all flows with this delay and these paths.
     known: BTreeMap<Alike<'a>, usize>,
 }
 
 impl<'a> AccessDelays<'a> {
-    /// Adds the access delays to `network`. Gives the entity of each direction, and the routes of all flows one behind the other. The flows
-    /// keep the index at which theirs begin.
-    pub(super) fn add(plan: &'a Plan, network: &mut Network) -> (Vec<u32>, Vec<Hop>) {
+    /// Adds the access delays to `network`. Each is a direction of its own.
+    pub(super) fn add(plan: &'a Plan, network: &mut Network) -> Routes {
+        Self::routes(plan, network, false)
+    }
+
+    /// The same, but flows share equal ones.
+    pub(super) fn add_shared(plan: &'a Plan, network: &mut Network) -> Routes {
+        Self::routes(plan, network, true)
+    }
+
+    fn routes(plan: &'a Plan, network: &mut Network, shares: bool) -> Routes {
         let count = network.directions.len() as u32;
-        let mut delays = Self { count, entities: (0..count).collect(), known: BTreeMap::new() };
+        let mut delays = Self { count, shares, entities: (0..count).collect(), known: BTreeMap::new() };
         let mut hops = Vec::new();
         for (f, flow) in (0..).zip(&plan.flows) {
             let delay = (flow.extra_delay.0 > 0).then(|| delays.delay(f, flow, &mut network.directions));
@@ -45,8 +66,8 @@ impl<'a> AccessDelays<'a> {
             let ids = |path: &'a [DirectionId]| path.iter().map(|id| id.index());
             let mut add = |route: &mut dyn Iterator<Item = usize>| {
                 let first = hops.len() as u32;
-                hops.extend(route.map(Hop::new));
-                hops.push(Hop::LAST);
+                hops.extend(route.map(|direction| direction as u32));
+                hops.push(END);
                 first
             };
             let host = &mut network.flows[f as usize];
@@ -54,14 +75,14 @@ impl<'a> AccessDelays<'a> {
             let back = jitter.into_iter().chain(ids(&flow.ack_path)).chain(delay.map(|there| there + 1));
             host.ack_route = add(&mut { back });
         }
-        (delays.entities, hops)
+        Routes { entities: delays.entities, directions: hops }
     }
 
     /// The direction before the path of flow `f`. The one behind its `ack_path` has the next index.
     fn delay(&mut self, f: u32, flow: &'a FlowPlan, directions: &mut Vec<Direction>) -> usize {
         let delay = flow.extra_delay;
         let alike = (delay, &*flow.path, &*flow.ack_path);
-        if let Some(&there) = self.known.get(&alike) {
+        if let Some(&there) = self.known.get(&alike).filter(|_| self.shares) {
             for k in 0..2 {
                 directions[there + k].share();
                 self.entities[there + k] = self.count + k as u32;

@@ -1,0 +1,224 @@
+//! Where flows that belong together meet: at a relay, in a dialogue, at both ends of a connection that both write. What reaches a host on
+//! one flow may be news for others, which are then woken ([`Network::woken`]) and may have something to send. Which flows these are says
+//! the plan (`resolve/relations.rs`).
+//!
+//! A browser may have several dialogues. Its first client knows the page, and what is complete on any of its connections may be news for
+//! all of them.
+
+use bentpipe_tcp::{BareAck, Sack, Sender, Signal};
+
+use crate::engine::network::Network;
+use crate::host::control;
+use crate::host::flow::{FlowState, Tcp};
+use crate::link::packet::{ACK, CONTROL, Packet};
+use crate::resolve::plan::{Dialogue, Reader};
+use crate::workload::browser::Next;
+use crate::workload::client::{Client, Order};
+
+impl Network {
+    /// Data, `packet`, has reached the receiver of flow `f`. Wakes the flows that learn of it.
+    pub(super) fn hand_over(&mut self, f: usize, packet: &Packet) {
+        let Some(tcp) = self.flows[f].tcp() else { return };
+        match tcp.reader().clone() {
+            Reader::Sink | Reader::Connection => {} // a connection has learnt of it before
+            Reader::Twin { other } => self.unload(f, other, packet),
+            Reader::Relay { onward } => self.relay_data(f, onward),
+            Reader::Server(dialogue) => self.serve(&dialogue),
+            Reader::Client(dialogue) => self.hear(&dialogue),
+        }
+    }
+
+    /// A control segment has reached the receiver of flow `f`. Wakes the flow that learns of it.
+    pub(super) fn hand_over_control(&mut self, f: usize, packet: &Packet) {
+        let Some(tcp) = self.flows[f].tcp() else { return };
+        let woken = match *tcp.reader() {
+            Reader::Relay { onward } => self.relay_control(onward, packet).then_some(onward),
+            Reader::Twin { other } => self.open_both(f, other).then_some(other),
+            _ => None,
+        };
+        self.woken.extend(woken);
+    }
+
+    /// Data has reached the relay on flow `f`, which sends it on with flow `onward`.
+    fn relay_data(&mut self, f: usize, onward: usize) {
+        let now = self.now;
+        let Some([to, from]) = self.pair(f, onward) else { return };
+        let more = from.feed(now, to.receiver.delivered());
+        self.begin_behind(onward);
+        self.woken.extend(more.then_some(onward));
+    }
+
+    /// A control segment has reached the relay that sends on with flow `onward`. True if that is news for it.
+    fn relay_control(&mut self, onward: usize, packet: &Packet) -> bool {
+        let now = self.now;
+        let Some(from) = self.flows[onward].tcp_mut() else { return false };
+        match control::signal(packet) {
+            Some(Signal::Syn) => from.open_with(now),
+            Some(Signal::Fin) => from.close_with(now),
+            _ => return false,
+        }
+        self.begin_behind(onward);
+        true
+    }
+
+    /// The flow behind a relay begins with what comes first, if a browser has opened its connection later than at the start.
+    fn begin_behind(&mut self, onward: usize) {
+        let flow = &mut self.flows[onward];
+        flow.start = flow.start.min(self.now);
+    }
+
+    /// Flow `f` has had something acknowledged. If a relay writes it, its buffer has room. Gives the packet that says so, if one is due.
+    pub(super) fn relay_room(&mut self, f: usize) -> Option<Packet> {
+        let now = self.now;
+        let from = self.flows[f].tcp()?.relay()?.from;
+        let [to, behind] = self.pair(from, f)?;
+        let ack = to.passed_on(now, behind.sender.una())?;
+        let flow = &mut self.flows[from];
+        flow.acks.sent += 1;
+        let route = flow.ack_route;
+        Some(flow.tcp_mut()?.ack_packet(now, &ack, from as u32, route, &mut self.carried))
+    }
+
+    /// A packet of flow `f` leaves its host. If it is data of a connection whose both ends write, it takes the acknowledgement of the other
+    /// direction along.
+    pub(super) fn load(&mut self, f: usize, packet: &mut Packet) {
+        if packet.has(ACK | CONTROL) {
+            return;
+        }
+        let Some(twin) = self.flows[f].tcp().and_then(Tcp::twin) else { return };
+        let Some(tcp) = self.flows[twin.other].tcp_mut() else { return };
+        let ack = tcp.ride();
+        let (handle, blocks) = self.carried.put(ack.ack, ack.sack.blocks().iter().copied());
+        packet.handle = handle;
+        self.carried.on(packet).ride = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
+        tcp.ride_on(packet, blocks, &mut self.carried);
+    }
+
+    /// Data of flow `f` has reached its receiver. The sender at the same host, that of flow `other`, takes the acknowledgement that rode on
+    /// it.
+    fn unload(&mut self, f: usize, other: usize, packet: &Packet) {
+        let (carried, mut sack) = (*self.carried.of(packet.handle), Sack::default());
+        self.carried.take(packet.handle, &mut sack);
+        self.open_both(f, other);
+        if let Some(tcp) = self.flows[other].tcp_mut() {
+            tcp.on_ride(self.now, carried.ride, sack, carried.marks);
+        }
+        self.woken.push(other);
+    }
+
+    /// The end that answers may have learned that the connection of flow `f` is open. True if flow `other`, that of its data, has waited so
+    /// long.
+    fn open_both(&mut self, f: usize, other: usize) -> bool {
+        let now = self.now;
+        let Some([first, second]) = self.pair(f, other) else { return false };
+        first.twin().is_some_and(|twin| twin.opens) && second.open_behind(now, first)
+    }
+
+    /// The acknowledgement of flow `f` that has to leave now and found no data to ride on.
+    pub(super) fn owed(&mut self, f: usize) -> Option<Packet> {
+        let flow = &mut self.flows[f];
+        let route = flow.ack_route;
+        let ack = flow.tcp_mut()?.owed()?;
+        flow.acks.sent += 1;
+        Some(flow.tcp_mut()?.ack_packet(self.now, &ack, f as u32, route, &mut self.carried))
+    }
+
+    /// Closes the connection of flow `f` if both ends have written all and have it acknowledged. Gives the flow that then has something to
+    /// send.
+    pub(super) fn close_both(&mut self, f: usize) -> Option<usize> {
+        let twin = self.flows[f].tcp()?.twin()?;
+        let [first, second] = if twin.opens { [f, twin.other] } else { [twin.other, f] };
+        let [one, other] = self.pair(first, second)?;
+        one.close_both(other).then_some(first)
+    }
+
+    /// Requests have reached the server, which wakes if it answers.
+    fn serve(&mut self, dialogue: &Dialogue) {
+        let now = self.now;
+        let Some(delivered) = self.flows[dialogue.to_server].tcp().map(|tcp| tcp.receiver.delivered()) else {
+            return;
+        };
+        let Some([client, server]) = self.pair(dialogue.client, dialogue.server) else { return };
+        // The server of a connection that is opened later begins with the first request.
+        let begins = !server.has_begun();
+        if begins {
+            server.start(now);
+        }
+        let answers = server.respond(client, delivered);
+        if begins {
+            self.flows[dialogue.server].start = now;
+        }
+        self.woken.extend(answers.then_some(dialogue.server));
+    }
+
+    /// Responses have reached the client. Wakes the flows that have something to do.
+    fn hear(&mut self, dialogue: &Dialogue) {
+        let now = self.now;
+        let Some(delivered) = self.flows[dialogue.to_client].tcp().map(|tcp| tcp.receiver.delivered()) else {
+            return;
+        };
+        let Some([client, server]) = self.pair(dialogue.client, dialogue.server) else { return };
+        let count = server.responses(now, delivered);
+        let Some((asks, sender)) = client.client_mut().filter(|_| count > 0) else { return };
+        if !asks.browses() {
+            asks.on_responses(now, count, sender);
+            client.note_due();
+            return self.woken.push(dialogue.client);
+        }
+        // Several objects are complete at once only on the one connection of a browser that has no other.
+        (0..count).for_each(|_| self.on_object(dialogue));
+    }
+
+    /// An object of a browser has come on this connection.
+    fn on_object(&mut self, on: &Dialogue) {
+        let now = self.now;
+        let lanes = &on.lanes;
+        let Some(browser) = self.client(lanes[0]).and_then(|(client, _)| client.browser()) else { return };
+        // On which connection it asks, or the first of those.
+        let (mut asks, mut orders) = (0, Vec::new());
+        match browser.on_object(now) {
+            Next::Page(when) => orders.push(Order { at: when, bytes: Some(browser.begin(when)) }),
+            Next::Another => {
+                asks = on.lane;
+                orders.extend(browser.take().map(|bytes| Order { at: now, bytes: Some(bytes) }));
+            }
+            Next::Embedded(when) => {
+                let most = if lanes.len() == 1 { usize::MAX } else { lanes.len() };
+                let bytes = std::iter::from_fn(|| browser.take()).take(most);
+                orders.extend(bytes.map(|bytes| Order { at: when, bytes: Some(bytes) }));
+            }
+        }
+        let clients = &lanes[asks..];
+        for (&client, order) in clients.iter().cycle().zip(&orders) {
+            self.ask(client, *order);
+        }
+        if !orders.is_empty() {
+            self.woken.clear();
+            self.woken.extend(clients.iter().take(orders.len()));
+        }
+    }
+
+    /// The client of flow `f` has a request to make. Its connection begins with it, if it has neither begun nor stopped.
+    fn ask(&mut self, f: usize, order: Order) {
+        let flow = &mut self.flows[f];
+        if order.at < flow.stop {
+            flow.start = flow.start.min(order.at);
+        }
+        let now = self.now;
+        if let Some((client, sender)) = self.client(f) {
+            client.ask(order);
+            client.act(now, sender);
+        }
+        self.flows[f].tcp_mut().into_iter().for_each(Tcp::note_due);
+    }
+
+    fn client(&mut self, f: usize) -> Option<(&mut Client, &mut Sender)> {
+        self.flows[f].tcp_mut()?.client_mut()
+    }
+
+    /// The connections of two flows.
+    fn pair(&mut self, one: usize, other: usize) -> Option<[&mut Tcp; 2]> {
+        let [one, other] = self.flows.get_disjoint_mut([one, other]).ok()?.map(FlowState::tcp_mut);
+        Some([one?, other?])
+    }
+}
