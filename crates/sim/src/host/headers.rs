@@ -9,7 +9,7 @@ use crate::link::packet::{ECE, Ecn, HEADER, Packet, RESENT};
 
 impl Tcp {
     /// As [`Tcp::data_packet`], for a sender that may not be on the fast path: with its header, if segments carry any.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn any_data_packet(
         &mut self,
         data: &Data,
