@@ -16,18 +16,14 @@ needs_ns2 = pytest.mark.skipif(not ns2.available(), reason=ns2.MISSING)
 @needs_ns2
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "per", "seeds"),
-    [
-        (VEGAS, setup.LOW, 8),
-        (VEGAS, setup.HIGH, 8),
-        (LATEST_VENO, setup.LOW, 12),  # of the 36 of docs/validation/ns2-satellite.csv (make validate)
-        (LATEST_VENO, setup.HIGH, 12),
-    ],
-    ids=["vegas-low", "vegas-high", "veno-low", "veno-high"],
+    ("kind", "seeds"),
+    [(VEGAS, 8), (LATEST_VENO, 12)],
+    ids=["vegas", "veno"],
 )
-def test_goodputs_agree_with_ns2s_satellite_nodes(kind: Kind, per: float, seeds: int) -> None:
+def test_goodputs_agree_with_ns2s_satellite_nodes(kind: Kind, seeds: int) -> None:
+    """The quick form of docs/validation/ns2-satellite.csv: one of its two error rates, a third of its seeds (`make validate`)."""
     kind = replace(kind, seeds=seeds)
-    for found in compare(kind, per):
+    for found in compare(kind, setup.HIGH):
         # Seed noise must not widen the tolerance so far that nothing could fail.
         assert found.error <= TOLERANCE, f"too few seeds: {found}"
         noise = 2 * found.error if found.error > TOLERANCE / 2 else 0
