@@ -21,6 +21,7 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .models import AckThinning as AckThinning
 from .models import Arq as Arq
+from .models import BernoulliBurst as BernoulliBurst
 from .models import BitError as BitError
 from .models import Bulk as Bulk
 from .models import Cbr as Cbr

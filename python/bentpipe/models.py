@@ -349,11 +349,12 @@ class GilbertElliott(Model):
 
 @dataclass(frozen=True)
 class BernoulliBurst(Model):
-    """Loses runs of packets, which begin independently of each other and have geometric lengths.
+    """Runs of lost packets: they begin independently of each other, and their lengths are geometric.
 
     Args:
-        rate: share of all packets that is lost (0 to 1).
-        mean_length: mean length of a run in packets, from 1; with 1 the losses are independent.
+        rate: Share of all packets that is lost. A number from 0 to 1.
+        mean_length: Mean length of a run in packets. With 1 the losses are independent. A number from 1 to
+            1000000.
     """
 
     kind = "bernoulli-burst"
@@ -487,7 +488,7 @@ class Link(Model):
         queue: Queue in front of each direction. `DropTail`, `Red`, `Codel`, `FqCodel`, `Pie`, `DualPi2`,
             `Priority`, `Xcp`, `Vcp` or `Rcp`. Default: drop-tail with a limit of 1 bdp.
         loss: Loss of the forward direction: one model or a list; a packet is lost if any of them says so.
-            `PacketError`, `BitError`, `GilbertElliott`, `Outage` or `LossTrace`.
+            `PacketError`, `BitError`, `GilbertElliott`, `BernoulliBurst`, `Outage` or `LossTrace`.
         opportunities: Instants at which the forward direction may send, as mahimahi records them: a text file
             with one number of milliseconds a line. At each, 1504 bytes may be sent; what finds nothing
             waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in a
@@ -896,13 +897,20 @@ class Flow(OnPath):
         bulk_repeat: Retransmit everything outstanding when the controller says so. Default: what the
             controller asks for.
         fixed_rto: Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
+        thin_linear_timeouts: The first six timeouts in a row do not double the timeout while fewer than four
+            segments are outstanding and the first slow start is over (Linux, `tcp_thin_linear_timeouts`).
+            Default: no.
         path_hints: The host of the sender learns when a link of the path, there or back, changes hands, and
             tells the controller. The satellite terminal next to the host can know that. Default: yes, if the
             controller uses it.
-        hint_delay: The host learns so long after each handover: for a host that is not next to the terminal.
+        rate_hints: The host of the sender learns when the rate of the slowest link on the way of the data
+            changes by a time line, from which rate to which, and tells the controller. A modem that follows
+            the weather knows that. `path_change = "reset"` of a controller then lowers the window with the
+            rate. Default: no.
+        hint_delay: The host learns so long after each handover or change of rate: for a host that is not next
+            to the terminal. A time such as "250 ms". Default: "0 s".
+        hint_lead: The host learns so long ahead of each handover or change of rate: the terminal foresees it.
             A time such as "250 ms". Default: "0 s".
-        hint_lead: The host learns so long ahead of each handover: the terminal foresees it. A time such as
-            "250 ms". Default: "0 s".
     """
 
     cc: Any = None
@@ -961,7 +969,9 @@ class Flow(OnPath):
     aen: bool | None = None
     bulk_repeat: bool | None = None
     fixed_rto: bool | None = None
+    thin_linear_timeouts: bool | None = None
     path_hints: bool | None = None
+    rate_hints: bool | None = None
     hint_delay: str | None = None
     hint_lead: str | None = None
 
@@ -996,7 +1006,7 @@ Queue = DropTail | Red | Codel | FqCodel | Pie | DualPi2 | Priority | Xcp | Vcp 
 """A queue."""
 
 
-Loss = PacketError | BitError | GilbertElliott | Outage | LossTrace
+Loss = PacketError | BitError | GilbertElliott | BernoulliBurst | Outage | LossTrace
 """A loss model of one direction."""
 
 
@@ -1034,6 +1044,7 @@ KINDS: dict[str, type[Model]] = {
     "packet-error": PacketError,
     "bit-error": BitError,
     "gilbert-elliott": GilbertElliott,
+    "bernoulli-burst": BernoulliBurst,
     "outage": Outage,
     "trace": LossTrace,
     "dama": Dama,
