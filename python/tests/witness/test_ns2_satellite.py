@@ -21,7 +21,7 @@ needs_ns2 = pytest.mark.skipif(not ns2.available(), reason=ns2.MISSING)
     ids=["vegas", "veno"],
 )
 def test_goodputs_agree_with_ns2s_satellite_nodes(kind: Kind, seeds: int) -> None:
-    """The quick form of docs/validation/ns2-satellite.csv: one of its two error rates, a third of its seeds (`make validate`)."""
+    """Of docs/validation/ns2-satellite.csv (`make validate`) one error rate and a third of the seeds."""
     kind = replace(kind, seeds=seeds)
     for found in compare(kind, setup.HIGH):
         # Seed noise must not widen the tolerance so far that nothing could fail.
