@@ -16,7 +16,7 @@
 //!  * a backoff cuts at once; the module's comes down within a round (`tcp_enter_cwr`). As there, nothing grows for that round, its
 //!    change of RTT does not count, and a loss or mark in it cuts no further; a timeout keeps ssthresh.
 //!  * a window that does not limit the sender bounds the shadow window (`tcp_cdg_cong_avoid`). Rounds in which it does not bring no
-//!    backoff; in the module they may.
+//!    backoff; in the module they may. With bulk data the window always limits, and nothing differs.
 //!  * the module's filter for delayed ACKs is not needed: the RTT of an ACK is that of its last segment.
 //!  * the module starts with Hybrid Slow Start. Here that is the choice `slow_start = "hystart"`, which `validate kernel` makes
 //!    for it.

@@ -16,7 +16,8 @@
 //! Hence grade B.
 //! Decisions and deviations:
 //!  * the rule per round trip is applied to each acknowledged segment: 1/W of it, and -1/2 segment at most.
-//!  * below the target Apple's code grows by a segment per round trip; the draft's GAIN is used.
+//!  * below the target Apple's code grows by a segment per round trip; the draft's GAIN is used. With Apple's growth at 10 Mbit/s and 40 ms a
+//!    flow alone has 7.8 Mbit/s instead of 8.8, and beside Reno 3.9 instead of 2.1. Over GEO GAIN is 1, and nothing differs.
 //!  * base delay and delay as in LEDBAT: the least of ten minutes, and of four samples.
 //!  * the first window is the sender's initial window (`initial_window` of a flow), not 2.
 //!  * a slow start after a slowdown ends early only where the delay exceeds TARGET itself (Apple). The slowdown then counts twice

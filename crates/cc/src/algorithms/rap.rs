@@ -16,7 +16,7 @@
 //!    then one such window per first RTT is the rate. So a path of many packets is filled as slowly as by Reno's congestion avoidance from
 //!    there on.
 //!  * a step ends with the first ACK that comes SRTT after the last step, if the application did not limit the sender since, and no loss
-//!    came. The module asks that half of the packets of the step were sent (`dpthresh_`).
+//!    came. The module asks that half of the packets of the step were sent (`dpthresh_`), which bulk data always meets.
 //!  * a timeout is a loss as any other: the rate is halved once. A spurious loss is undone.
 //!  * an ECN echo is answered as a loss.
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)).
