@@ -91,7 +91,7 @@ class Figure:
 OF_SWEEPS = (
     Figure(
         "utilisation",
-        "Utilisation of the slowest link against a loss rate, or another key (`--x`) or measure (`--y`).",
+        "Utilisation of the bottleneck against a loss rate, or another key (`--x`) or measure (`--y`).",
         (
             "bentpipe sweep sat.toml --vary flow.0.cc=cubic,reno,bbr,hybla "
             "--vary 'link.sat.loss.rate={ log = [1e-6, 1e-2], points = 5 }' --seeds 10 --out losses",

@@ -10,7 +10,7 @@ use crate::host::multipath::MultipathConnection;
 use crate::link::direction::Direction;
 use crate::link::ledger::{Breach, hold};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
-use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Reader, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, Plan, ReadBy, Source};
 
 /// Balances the books of a run that has come to its end.
 pub(crate) fn check(
@@ -33,7 +33,7 @@ pub(crate) fn check(
         ends(end, flow, flow_plan)?;
     }
     for (to, flow_plan) in flows.iter().zip(&plan.flows) {
-        if let Reader::Relay { onward } = *flow_plan.reader() {
+        if let ReadBy::Relay { onward } = *flow_plan.reader() {
             relay(to, &flows[onward], &flow_plan.name)?;
         }
     }

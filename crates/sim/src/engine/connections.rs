@@ -11,7 +11,9 @@ use crate::host::multipath::MultipathConnection;
 use crate::record::histogram::Histogram;
 use crate::record::report::{ApplicationReport, FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
-use crate::resolve::plan::{ApplicationPlan, ConnectionPart, FlowPlan, Opener, Plan, Reader, Source, Writer};
+use crate::resolve::plan::{
+    ApplicationPlan, ConnectionPart, FlowPlan, Opener, Plan, ReadBy, Source, WrittenBy,
+};
 use crate::workload::client::Client;
 use crate::workload::player::Playback;
 use crate::workload::transfers::{Summary, Transfer};
@@ -246,9 +248,9 @@ impl Sums {
 /// The flow whose application makes the transfers that stand with flow `f`: they stand with the part that brings them to the client.
 fn writer_of(plan: &FlowPlan, f: usize) -> Option<usize> {
     match (plan.reader(), plan.writer()) {
-        (Reader::Client(dialogue), _) => Some(dialogue.server),
-        (Reader::Server(_) | Reader::Relay { .. }, _) => None,
-        (_, Writer::Relay { from }) => Some(*from),
+        (ReadBy::Client(dialogue), _) => Some(dialogue.server),
+        (ReadBy::Server(_) | ReadBy::Relay { .. }, _) => None,
+        (_, WrittenBy::Relay { from }) => Some(*from),
         _ => Some(f),
     }
 }
@@ -274,7 +276,7 @@ fn playback_of(flows: &[FlowState], plan: &FlowPlan, end: Time) -> Option<Playba
 /// The client to which a flow brings responses.
 fn client_of<'a>(flows: &'a [FlowState], plan: &FlowPlan) -> Option<&'a Client> {
     match plan.reader() {
-        Reader::Client(dialogue) => flows[dialogue.client].tcp()?.client(),
+        ReadBy::Client(dialogue) => flows[dialogue.client].tcp()?.client(),
         _ => None,
     }
 }

@@ -12,8 +12,8 @@ use bentpipe_cc::Span;
 use bentpipe_tcp::{Data, unwrap};
 
 use crate::engine::network::Network;
+use crate::host::ends::SubflowEnd;
 use crate::host::flow::{FlowState, NEVER, Tcp};
-use crate::host::subflow::SubflowEnd;
 use crate::link::packet::Packet;
 use crate::resolve::plan::Scheduler;
 

@@ -11,7 +11,7 @@ use crate::engine::network::Network;
 use crate::host::control;
 use crate::host::flow::{FlowState, Tcp};
 use crate::link::packet::{ACK, CONTROL, Packet};
-use crate::resolve::plan::{Dialogue, Reader};
+use crate::resolve::plan::{Dialogue, ReadBy};
 use crate::workload::browser::Next;
 use crate::workload::client::{Client, Order};
 
@@ -20,11 +20,11 @@ impl Network {
     pub(super) fn hand_over(&mut self, f: usize, packet: &Packet) {
         let Some(tcp) = self.flows[f].tcp() else { return };
         match tcp.reader().clone() {
-            Reader::Sink | Reader::Connection => {} // a connection has learnt of it before
-            Reader::Twin { other } => self.unload(f, other, packet),
-            Reader::Relay { onward } => self.relay_data(f, onward),
-            Reader::Server(dialogue) => self.serve(&dialogue),
-            Reader::Client(dialogue) => self.hear(&dialogue),
+            ReadBy::Sink | ReadBy::Connection => {} // a connection has learnt of it before
+            ReadBy::Twin { other } => self.unload(f, other, packet),
+            ReadBy::Relay { onward } => self.relay_data(f, onward),
+            ReadBy::Server(dialogue) => self.serve(&dialogue),
+            ReadBy::Client(dialogue) => self.hear(&dialogue),
         }
     }
 
@@ -32,8 +32,8 @@ impl Network {
     pub(super) fn hand_over_control(&mut self, f: usize, packet: &Packet) {
         let Some(tcp) = self.flows[f].tcp() else { return };
         let woken = match *tcp.reader() {
-            Reader::Relay { onward } => self.relay_control(onward, packet).then_some(onward),
-            Reader::Twin { other } => self.open_both(f, other).then_some(other),
+            ReadBy::Relay { onward } => self.relay_control(onward, packet).then_some(onward),
+            ReadBy::Twin { other } => self.open_both(f, other).then_some(other),
             _ => None,
         };
         self.woken.extend(woken);

@@ -2,9 +2,9 @@
 
 use bentpipe_cc::Time;
 
-use crate::host::ends::Writer;
+use crate::host::ends::WriterEnd;
 use crate::host::flow::Tcp;
-use crate::resolve::plan::Reader;
+use crate::resolve::plan::ReadBy;
 use crate::workload::application::{Application, Server};
 use crate::workload::client::Client;
 use crate::workload::transfers::Transfer;
@@ -20,7 +20,7 @@ impl Tcp {
     /// Does anybody else learn of what reaches the receiver?
     #[inline]
     pub(crate) fn is_linked(&self) -> bool {
-        self.ends.as_ref().is_some_and(|ends| !matches!(ends.reader, Reader::Sink))
+        self.ends.as_ref().is_some_and(|ends| !matches!(ends.reader, ReadBy::Sink))
     }
 
     /// The client of a dialogue, if this is its connection.
@@ -109,14 +109,14 @@ impl Tcp {
 
     pub(super) fn application(&self) -> Option<&Application> {
         match self.writer() {
-            Writer::Application(application) => Some(application),
+            WriterEnd::Application(application) => Some(application),
             _ => None,
         }
     }
 
     fn application_mut(&mut self) -> Option<(&mut Application, &mut bentpipe_tcp::Sender)> {
         match &mut self.ends.as_mut()?.writer {
-            Writer::Application(application) => Some((application, &mut self.sender)),
+            WriterEnd::Application(application) => Some((application, &mut self.sender)),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use bentpipe_cc::Time;
 use bentpipe_tcp::{AckSegment, BareAck, Data, Passive, Sack, unwrap};
 
 use crate::host::carried::{CarriedStore, MarkReport};
-use crate::host::ends::{TwinEnd, Writer};
+use crate::host::ends::{TwinEnd, WriterEnd};
 use crate::host::flow::Tcp;
 use crate::link::packet::{CE, CWR, LOW, PROBE, Packet};
 use crate::resolve::plan::Twin;
@@ -19,14 +19,14 @@ impl Tcp {
     #[inline]
     pub(crate) fn twin(&self) -> Option<Twin> {
         match self.writer() {
-            Writer::Twin(twin) => Some(twin.plan),
+            WriterEnd::Twin(twin) => Some(twin.plan),
             _ => None,
         }
     }
 
     fn twin_mut(&mut self) -> Option<&mut TwinEnd> {
         match self.writer_mut()? {
-            Writer::Twin(twin) => Some(twin),
+            WriterEnd::Twin(twin) => Some(twin),
             _ => None,
         }
     }

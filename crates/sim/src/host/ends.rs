@@ -3,10 +3,7 @@
 use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
-use crate::host::flow::Tcp;
-use crate::host::relay::RelayEnd;
-use crate::host::subflow::SubflowEnd;
-use crate::resolve::plan::{Reader, Twin};
+use crate::resolve::plan::{ReadBy, Subflow, Twin};
 use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
@@ -15,9 +12,9 @@ pub(crate) struct Ends {
     /// The ends of a connection that is opened and closed.
     pub(super) opening: Option<(Active, Passive)>,
     /// Who writes what it carries.
-    pub(super) writer: Writer,
+    pub(super) writer: WriterEnd,
     /// Who learns of what reaches the receiver.
-    pub(super) reader: Reader,
+    pub(super) reader: ReadBy,
     /// The receiving end's part of a controller whose segments carry headers.
     pub(super) echo: Option<Box<dyn Echo>>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
@@ -32,7 +29,7 @@ pub(crate) struct Ends {
 
 /// Who writes what a connection carries.
 #[derive(Debug, Default)]
-pub(crate) enum Writer {
+pub(crate) enum WriterEnd {
     /// All is there from the start.
     #[default]
     Source,
@@ -62,14 +59,76 @@ impl TwinEnd {
     }
 }
 
+/// The end of a relay that writes.
+#[derive(Debug)]
+pub(crate) struct RelayEnd {
+    /// The flow that brings what it sends on.
+    pub(crate) from: usize,
+    /// Segments taken from there.
+    pub(crate) taken: u64,
+    /// The sender has begun.
+    pub(super) started: bool,
+    /// The handshake has begun.
+    pub(super) opened: bool,
+    /// The application before the relay has stopped; what is under way may still come.
+    pub(super) stopped: bool,
+    /// The connection to the relay is closed: nothing more comes.
+    pub(super) closed: bool,
+}
+
+impl RelayEnd {
+    pub(super) fn new(from: usize) -> Self {
+        Self { from, taken: 0, started: false, opened: false, stopped: false, closed: false }
+    }
+}
+
+/// What a subflow has beside a sender and a receiver.
+#[derive(Debug)]
+pub(crate) struct SubflowEnd {
+    /// Its number among those of its connection, from 0.
+    pub(crate) number: usize,
+    /// The number of its connection in the network.
+    pub(crate) connection: usize,
+    /// The payload of the connection's last segment, if that is a short one.
+    pub(super) short: Option<u32>,
+    /// The sender has begun.
+    pub(super) started: bool,
+    /// The handshake has begun.
+    pub(super) opened: bool,
+    /// The application has stopped.
+    pub(super) stopped: bool,
+    /// All data of the connection is acknowledged.
+    pub(super) done: bool,
+}
+
+impl SubflowEnd {
+    pub(super) fn new(plan: &Subflow, mss: u32) -> Self {
+        let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
+        Self {
+            number: plan.number,
+            connection: plan.connection.number,
+            short: (rest > 0).then_some(rest as u32),
+            started: false,
+            opened: false,
+            stopped: false,
+            done: false,
+        }
+    }
+
+    /// Is the connection done?
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
 impl Ends {
     /// The ends of a connection that has not begun; `None` if it has nothing at its ends.
     pub(super) fn new(
         opening: Option<(Active, Passive)>,
-        (writer, reader): (Writer, Reader),
+        (writer, reader): (WriterEnd, ReadBy),
         echo: Option<Box<dyn Echo>>,
     ) -> Option<Box<Self>> {
-        let alone = matches!((&writer, &reader), (Writer::Source, Reader::Sink));
+        let alone = matches!((&writer, &reader), (WriterEnd::Source, ReadBy::Sink));
         if alone && opening.is_none() && echo.is_none() {
             return None;
         }
@@ -81,7 +140,7 @@ impl Ends {
     pub(super) fn is_closed(&self) -> bool {
         self.muted
             || self.active().is_some_and(|active| !active.is_open())
-            || matches!(&self.writer, Writer::Twin(twin) if twin.waits)
+            || matches!(&self.writer, WriterEnd::Twin(twin) if twin.waits)
     }
 
     /// The opening end.
@@ -103,28 +162,8 @@ impl Ends {
     pub(super) fn note_due(&mut self) {
         let control = self.active().and_then(Active::deadline).unwrap_or(Time::MAX);
         self.due = match &self.writer {
-            Writer::Application(application) => application.due().min(control),
+            WriterEnd::Application(application) => application.due().min(control),
             _ => control,
         };
-    }
-}
-
-impl Tcp {
-    /// Who writes what it carries.
-    #[inline]
-    pub(super) fn writer(&self) -> &Writer {
-        self.ends.as_ref().map_or(&Writer::Source, |ends| &ends.writer)
-    }
-
-    /// The same, to be changed.
-    #[inline]
-    pub(super) fn writer_mut(&mut self) -> Option<&mut Writer> {
-        self.ends.as_mut().map(|ends| &mut ends.writer)
-    }
-
-    /// Who learns of what reaches the receiver.
-    #[inline]
-    pub(crate) fn reader(&self) -> &Reader {
-        self.ends.as_ref().map_or(&Reader::Sink, |ends| &ends.reader)
     }
 }

@@ -9,12 +9,10 @@ use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::carried::CarriedStore;
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Ends, TwinEnd, Writer};
-use crate::host::relay::RelayEnd;
-use crate::host::subflow::SubflowEnd;
+use crate::host::ends::{Ends, RelayEnd, SubflowEnd, TwinEnd, WriterEnd};
 use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
-use crate::resolve::plan::{self, FlowPlan, Reader, Source};
+use crate::resolve::plan::{self, FlowPlan, ReadBy, Source};
 use crate::workload::application::Application;
 use crate::workload::client::Client;
 use bentpipe_tcp::unwrap;
@@ -71,20 +69,38 @@ pub(crate) struct FlowState {
 }
 
 impl Tcp {
+    /// Who writes what it carries.
+    #[inline]
+    pub(super) fn writer(&self) -> &WriterEnd {
+        self.ends.as_ref().map_or(&WriterEnd::Source, |ends| &ends.writer)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn writer_mut(&mut self) -> Option<&mut WriterEnd> {
+        self.ends.as_mut().map(|ends| &mut ends.writer)
+    }
+
+    /// Who learns of what reaches the receiver.
+    #[inline]
+    pub(crate) fn reader(&self) -> &ReadBy {
+        self.ends.as_ref().map_or(&ReadBy::Sink, |ends| &ends.reader)
+    }
+
     /// A connection of `bytes` payload bytes that has not begun.
     pub(crate) fn new(
         options: &Arc<Options>,
         cc: Box<dyn Controller>,
         bytes: Option<u64>,
-        (writer, reader): (Writer, Reader),
+        (writer, reader): (WriterEnd, ReadBy),
     ) -> Self {
         let mut receiver = Receiver::new(options);
         let echo = cc.needs().echo;
         echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match &writer {
-            Writer::Source | Writer::Twin(_) => bytes,
-            Writer::Application(_) | Writer::Relay(_) | Writer::Subflow(_) => Some(0),
+            WriterEnd::Source | WriterEnd::Twin(_) => bytes,
+            WriterEnd::Application(_) | WriterEnd::Relay(_) | WriterEnd::Subflow(_) => Some(0),
         };
         Self {
             ends: Ends::new(opening, (writer, reader), echo),
@@ -206,16 +222,16 @@ impl Tcp {
     /// The flow starts.
     pub(crate) fn start(&mut self, now: Time) {
         match self.writer() {
-            Writer::Relay(_) => return self.begin(now), // and opens with the connection to the relay
-            Writer::Subflow(_) => return self.start_subflow(now),
+            WriterEnd::Relay(_) => return self.begin(now), // and opens with the connection to the relay
+            WriterEnd::Subflow(_) => return self.start_subflow(now),
             // It was to be opened later, or what it serves came first.
-            Writer::Application(of) if of.is_stopped() || of.has_begun() => return,
-            Writer::Application(_) | Writer::Source | Writer::Twin(_) => {}
+            WriterEnd::Application(of) if of.is_stopped() || of.has_begun() => return,
+            WriterEnd::Application(_) | WriterEnd::Source | WriterEnd::Twin(_) => {}
         }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
         ends.open(now);
-        if let Writer::Application(application) = &mut ends.writer {
+        if let WriterEnd::Application(application) = &mut ends.writer {
             application.start(now);
         }
         ends.note_due();
@@ -328,7 +344,7 @@ impl Tcp {
             if let Some((_, passive)) = &mut ends.opening {
                 passive.on_data(now);
             }
-            if let Writer::Twin(_) = &ends.writer {
+            if let WriterEnd::Twin(_) = &ends.writer {
                 self.on_twin_data(now, packet);
                 return false; // the acknowledgement rides, or is asked for
             }
@@ -481,16 +497,16 @@ impl FlowState {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
                 let writer = match (plan.writer(), application) {
-                    (plan::Writer::Source, None) => Writer::Source,
-                    (plan::Writer::Source, Some(of)) => {
+                    (plan::WrittenBy::Source, None) => WriterEnd::Source,
+                    (plan::WrittenBy::Source, Some(of)) => {
                         let names = (plan.application_name(), plan.source_name());
-                        let relayed = matches!(plan.reader(), Reader::Relay { .. });
-                        Writer::Application(Box::new(Application::new(of, seed, names, relayed)))
+                        let relayed = matches!(plan.reader(), ReadBy::Relay { .. });
+                        WriterEnd::Application(Box::new(Application::new(of, seed, names, relayed)))
                     }
-                    (plan::Writer::Relay { from }, _) => Writer::Relay(RelayEnd::new(*from)),
-                    (plan::Writer::Twin(twin), _) => Writer::Twin(Box::new(TwinEnd::new(*twin))),
-                    (plan::Writer::Subflow(of), _) => {
-                        Writer::Subflow(Box::new(SubflowEnd::new(of, options.mss)))
+                    (plan::WrittenBy::Relay { from }, _) => WriterEnd::Relay(RelayEnd::new(*from)),
+                    (plan::WrittenBy::Twin(twin), _) => WriterEnd::Twin(Box::new(TwinEnd::new(*twin))),
+                    (plan::WrittenBy::Subflow(of), _) => {
+                        WriterEnd::Subflow(Box::new(SubflowEnd::new(of, options.mss)))
                     }
                 };
                 Kind::Tcp(Tcp::new(options, cc, *bytes, (writer, plan.reader().clone())))

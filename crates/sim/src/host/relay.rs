@@ -7,37 +7,14 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::AckSegment;
 
-use crate::host::ends::Writer;
+use crate::host::ends::{RelayEnd, WriterEnd};
 use crate::host::flow::{NEVER, Tcp};
-
-/// The end of a relay that writes.
-#[derive(Debug)]
-pub(crate) struct RelayEnd {
-    /// The flow that brings what it sends on.
-    pub(crate) from: usize,
-    /// Segments taken from there.
-    pub(crate) taken: u64,
-    /// The sender has begun.
-    started: bool,
-    /// The handshake has begun.
-    opened: bool,
-    /// The application before the relay has stopped; what is under way may still come.
-    stopped: bool,
-    /// The connection to the relay is closed: nothing more comes.
-    closed: bool,
-}
-
-impl RelayEnd {
-    pub(super) fn new(from: usize) -> Self {
-        Self { from, taken: 0, started: false, opened: false, stopped: false, closed: false }
-    }
-}
 
 impl Tcp {
     /// The relay's end, if a relay writes.
     pub(crate) fn relay(&self) -> Option<&RelayEnd> {
         match self.writer() {
-            Writer::Relay(relay) => Some(relay),
+            WriterEnd::Relay(relay) => Some(relay),
             _ => None,
         }
     }
@@ -96,10 +73,10 @@ impl Tcp {
     /// Is all sent that this end will ever have to send, and acknowledged?
     pub(crate) fn is_complete(&self) -> bool {
         let all = match self.writer() {
-            Writer::Source | Writer::Twin(_) => true,
-            Writer::Application(application) => application.is_stopped(),
-            Writer::Subflow(subflow) => subflow.is_done(),
-            Writer::Relay(relay) => {
+            WriterEnd::Source | WriterEnd::Twin(_) => true,
+            WriterEnd::Application(application) => application.is_stopped(),
+            WriterEnd::Subflow(subflow) => subflow.is_done(),
+            WriterEnd::Relay(relay) => {
                 let mss = u64::from(self.sender.options().mss);
                 let has_all = |bytes| relay.taken * mss >= bytes;
                 relay.stopped || relay.closed || self.bytes.is_some_and(has_all)
@@ -112,15 +89,15 @@ impl Tcp {
     /// waits for both.
     pub(super) fn may_close(&self) -> bool {
         match self.writer() {
-            Writer::Relay(relay) => relay.closed,
-            Writer::Twin(_) => false,
+            WriterEnd::Relay(relay) => relay.closed,
+            WriterEnd::Twin(_) => false,
             _ => true,
         }
     }
 
     fn relay_mut(&mut self) -> Option<&mut RelayEnd> {
         match self.writer_mut()? {
-            Writer::Relay(relay) => Some(relay),
+            WriterEnd::Relay(relay) => Some(relay),
             _ => None,
         }
     }

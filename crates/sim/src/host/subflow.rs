@@ -4,55 +4,15 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{Active, Data};
 
-use crate::host::ends::Writer;
+use crate::host::ends::{SubflowEnd, WriterEnd};
 use crate::host::flow::Tcp;
-use crate::resolve::plan::Subflow;
-
-/// What a subflow has beside a sender and a receiver.
-#[derive(Debug)]
-pub(crate) struct SubflowEnd {
-    /// Its number among those of its connection, from 0.
-    pub(crate) number: usize,
-    /// The number of its connection in the network.
-    pub(crate) connection: usize,
-    /// The payload of the connection's last segment, if that is a short one.
-    short: Option<u32>,
-    /// The sender has begun.
-    started: bool,
-    /// The handshake has begun.
-    opened: bool,
-    /// The application has stopped.
-    stopped: bool,
-    /// All data of the connection is acknowledged.
-    done: bool,
-}
-
-impl SubflowEnd {
-    pub(super) fn new(plan: &Subflow, mss: u32) -> Self {
-        let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
-        Self {
-            number: plan.number,
-            connection: plan.connection.number,
-            short: (rest > 0).then_some(rest as u32),
-            started: false,
-            opened: false,
-            stopped: false,
-            done: false,
-        }
-    }
-
-    /// Is the connection done?
-    pub(super) fn is_done(&self) -> bool {
-        self.done
-    }
-}
 
 impl Tcp {
     /// Its end as a subflow, if it is one.
     #[inline]
     pub(crate) fn subflow(&self) -> Option<&SubflowEnd> {
         match self.writer() {
-            Writer::Subflow(subflow) => Some(subflow),
+            WriterEnd::Subflow(subflow) => Some(subflow),
             _ => None,
         }
     }
@@ -128,7 +88,7 @@ impl Tcp {
 
     fn subflow_mut(&mut self) -> Option<&mut SubflowEnd> {
         match self.writer_mut()? {
-            Writer::Subflow(subflow) => Some(subflow),
+            WriterEnd::Subflow(subflow) => Some(subflow),
             _ => None,
         }
     }

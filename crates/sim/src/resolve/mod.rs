@@ -21,6 +21,7 @@ pub(crate) mod relations;
 mod relay;
 mod starts;
 mod subflows;
+mod ties;
 pub(crate) mod time_line_file;
 mod time_lines;
 pub(crate) mod work;

@@ -1,6 +1,5 @@
 //! A scenario made ready to run: names resolved to indices, units to integers, defaults filled in.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bentpipe_cc::registry::Value;
@@ -18,7 +17,7 @@ pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
-pub use crate::resolve::relations::{Dialogue, EndHosts, Reader, Subflow, Ties, Twin, Writer};
+pub use crate::resolve::ties::{ConnectionPlan, Dialogue, EndHosts, ReadBy, Subflow, Ties, Twin, WrittenBy};
 pub use crate::scenario::multipath::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
@@ -207,25 +206,6 @@ pub struct FlowPlan {
     pub ties: Option<Box<Ties>>,
 }
 
-/// A connection whose data is spread over several subflows (Multipath TCP, RFC 8684).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectionPlan {
-    /// Unique name.
-    pub name: String,
-    /// Its number among such connections.
-    pub number: usize,
-    /// The flows that are its subflows.
-    pub flows: Range<usize>,
-    /// Which of them sends the next segment.
-    pub scheduler: Scheduler,
-    /// Does a subflow send what another one has under way, where the shared window holds it back?
-    pub opportunistic: bool,
-    /// Room of the shared receive buffer in segments; `None` for no bound.
-    pub window: Option<u64>,
-    /// Payload bytes to transfer; `None` for as many as the run allows.
-    pub bytes: Option<u64>,
-}
-
 /// What opens several connections, of which the report has one row: a source of short flows, or a browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opener {
@@ -244,19 +224,19 @@ impl FlowPlan {
     }
 
     /// Who writes what it carries.
-    pub fn writer(&self) -> &Writer {
-        self.ties.as_ref().map_or(&Writer::Source, |ties| &ties.writer)
+    pub fn writer(&self) -> &WrittenBy {
+        self.ties.as_ref().map_or(&WrittenBy::Source, |ties| &ties.writer)
     }
 
     /// Who learns of what it brings.
-    pub fn reader(&self) -> &Reader {
-        self.ties.as_ref().map_or(&Reader::Sink, |ties| &ties.reader)
+    pub fn reader(&self) -> &ReadBy {
+        self.ties.as_ref().map_or(&ReadBy::Sink, |ties| &ties.reader)
     }
 
     /// Which direction of two it is, if both ends of its connection write.
     pub fn twin(&self) -> Option<&Twin> {
         match self.writer() {
-            Writer::Twin(twin) => Some(twin),
+            WrittenBy::Twin(twin) => Some(twin),
             _ => None,
         }
     }
@@ -264,7 +244,7 @@ impl FlowPlan {
     /// Which subflow of a connection it is, if that has several.
     pub fn subflow(&self) -> Option<&Subflow> {
         match self.writer() {
-            Writer::Subflow(subflow) => Some(subflow),
+            WrittenBy::Subflow(subflow) => Some(subflow),
             _ => None,
         }
     }
