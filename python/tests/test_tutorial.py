@@ -8,9 +8,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from bentpipe import extras
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,6 +70,31 @@ def test_the_solutions_of_the_lab_are_what_its_commands_print(tmp_path: Path) ->
                 assert " ".join(line.split()) in printed[above], f"{above}\nno longer prints\n{line}"
                 compared += 1
     assert compared > 30
+
+
+def test_what_pages_and_messages_say_to_install_exists() -> None:
+    """A wheel that `make` has built, with or without extras, or a package; no index has Bentpipe itself."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    optional = project["optional-dependencies"]
+    packages = {re.split(r"[<>=\[]", name)[0] for extra in optional.values() for name in extra}
+    assert set(extras.PACKAGES) <= packages
+    packages |= {"ns3", "satgenpy", "exputil", "polars"}  # of witnesses, in environments of their own
+    found = 0
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "python/bentpipe").rglob("*.py")]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for arguments in re.findall(r'\bpip install ("\$\([^"]*"|[^`#\n")]+)', text):
+            found += 1
+            whole = re.fullmatch(r'"\$\(ls [\w/-]*\*\.whl\)\[([\w,]+)\]"', arguments)
+            if whole:
+                assert set(whole[1].split(",")) <= set(optional), f"{page}: {arguments}"
+                continue
+            for word in arguments.split():
+                known = word.endswith("*.whl") or word.split("==")[0] in packages
+                assert known or word.startswith("{"), (
+                    f"{page}: {word}"
+                )  # in braces: from the table of `extras`
+    assert found > 8
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs Rust")
