@@ -24,17 +24,6 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def typed(line: str, place: Path, columns: int) -> str:
-    """What a command prints; it must succeed."""
-    words = shlex.split(line)
-    assert words[0] == "bentpipe", line
-    environment = {**os.environ, "COLUMNS": str(columns), "PYTHONPATH": str(ROOT / "python")}
-    command = [sys.executable, "-m", "bentpipe.cli", *words[1:]]
-    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
 def save(language: str, text: str, place: Path) -> None:
     """Writes a block whose first line is `# NAME` as that file."""
     named = re.match(r"# ([\w.-]+)\n", text)
@@ -42,20 +31,33 @@ def save(language: str, text: str, place: Path) -> None:
         (place / named[1]).write_text(text, encoding="utf-8")
 
 
+def arguments(line: str) -> list[str]:
+    """The words behind `bentpipe` in a line of a block of `sh`."""
+    words = shlex.split(line)
+    assert words[0] == "bentpipe", line
+    return words[1:]
+
+
 @pytest.mark.parametrize("page", ["tutorial.md", "choose.md", "own-controller.md"])
 def test_the_commands_of_a_page_work_as_printed(page: str, tmp_path: Path) -> None:
     """In an empty directory, one after the other."""
-    count = 0
+    environment = {**os.environ, "COLUMNS": "60", "PYTHONPATH": str(ROOT / "python")}
+    typed = 0
     for language, text in blocks(page):
         save(language, text, tmp_path)
         for line in text.splitlines() if language == "sh" else []:
-            typed(line, tmp_path, columns=60)
-            count += 1
-    assert count > 2
+            command = [sys.executable, "-m", "bentpipe.cli", *arguments(line)]
+            done = subprocess.run(
+                command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            )
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+            typed += 1
+    assert typed > 2
 
 
-def test_the_solutions_of_the_lab_are_what_its_commands_print(tmp_path: Path) -> None:
+def test_the_solutions_of_the_lab_are_what_its_commands_print(cli, monkeypatch, tmp_path: Path) -> None:
     """Each line of a block of `text` in the solutions is a line of what the command above it prints."""
+    monkeypatch.chdir(tmp_path)
     printed: dict[str, set[str]] = {}
     compared = 0
     for page in ("lab.md", "lab-solutions.md"):
@@ -64,8 +66,9 @@ def test_the_solutions_of_the_lab_are_what_its_commands_print(tmp_path: Path) ->
             save(language, text, tmp_path)
             for above in text.splitlines() if language == "sh" else []:
                 if above not in printed:
-                    lines = typed(above, tmp_path, columns=100).splitlines()
-                    printed[above] = {" ".join(line.split()) for line in lines}
+                    done = cli(*arguments(above))
+                    assert done.exit_code == 0, f"{above}\n{done.output}"
+                    printed[above] = {" ".join(line.split()) for line in done.stdout.splitlines()}
             for line in text.splitlines() if language == "text" else []:
                 assert " ".join(line.split()) in printed[above], f"{above}\nno longer prints\n{line}"
                 compared += 1
