@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bentpipe import extras
+from bentpipe import extras, registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,6 +98,15 @@ def test_what_pages_and_messages_say_to_install_exists() -> None:
                     f"{page}: {word}"
                 )  # in braces: from the table of `extras`
     assert found > 8
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [("README.md", "get {} algorithms"), ("docs/compare.md", "yes, {}: `bentpipe cc list`"),
+     ("docs/compare.md", "{} congestion controllers against"), ("paper.md", "has {} congestion controllers")],
+)  # fmt: skip
+def test_pages_know_how_many_controllers_there_are(page: str, said: str) -> None:
+    assert said.format(len(registry.controllers())) in (ROOT / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs Rust")
