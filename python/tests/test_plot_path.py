@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import bentpipe as bp
@@ -30,7 +31,7 @@ def test_capacity_base_round_trip_and_handovers_of_the_path_are_drawn(tmp_path: 
         axes: [line for line in axes.get_lines() if line.get_label() in results] for axes in (above, below)
     }
     assert [line.get_label() for line in drawn[above]] == ["CUBIC", "BBR"]
-    (capacity,), (base,) = above.collections, below.collections
+    (capacity,), (base, *_bands) = above.collections, below.collections
     heights = np.unique(np.round(capacity.get_paths()[0].vertices[:, 1], 6))
     assert set(heights) == {0.0, 10.0, 20.0}
     floor = base.get_paths()[0].vertices
@@ -43,6 +44,36 @@ def test_capacity_base_round_trip_and_handovers_of_the_path_are_drawn(tmp_path: 
         assert np.max(line.get_ydata()) < 20.5
     for line in drawn[below]:
         assert np.min(line.get_ydata()) > 60.0
+
+
+def test_dense_round_trips_of_several_runs_are_envelopes_and_of_one_are_samples():
+    """A band of samples hid what was drawn before it; of its percentiles nothing is made up."""
+    link = bp.Link(rate="20 Mbit/s", delay="30 ms")
+    record = bp.Record(interval="5 ms", links=True)
+    dense = {
+        name: bp.run(
+            bp.Scenario(
+                links={"sat": link}, flows=[bp.Flow(cc, path=["sat"])], duration="10 s", record=record
+            )
+        )
+        for name, cc in {"CUBIC": "cubic", "BBR": "bbr"}.items()
+    }
+    drawn = plot.over_path(dense)
+    below = drawn.axes[1]
+    assert len(below.collections) == 3  # the floor and two bands
+    rows = drawn.data.filter((pl.col("run") == "BBR") & pl.col("rtt_s").is_not_null())
+    assert rows.height == pytest.approx(200, abs=3)
+    assert rows.select(
+        ((pl.col("rtt_low_s") <= pl.col("rtt_s")) & (pl.col("rtt_s") <= pl.col("rtt_high_s"))).all()
+    ).item()
+    seen = dense["BBR"].trace.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0))
+    third = seen.filter(pl.col("t_s").is_between(3.0, 3.05, closed="left"))["rtt_s"]
+    row = rows.filter(pl.col("t_s").is_between(3.0, 3.05))
+    assert row["rtt_s"][0] == pytest.approx(third.median(), rel=0.05)
+    (alone,) = plot.rtt(dense["BBR"]).axes
+    assert len(alone.collections) == 1 and len(alone.get_lines()[0].get_xdata()) == seen.height
+    both = plot.rtt(dense)
+    assert "low" in both.data.columns and len(both.axes[0].collections) == 3
 
 
 def test_the_link_trace_says_what_the_time_line_says(tmp_path: Path):

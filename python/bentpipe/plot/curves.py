@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -18,13 +18,18 @@ CROWD = 8
 """More flows than these are drawn as the median and the middle 80 % of each algorithm's flows."""
 
 
+COLUMNS = 200
+"""Points of an envelope. A line with more than four times as many samples would hide others."""
+ENVELOPED = "median and 5th to 95th percentile of the samples of every {:.2g} s"
+
+
 @dataclass(frozen=True)
 class Curve:
     """One line over time.
 
     Attributes:
         look: how it is drawn.
-        rows: columns t_s and y; low and high too, if it is of many flows.
+        rows: columns t_s and y; low and high too, if it is of many flows or an envelope.
         run: the name of its run.
         flow: the name of its flow, or the algorithm's and how many.
     """
@@ -57,6 +62,40 @@ def curves(runs: Mapping[str, Result], measure: Measure) -> list[Curve]:
             label = run if alone else f"{run}: {flow['name']}"
         found.append(Curve(look(cc, label, nth), measure(result, flow["name"], rows), run, flow["name"]))
     return found
+
+
+def envelopes(found: list[Curve]) -> tuple[list[Curve], str]:
+    """Curves that do not hide each other: of dense ones the median and the 5th to 95th percentile over time.
+
+    A line whose value swings from sample to sample fills an area, and whatever is drawn before it lies below.
+
+    Args:
+        found: curves. One alone, or several without such a dense one, stay as they are.
+
+    Returns:
+        The curves, and a sentence for the note; empty if the curves are unchanged.
+    """
+    most = max((curve.rows.height for curve in found), default=0)
+    if len(found) < 2 or most <= 4 * COLUMNS:
+        return found, ""
+    times = [curve.rows["t_s"] for curve in found if curve.rows.height]
+    begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
+    width_s = (end - begin) / COLUMNS
+    column = ((pl.col("t_s") - begin) / width_s).floor().clip(upper_bound=COLUMNS - 1)
+    drawn = [
+        replace(
+            curve,
+            rows=curve.rows.group_by(column.alias("column"), maintain_order=True)
+            .agg(
+                pl.col("y").median(),
+                pl.col("y").quantile(0.05, "linear").alias("low"),
+                pl.col("y").quantile(0.95, "linear").alias("high"),
+            )
+            .select(((pl.col("column") + 0.5) * width_s + begin).alias("t_s"), "y", "low", "high"),
+        )
+        for curve in found
+    ]
+    return drawn, ENVELOPED.format(width_s)
 
 
 def draw(axes: Axes, found: list[Curve], *, scale: float = 1.0, **options: Any) -> None:

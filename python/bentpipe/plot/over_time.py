@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from bentpipe import _core
 from bentpipe.plot import rates
-from bentpipe.plot.curves import CROWD, Curve, Measure, curves, draw, table
+from bentpipe.plot.curves import CROWD, Curve, Measure, curves, draw, envelopes, table
 from bentpipe.plot.drawing import Drawing, figure, legend, level, note, sparse
 from bentpipe.plot.given import Given, results
 from bentpipe.plot.looks import look, styled
@@ -106,6 +106,8 @@ def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
 def rtt(given: Given) -> Drawing:
     """Round-trip time over time, one line per flow, above the round trip without queues.
 
+    Several lines with many samples are drawn as medians with bands, so that none hides another.
+
     That floor is by the delays of the links, which a run that records its links knows over time; else it is
     the smallest that any flow saw. Handovers are vertical lines.
 
@@ -114,6 +116,7 @@ def rtt(given: Given) -> Drawing:
     """
     runs = results(given, "trace")
     found = curves(runs, _round_trips)
+    shown, enveloped = (found, "") if _crowded(found) else envelopes(found)
     fig, axes = figure()
     with styled():
         first = next(iter(runs.values()))
@@ -127,11 +130,12 @@ def rtt(given: Given) -> Drawing:
             least = path.floor_s if path.floor_s is not None else min(seen, default=None)
             if least is not None:
                 axes.fill_between([0, _end(found)], [least * 1e3] * 2, color="0.88", linewidth=0, zorder=0)
-        draw(axes, found, scale=1e3)
+        draw(axes, shown, scale=1e3)
         finish(fig, axes, "round-trip time / ms")
         axes.set_ylim(bottom=0)
-        note(fig, about(runs, found) + "; grey: the round trip without queues")
-    fig.data = table(found, "rtt_s")
+        words = [about(runs, found), enveloped, "grey: the round trip without queues"]
+        note(fig, "; ".join(filter(None, words)))
+    fig.data = table(shown, "rtt_s")
     return fig
 
 

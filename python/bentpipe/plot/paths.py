@@ -9,6 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from bentpipe.plot import rates
+from bentpipe.plot.curves import Curve, draw, envelopes, table
 from bentpipe.plot.drawing import Drawing, blank, legend, note, sparse
 from bentpipe.plot.given import Given, need, results
 from bentpipe.plot.looks import HEIGHT, WIDTH, look, size, styled
@@ -16,12 +17,15 @@ from bentpipe.plot.over_time import about, capacity, handovers
 from bentpipe.plot.routes import route
 from bentpipe.result import Result
 
+_BANDS = {"low": "rtt_low_s", "high": "rtt_high_s"}
+
 
 def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     """Goodput and round-trip time of several runs over the path that they share, one line for each run.
 
     Above, the grey surface is the rate of the slowest link of the first flow's path, 0 in an outage. Below it
-    is the round trip without queues, by the delays of its links. Handovers are vertical lines. Of a
+    is the round trip without queues, by the delays of its links. Round trips of several runs with many
+    samples are medians with bands from the 5th to the 95th percentile. Handovers are vertical lines. Of a
     connection over several paths each subflow is a line, and there is no surface.
 
     Args:
@@ -37,6 +41,7 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     now = size()
     fig = blank(max(now.width, 2 * WIDTH), max(now.height, 1.75 * HEIGHT))
     parts = []
+    trips: list[Curve] = []
     with styled():
         above, below = fig.subplots(2, 1, sharex=True)
         first = next(iter(runs.values()))
@@ -60,13 +65,16 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
                 mean = rates.means(arrived[flow["name"]], window_s or max(1.0, end / 100))
                 above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, **drawn)
                 seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0)).select("t_s", "rtt_s")
-                below.plot(seen["t_s"], seen["rtt_s"] * 1e3, **drawn)
-                parts += [part.select(pl.lit(line).alias("run"), pl.all()) for part in (mean, seen)]
+                trips.append(Curve(drawn, seen.rename({"rtt_s": "y"}), line, flow["name"]))
+                parts.append(mean.select(pl.lit(line).alias("run"), pl.all()))
+        trips, enveloped = envelopes(trips)
+        draw(below, trips, scale=1e3)
+        parts.append(table(trips, "rtt_s").rename(_BANDS, strict=False).drop("flow"))
         _axes(above, "goodput / Mbit/s")
         _axes(below, "RTT / ms")
         below.set_xlabel("time / s")
         legend(fig, above)
-        note(fig, about(runs, []))
+        note(fig, "; ".join(filter(None, [about(runs, []), enveloped and f"RTT: {enveloped}"])))
     fig.data = pl.concat(parts, how="diagonal")
     return fig
 
