@@ -180,7 +180,8 @@ def run_verb(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write run.json and Parquet tables there.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Write run.json and Parquet tables there."),
     ] = None,
     pcap: Annotated[
         Path | None,
@@ -321,7 +322,8 @@ def compare_verb(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 1,
     threads: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table there as Parquet or CSV.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the table there as Parquet or CSV."),
     ] = None,
     figure: Annotated[
         Path | None,
@@ -463,7 +465,7 @@ def bench_verb(
         bool, typer.Option("--quick", help="Shorter runs, in which start-up weighs more than it should.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all timings there, as JSON.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write all timings there, as JSON.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -11,9 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
 import bentpipe as bp
 from bentpipe import _core
+from bentpipe.cli import app
 
 COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 
@@ -68,6 +70,33 @@ def test_every_verb_has_help(cli, words):
     ran = cli(*words, "--help")
     assert ran.exit_code == 0
     assert "Usage: bentpipe " + " ".join(words) in ran.stdout
+
+
+def test_what_a_verb_writes_has_one_option_in_two_lengths():
+    """Whoever has learned -o at one verb finds it at all."""
+    found = []
+
+    def walk(command, name: str) -> None:
+        if hasattr(command, "commands"):
+            for word, verb in command.commands.items():
+                walk(verb, f"{name} {word}")
+            return
+        options = [tuple(param.opts) for param in command.params]
+        found.extend(name for one in options if ("--out" in one) != ("-o" in one))
+
+    walk(typer.main.get_command(app), "bentpipe")
+    assert found == []
+
+
+def test_a_scenario_as_json_is_the_same_scenario_with_every_default(cli, tmp_path):
+    shown = cli("scenario", "show", "geo", "--json")
+    assert shown.exit_code == 0
+    table = json.loads(shown.stdout)
+    assert table["link"]["geo"]["queue"]["kind"] == "drop-tail" and "profile" in table["flow"][0]
+    place = tmp_path / "geo.json"
+    place.write_text(shown.stdout, encoding="utf-8")
+    ours, shipped = (json.loads(cli("run", one, "--json").stdout) for one in (str(place), "geo"))
+    assert ours["flows"] == shipped["flows"] and ours["links"] == shipped["links"]
 
 
 def test_run_answers_with_tables(cli, scenario_file):

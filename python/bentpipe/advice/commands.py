@@ -92,7 +92,8 @@ def advise_verb(
         Text, typer.Option(metavar="PLAN", help="Repeat the plan of an earlier answer exactly.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write advice.html and advice.json there.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Write advice.html and advice.json there."),
     ] = None,
     pdf: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the answer on one page there, as PDF.")

@@ -79,7 +79,9 @@ def emulate_verb(
     lateness_bound: Annotated[
         str, typer.Option(metavar="TIME", help="How late one packet in a hundred may be.")
     ] = "2 ms",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report there, as JSON.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the report there, as JSON.")
+    ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write the links over time there, as run --out does."),

@@ -29,7 +29,9 @@ def evaluate_verb(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the page, evaluation.json and the tables there."),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Write the page, evaluation.json and the tables there."
+        ),
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
     json: Json = False,

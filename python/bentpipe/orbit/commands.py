@@ -76,6 +76,8 @@ def path_verb(
     out: Annotated[
         list[Path] | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="FILE|DIR",
             help="A time line (.parquet, .csv), a picture (.svg, .png, .pdf), or a directory for all.",
         ),

@@ -36,10 +36,18 @@ def show_verb(
     name: Annotated[
         str, typer.Argument(metavar="NAME|FILE", help="A scenario.", autocompletion=completion.scenarios)
     ],
+    json: Annotated[
+        bool, typer.Option("--json", help="Print it as JSON, without comments and with every default.")
+    ] = False,
 ) -> None:
     """Print one with its comments, which say where its numbers come from."""
     from bentpipe.presets.shipped import text
 
+    if json:
+        from bentpipe.scenario import Scenario
+
+        print(Scenario.load(name).to_json())
+        return
     sys.stdout.write(text(name))
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import terminal
+from bentpipe.verbs import Json
 
 
 def report_verb(
@@ -17,7 +18,12 @@ def report_verb(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The page; otherwise it stands beside DIR and is named after it."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The page; otherwise it stands beside DIR and is named after it.",
+        ),
     ] = None,
     measures: Annotated[
         str,
@@ -28,6 +34,7 @@ def report_verb(
             "algorithms.",
         ),
     ] = "",
+    json: Json = False,
 ) -> None:
     """Write one page about stored runs, to look around in and to hand on: tables, charts, what failed."""
     from bentpipe.reports import place_of, report
@@ -36,4 +43,7 @@ def report_verb(
     target = place_of(places) if out is None else out
     again = target.is_file()
     written = report(places, target, wanted)
+    if json:
+        terminal.answer({"page": str(written)})
+        return
     terminal.line(f"{'replaced' if again else 'written to'} {terminal.plain(str(written))}")

@@ -43,6 +43,8 @@ def study_run(
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="DIR",
             help="Where to write; several studies get a directory each in it, and one page about all.",
         ),
@@ -183,7 +185,7 @@ def study_fit(
     minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
     ray: Ray = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to write.")] = None,
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the result there as well, as NAME.json.")
     ] = None,

@@ -28,7 +28,9 @@ def sweep_verb(
             help="A scenario with a table vary, or any and --vary: a file, a shipped name, - for stdin.",
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept, as Parquet tables.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Where the runs are kept, as Parquet tables.")
+    ],
     vary: Annotated[
         list[str] | None,
         typer.Option(

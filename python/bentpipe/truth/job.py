@@ -23,6 +23,7 @@ Out = Annotated[
     Path | None,
     typer.Option(
         "--out",
+        "-o",
         metavar="DIR",
         help="Keep the transfers and the tables there; the same command goes on where it was stopped.",
     ),
