@@ -12,4 +12,22 @@ Names are loaded when they are first used, so `import bentpipe` costs next to no
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """What the stub names, loaded when it is first used.
+
+    Raises:
+        AttributeError: there is no such name; the message has those that are near.
+    """
+    try:
+        return _load(name)
+    except AttributeError:
+        if name.startswith("_") or name in __all__:
+            raise
+        import difflib
+
+        near = difflib.get_close_matches(name, __all__, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise AttributeError(f"module 'bentpipe' has no attribute {name!r}{hint}") from None

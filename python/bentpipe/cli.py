@@ -29,7 +29,17 @@ from bentpipe.studies.commands import app as study_app
 from bentpipe.sweeps.commands import sweep_verb
 from bentpipe.timeline import commands as timeline
 from bentpipe.truth.commands import app as validate_app
-from bentpipe.verbs import DONE, FAILED, INTERRUPTED, WRONG, Json, Stopped, overrides, write_and_show
+from bentpipe.verbs import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    Json,
+    Stopped,
+    overrides,
+    probability,
+    write_and_show,
+)
 from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
@@ -37,10 +47,18 @@ if TYPE_CHECKING:
     from bentpipe.scenario import Scenario
 
 
-ORDER = (
-    "run compare sweep plot report explore advise evaluate emulate kernel validate study scenario cc queue "
-    "timeline orbit weather schema bench doctor"
-).split()
+PANELS = {
+    "Simulate": "run compare sweep",
+    "Look": "plot report explore",
+    "Decide": "advise evaluate",
+    "Repeat papers": "study",
+    "Real programs and the kernel": "emulate kernel validate",
+    "What there is": "scenario cc queue",
+    "Paths that move": "timeline orbit weather",
+    "About this program": "schema bench doctor",
+}
+"""The verbs in the order in which one needs them, under the headings of the help."""
+ORDER = " ".join(PANELS.values()).split()
 
 
 class Verbs(TyperGroup):
@@ -110,6 +128,7 @@ app = typer.Typer(
     cls=Verbs,
     help="A laboratory for TCP congestion control over satellite links.",
     no_args_is_help=True,
+    epilog="Begin with `bentpipe run geo` or `bentpipe compare --link geo --cc cubic,bbr`.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -300,8 +319,13 @@ def compare_verb(
     rtt: Annotated[
         str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
     ] = None,
-    ber: Annotated[float | None, typer.Option(metavar="P", help="Bit error rate.")] = None,
-    per: Annotated[float | None, typer.Option(metavar="P", help="Packet error rate.")] = None,
+    ber: Annotated[
+        float | None, typer.Option(metavar="P", parser=probability, help="Bit error rate.")
+    ] = None,
+    per: Annotated[
+        float | None,
+        typer.Option(metavar="P", parser=probability, help='Packet error rate: 1e-4 or "0.01 %".'),
+    ] = None,
     buffer: Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')] = None,
     timeline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Rate, delay and losses of the link over time.")
@@ -504,6 +528,11 @@ def doctor_verb(json: Json = False) -> None:
         show_checks(checks)
     if any(check.needed and check.found is None for check in checks):
         raise typer.Exit(FAILED)
+
+
+_panel = {verb: panel for panel, verbs in PANELS.items() for verb in verbs.split()}
+for verb in [*app.registered_commands, *app.registered_groups]:
+    verb.rich_help_panel = _panel[verb.name or ""]
 
 
 def main() -> None:

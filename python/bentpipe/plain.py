@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 
-class Model:
+class Checked:
+    """A dataclass whose attributes are its fields: a misspelt one is refused where it is set."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets a field.
+
+        Raises:
+            AttributeError: there is no such field; the message has those that are near.
+        """
+        if not name.startswith("_") and name not in (known := fields_of(type(self))):
+            from bentpipe.registry import unknown
+
+            raise AttributeError(unknown("argument", name, sorted(known)))
+        super().__setattr__(name, value)
+
+
+def fields_of(cls: Any) -> Mapping[str, Any]:
+    """The fields of a dataclass by name."""
+    return cast(Mapping[str, Any], cls.__dataclass_fields__)
+
+
+class Model(Checked):
     """A part of a scenario that is written as a table, with the key `kind` if there are several kinds.
 
     Each is a dataclass, written by scripts/models_py.py.

@@ -46,6 +46,10 @@ def find(name: str) -> dict[str, Any]:
     return _find("algorithm", "id", name, _entries())
 
 
+MOST_NAMES, _SOME_NAMES = 20, 8
+"""A message has all names if there are no more than the first number, else as many as the second."""
+_LISTS = {"algorithm": "cc", "scenario": "scenario", "queue": "queue", "study": "study"}
+"""The verbs that list all names of a kind."""
 VALUES = {
     "queue-size": "packets, bytes, kB, MB or bdp",
     "duration": "ns, us, ms or s",
@@ -120,9 +124,15 @@ def chooses(key: str) -> bool:
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:
-    """One line that says that `name` is unknown and which names are near, or all of them if none is."""
+    """One line that says that `name` is unknown and which names are near, or which there are if none is."""
     import difflib
 
-    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known) or 'none'}"
+    if near := difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5):
+        hint = f"did you mean {' or '.join(near)}?"
+    elif len(known) > MOST_NAMES:
+        verb = _LISTS.get(what)
+        where = f"; bentpipe {verb} list has all" if verb else ""
+        hint = f"there are {len(known)}, for example {', '.join(known[:_SOME_NAMES])}{where}"
+    else:
+        hint = f"there are {', '.join(known) or 'none'}"
     return f"no {what} is called {name!r}; {hint}"

@@ -13,7 +13,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.controller import Controller, check_controller
 from bentpipe.models import KINDS, Flow, Link, Record
-from bentpipe.plain import filled, to_plain
+from bentpipe.plain import Checked, filled, to_plain
 from bentpipe.registry import unknown
 from bentpipe.source import Source
 
@@ -55,7 +55,7 @@ def _fields(cls: type, table: Any, where: str) -> dict[str, Any]:
 
 
 @dataclass(kw_only=True)
-class Scenario:
+class Scenario(Checked):
     """Links, flows, duration, seed, and what to record.
 
     Args:

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ MOST_BYTES = 16 << 20
 """Bytes of a scenario, as in the simulator (crates/sim/src/scenario/text.rs)."""
 STDIN = "-"
 """Stands for standard input."""
+FILE_KEYS = ("timeline", "file", "opportunities")
+"""Last parts of keys whose values are names of files."""
 _RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
 SWEEP_KEYS = ("vary", "seeds")
 """The keys at the top of a file that say what a sweep varies."""
@@ -91,7 +93,9 @@ class Source:
         if isinstance(overrides, Mapping):
             overrides = [(key, json.dumps(value)) for key, value in overrides.items()]
         pairs, bare = _without_relays(overrides)
+        self._check_links(key for key, _ in pairs)
         if self._path is not None:
+            pairs = [(key, _from_here(key, value)) for key, value in pairs]
             text = _core.load(str(self._path), pairs, sweep)
         else:
             if sweep:
@@ -106,6 +110,23 @@ class Source:
             for flow in flows if which == "*" else [flows[int(which)]]:
                 flow.pop("relay", None)
         return table
+
+    def _check_links(self, keys: Iterable[str]) -> None:
+        """Makes sure that overrides change links that there are, or make whole ones.
+
+        Raises:
+            ScenarioError: a link has no such name; the message has those that are near.
+        """
+        parts = [key.split(".") for key in keys if key.startswith("link.")]
+        changed = [name for _, name, *rest in parts if rest and name != "*"]
+        if not changed:
+            return
+        links = self.raw().get("link")
+        made = {name for _, name, *rest in parts if not rest}
+        known = [*links, *made] if isinstance(links, dict) else changed
+        for name in changed:
+            if name.strip('"') not in known:
+                raise _core.ScenarioError(f"{self.name}: {unknown('link', name, known)}")
 
 
 def _without_relays(overrides: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], set[str]]:
@@ -167,3 +188,15 @@ def _stored(path: Path) -> dict[str, Any] | None:
 
     about = read_about(directory)
     return {**about["scenario"], "seed": about["seed"]}
+
+
+def _from_here(key: str, value: str) -> str:
+    """The value of an override; of a file that is in the working directory, where it is.
+
+    Files that a scenario names lie beside it, but whoever writes an override means those beside themselves.
+    """
+    if key.rpartition(".")[2] not in FILE_KEYS:
+        return value
+    name = value.strip().strip("\"'")
+    here = Path(name)
+    return json.dumps(str(here.resolve())) if name and not here.is_absolute() and here.is_file() else value

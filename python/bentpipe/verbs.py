@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,6 +16,22 @@ DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses: done, the work failed, the request was wrong, interrupted."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+
+
+def probability(text: str) -> float:
+    """The value of an option that is a probability: "1e-4", or "0.01 %".
+
+    Raises:
+        BadParameter: it is none.
+    """
+    number, percent, rest = text.partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = math.nan
+    if rest.strip() or not 0 <= value <= 1:
+        raise typer.BadParameter(f'{text!r} is no probability; write 1e-4 or "0.01 %"')
+    return value
 
 
 class Stopped(Exception):

@@ -30,6 +30,13 @@ def answer() -> bp.Advice:
     return bp.advise(**LINK, per="1e-3", cc=FEW, plan=PLAN)
 
 
+def test_a_notebook_shows_the_answer_and_not_the_question(answer: bp.Advice) -> None:
+    first = answer.sentences()[0]
+    assert repr(answer) == f"Advice({first})"
+    shown = answer._repr_html_()
+    assert f"<p>{first}</p>" in shown and "cubic" in shown and "Scenario(" not in shown
+
+
 def trials(name: str, **values: list[float]) -> Trials:
     return Trials(Candidate(name, name, name), values)
 

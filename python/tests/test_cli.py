@@ -88,6 +88,20 @@ def test_what_a_verb_writes_has_one_option_in_two_lengths():
     assert found == []
 
 
+def test_a_file_in_an_override_is_beside_the_user(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("slow.csv").write_text("t_s,rate_bps,delay_s\n0,1e6,0.1\n5,1e6,0.1\n", encoding="utf-8")
+    ran = cli("run", "geo", "--set", "link.geo.timeline=slow.csv", "--set", "duration=20s", "--json")
+    assert ran.exit_code == 0
+    assert json.loads(ran.stdout)["flows"][0]["goodput_bps"] < 1e6
+
+
+def test_a_share_in_percent_is_that_probability(cli):
+    words = ["compare", "--link", "geo", "--cc", "reno", "--for", "5 s", "--seeds", "1", "--json"]
+    one, other = (cli(*words, "--per", text).stdout for text in ("1 %", "0.01"))
+    assert json.loads(one)["rows"][0]["goodput_bps"] == json.loads(other)["rows"][0]["goodput_bps"]
+
+
 def test_a_scenario_as_json_is_the_same_scenario_with_every_default(cli, tmp_path):
     shown = cli("scenario", "show", "geo", "--json")
     assert shown.exit_code == 0
@@ -413,12 +427,15 @@ WRONG = [
     (["run", "{file}", "--cc", "renoo"], "did you mean reno"),
     (["run", "{file}", "--set", "nonsense"], "KEY=VALUE"),
     (["run", "{file}", "--set", "=3"], "KEY=VALUE"),
-    (["run", "{file}", "--set", "link.sta.rate=1 Mbit/s"], "sta"),
+    (["run", "{file}", "--set", "link.sta.rate=1 Mbit/s"], "no link is called 'sta'; did you mean sat?"),
     (["run", "{file}", "--set", "link.sat.rate=fast"], "link.sat.rate"),
     (["run", "{file}", "--set", "link.sat.rate="], "link.sat.rate"),
     (["run", "{file}", "--set", "flow.7.cc=reno"], "flow"),
     (["run", "{file}", "--set", "flow.0.cc=renoo"], "reno"),
     (["run", "{file}", "--out", "{dir}"], "not a result directory"),
+    (["run", "{file}", "--cc", "qqqqqq"], "bentpipe cc list has all"),
+    (["advise", "--rate", "10 Mbit/s"], 'add its rtt, for example --rtt "600 ms"'),
+    (["weather", "--at", "Paris"], "say which band"),
     (["compare", "--cc", "reno"], "--link"),
     (["compare", "--link", "geo"], "--cc"),
     (["compare", "--link", "geo", "--cc", ","], "cc"),
@@ -426,7 +443,8 @@ WRONG = [
     (["compare", "--link", "geo", "--cc", "reno,renoo"], "did you mean reno"),
     (["compare", "--link", "geo", "--cc", "reno", "--rate", "quick"], "rate"),
     (["compare", "--link", "geo", "--cc", "reno", "--ber", "x"], "--ber"),
-    (["compare", "--link", "geo", "--cc", "reno", "--ber", "7"], "loss"),
+    (["compare", "--link", "geo", "--cc", "reno", "--ber", "7"], "no probability"),
+    (["compare", "--link", "geo", "--cc", "reno", "--per", "1 percent"], 'write 1e-4 or "0.01 %"'),
     (["compare", "--link", "geo", "--cc", "reno", "--flows", "0"], "--flows"),
     (["compare", "--link", "geo", "--cc", "reno", "--for", "long"], "duration"),
     (["compare", "--link", "geo", "--cc", "reno", "--out", "x.xlsx"], ".parquet"),

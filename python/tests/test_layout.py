@@ -118,6 +118,12 @@ def test_what_simulates_is_given_the_scenario_as_it_is_written() -> None:
         "truth/simulated.py",
     }
     write_out = calling(r"\b_core\.check\(|\.to_json\(\)")
-    assert write_out == {"emulation/outcome.py", "kernel/choice.py", "ns2/script.py", "scenario.py"}
+    assert write_out == {
+        "emulation/outcome.py",
+        "kernel/choice.py",
+        "ns2/script.py",
+        "presets/commands.py",  # for readers
+        "scenario.py",
+    }
     resolves = {path.name for path in (CRATES / "py" / "src").glob("*.rs") if ".resolve()" in code(path)}
     assert resolves == {"lib.rs"}

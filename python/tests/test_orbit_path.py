@@ -108,11 +108,11 @@ def test_json_has_a_row_a_step_and_nulls_where_there_is_no_path(cli: Callable[..
         assert row["first_sat"] is None or isinstance(row["first_sat"], int)
 
 
-def test_coordinates_that_begin_with_a_minus_stand_behind_two_dashes(
+def test_coordinates_may_begin_with_a_minus(
     cli: Callable[..., SimpleNamespace],
 ) -> None:
     options = ["--shell", "hypatia-kuiper-k1", "--for", "2 s", "--json"]
-    done = cli("orbit", "path", *options, "--", "-23.5,-46.6", "-34.6,-58.4")
+    done = cli("orbit", "path", "-23.5,-46.6", *options, "-34.6,-58.4")
     assert done.exit_code == 0
     assert json.loads(done.stdout)["rows"][0]["reachable"]
 

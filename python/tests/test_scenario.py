@@ -1,6 +1,7 @@
 """Scenarios from keyword arguments and from files, and what is said about wrong ones."""
 
 import json
+import pickle
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -457,3 +458,23 @@ def test_two_controllers_of_one_name_are_told_apart():
     scenario.flows = [bp.Flow(cc, path=["sat"]) for cc in (first, second, first)]
     assert scenario.controllers() == {"Mine": first, "Mine-2": second}
     assert [f["cc"] for f in scenario.to_dict()["flow"]] == ["python:Mine", "python:Mine-2", "python:Mine"]
+
+
+@pytest.mark.parametrize(("part", "near"), [("scenario", "duration"), ("link", "rate"), ("flow", "path")])
+def test_an_attribute_that_is_no_argument_is_refused_with_those_that_are_near(part, near):
+    scenario = bp.Scenario.load("geo")
+    which = {"scenario": scenario, "link": scenario.links["geo"], "flow": scenario.flows[0]}[part]
+    with pytest.raises(AttributeError, match=f"no argument is called '{near}x'; did you mean {near}"):
+        setattr(which, near + "x", "5 s")
+    setattr(which, near, getattr(which, near))
+    assert pickle.loads(pickle.dumps(which)) == which
+
+
+def test_a_name_that_the_package_lacks_is_refused_with_those_that_are_near():
+    with pytest.raises(AttributeError, match="no attribute 'Senario'; did you mean Scenario"):
+        bp.Senario  # noqa: B018
+
+
+def test_messages_survive_another_process():
+    wrong = pickle.loads(pickle.dumps(bp.ScenarioError("what is wrong")))
+    assert type(wrong) is bp.ScenarioError and str(wrong) == "what is wrong"

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
 pyo3::create_exception!(
-    _core,
+    bentpipe._core,
     ControllerError,
     PyRuntimeError,
     "A controller written in Python failed; the message says which, where and when."

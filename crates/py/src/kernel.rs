@@ -5,7 +5,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 pyo3::create_exception!(
-    _core,
+    bentpipe._core,
     KernelError,
     PyRuntimeError,
     "The kernel's datapath could not be used; the message is one line."

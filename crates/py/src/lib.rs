@@ -33,7 +33,7 @@ use failure::{ControllerError, Failure};
 use reminder::Reminder;
 
 pyo3::create_exception!(
-    _core,
+    bentpipe._core,
     ScenarioError,
     PyValueError,
     "A scenario that is wrong; the message says what and where."

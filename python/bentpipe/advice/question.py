@@ -105,6 +105,10 @@ class Question:
             raise _core.ScenarioError(unknown("goal", self.goal, list(GOALS)))
         if self.flows < 1:
             raise _core.ScenarioError("flows: at least 1 is needed")
+        if self.link is None and len({"rate", "rtt"} & set(self.spans)) == 1:
+            given, missing = ("rate", "rtt") if "rate" in self.spans else ("rtt", "rate")
+            example = {"rate": '--rate "20 Mbit/s"', "rtt": '--rtt "600 ms"'}[missing]
+            raise _core.ScenarioError(f"--{given} alone is no link; add its {missing}, for example {example}")
         if self.link is None and not {"rate", "rtt"} <= set(self.spans):
             raise _core.ScenarioError(
                 'say which link: --link geo, --scenario FILE, --rate "20 Mbit/s" with --rtt "600 ms", '

@@ -83,6 +83,19 @@ class Advice:
     rtt_s: float
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        return f"Advice({' '.join(self.sentences()[:1])})"
+
+    def _repr_html_(self) -> str:
+        """The answer for a notebook: its sentences, and the algorithms that stayed."""
+        from html import escape
+
+        import polars as pl
+
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
+        stayed = self.frame.filter(pl.col("cc").is_in(list(self.finalists)))
+        return f"{said}{stayed._repr_html_()}"
+
     @property
     def best(self) -> str | None:
         """The id of the best algorithm, whether it can be had or not; None if all are flagged."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from bentpipe import terminal
 
@@ -16,16 +18,25 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+_NEGATIVE = re.compile(r"-\d+(\.\d*)?,")
 _TABLES, _FIGURES = (".parquet", ".csv"), (".svg", ".png", ".pdf")
 
 
-@app.command("path")
+class Places(TyperCommand):
+    """A verb whose arguments may be coordinates that begin with a minus, which are no options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments; a blank in front of such a place keeps it one."""
+        return super().parse_args(ctx, [f" {word}" if _NEGATIVE.match(word) else word for word in args])
+
+
+@app.command("path", cls=Places)
 def path_verb(
     a: Annotated[
         str,
         typer.Argument(
             metavar="PLACE",
-            help='A name, "35.69,139.69" (degrees; behind -- if it begins with a minus), "lat,lon,11 km", '
+            help='A name, "35.69,139.69" (degrees), "lat,lon,11 km", '
             '"Frankfurt to New York at 900 km/h, 11 km", or FILE.csv of t_s,lat,lon,alt.',
         ),
     ],
@@ -90,6 +101,7 @@ def path_verb(
     from bentpipe.orbit.paths import solve
     from bentpipe.verbs import write_and_show
 
+    a, b = a.strip(), None if b is None else b.strip()
     mode = None if lasers is None else "lasers" if lasers else "bent-pipe"
     if mode == "lasers" and gateway:
         raise _core.ScenarioError(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.verbs import probability
 
 app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
 
@@ -72,9 +73,12 @@ def new_verb(
     rtt: Annotated[
         str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
     ] = None,
-    ber: Annotated[float | None, typer.Option(metavar="P", help="Bit error rate.")] = None,
+    ber: Annotated[
+        float | None, typer.Option(metavar="P", parser=probability, help="Bit error rate.")
+    ] = None,
     per: Annotated[
-        float | None, typer.Option("--per", "--loss", metavar="P", help="Packet error rate.")
+        float | None,
+        typer.Option("--per", "--loss", metavar="P", parser=probability, help='1e-4 or "0.01 %".'),
     ] = None,
     buffer: Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')] = None,
     flows: Annotated[

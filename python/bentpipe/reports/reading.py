@@ -85,7 +85,13 @@ def read(places: Sequence[Path]) -> Stored:
         found = [_named(one, place, places) for one, place in zip(found, places, strict=True)]
     whole = found[0] if len(found) == 1 else _joined(found)
     if not whole.flows.height and not whole.failed.height:
-        raise ScenarioError(f"{', '.join(map(str, places))}: there is no run yet")
+        names = ", ".join(map(str, places))
+        if whole.results:
+            raise ScenarioError(
+                f"{names}: an emulation has no flows of its own to report; "
+                f"bentpipe plot queue {names} -o queue.svg draws its link"
+            )
+        raise ScenarioError(f"{names}: there is no run yet")
     return whole
 
 

@@ -52,10 +52,10 @@ class Station:
     height: str | None = None
 
     def __post_init__(self) -> None:
-        if (self.band is None) == (self.frequency is None):
-            raise _core.ScenarioError(
-                'give one of band ("ku", "ka", "q", "v") and frequency ("20 GHz"), and not both'
-            )
+        if self.band is None and self.frequency is None:
+            raise _core.ScenarioError('say which band ("ku", "ka", "q", "v") or frequency ("20 GHz")')
+        if self.band is not None and self.frequency is not None:
+            raise _core.ScenarioError("give one of band and frequency, and not both")
         if self.geo is not None and self.elevation is not None:
             raise _core.ScenarioError("give one of geo and elevation, and not both")
         if self.polarisation not in TILTS:
