@@ -14,6 +14,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import plot, stats
+from bentpipe.plot.panels import grid_of
 from bentpipe.registry import OWN_COLOURS, style
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Runs, run_cases
@@ -400,3 +401,12 @@ def test_the_verbs_write_the_figure_and_its_numbers_and_overwrite_nothing_else(
 def test_sizes(losses: Runs, size: str, inches: float) -> None:
     with plot.sized(size):
         assert plot.utilisation(losses).get_size_inches()[0] == pytest.approx(inches)
+
+
+@pytest.mark.parametrize(("width_cm", "columns"), [(8.4, 1), (18.0, 2)])
+def test_an_exact_width_holds_with_several_panels(width_cm: float, columns: int) -> None:
+    with plot.sized(f"{width_cm} cm"):
+        figure, axes = grid_of(2)
+    assert figure.get_size_inches()[0] == pytest.approx(width_cm / 2.54)
+    places = [one.get_subplotspec() for one in axes]
+    assert len({place.colspan.start for place in places if place is not None}) == columns

@@ -47,11 +47,19 @@ DASHES = ("-", "--", ":", "-.")
 
 @dataclass(frozen=True)
 class Size:
-    """How large a figure is, in inches, and its type in comparison with that of a paper."""
+    """How large a figure is, in inches, and its type in comparison with that of a paper.
+
+    A figure of several panels may be wider, unless the size is exact: one that was given in centimetres.
+    """
 
     width: float
     height: float
     type: float = 1.0
+    exact: bool = False
+
+    def at_least(self, width: float) -> float:
+        """The width of a figure that needs as much."""
+        return self.width if self.exact else max(self.width, width)
 
 
 SIZES = {
@@ -137,4 +145,4 @@ def _named(name: str) -> Size:
         ) from None
     if not 1.5 <= width <= 40:
         raise _core.ScenarioError(f"a figure of {name} is not 1.5 to 40 in wide")
-    return Size(width, width * HEIGHT / WIDTH)
+    return Size(width, width * HEIGHT / WIDTH, exact=True)

@@ -20,6 +20,8 @@ from bentpipe.plot.words import valued
 
 MOST = 9
 """Most panels of a figure."""
+_NARROWEST = 0.7 * WIDTH
+"""Inches below which a panel of a figure of an exact width is too narrow."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,20 @@ def panels(found: Many, rows: pl.DataFrame, used: Sequence[str | None]) -> tuple
 
 
 def grid_of(many: int, columns: int | None = None) -> tuple[Drawing, list[Axes]]:
-    """A figure with so many panels, those of a row with one ordinate, those of a column with one abscissa."""
+    """A figure of `many` panels. Those of a row share the ordinate, those of a column the abscissa.
+
+    In a figure of an exact width the panels are stacked where they would be too narrow side by side.
+    """
     now = size()
     columns = columns or (2 if many in (2, 4) else min(3, many))
+    height = now.height
+    if now.exact:
+        columns = max(1, min(columns, int(now.width / _NARROWEST)))
+        height = max(now.height / columns, _NARROWEST * now.height / now.width)
     rows = -(-many // columns)
-    wide = max(now.width, 2 * WIDTH + 0.16) if columns > 1 else now.width
+    wide = now.at_least(2 * WIDTH + 0.16) if columns > 1 else now.width
     with styled():
-        fig = blank(wide, now.height * (1 if rows == 1 else 0.86 * rows))
+        fig = blank(wide, height * (1 if rows == 1 else 0.86 * rows))
         grid = fig.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         axes = list(grid.flat)
         for spare in axes[many:]:

@@ -39,7 +39,7 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     """
     runs = results(given, "link_trace")
     now = size()
-    fig = blank(max(now.width, 2 * WIDTH), max(now.height, 1.75 * HEIGHT))
+    fig = blank(now.at_least(2 * WIDTH), max(now.height, 1.75 * HEIGHT))
     parts = []
     trips: list[Curve] = []
     with styled():

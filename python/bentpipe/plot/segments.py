@@ -63,7 +63,7 @@ def sequence(
     data = rows.with_columns(pl.col("flow", "event").cast(pl.String))
     rows = rows.with_columns(pl.col("from_bytes", "to_bytes").cast(pl.Float64) / scale)
     now = size()
-    fig = blank(max(now.width, 2 * WIDTH), max(now.height, 1.7 * HEIGHT))
+    fig = blank(now.at_least(2 * WIDTH), max(now.height, 1.7 * HEIGHT))
     with styled():
         axes, strip = fig.subplots(2, 1, sharex=True, height_ratios=(12, 1.6))
         parts = {key: rows.filter(pl.col("event") == key) for key in _events(rows)}
