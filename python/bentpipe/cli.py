@@ -347,7 +347,9 @@ def compare_verb(
     threads: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the table there as Parquet or CSV."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the table there: .parquet, .csv, or .tex for LaTeX."
+        ),
     ] = None,
     figure: Annotated[
         Path | None,
@@ -361,10 +363,11 @@ def compare_verb(
     from bentpipe import _core
     from bentpipe.comparison import ComparisonStopped, algorithms, run_comparison
     from bentpipe.files import TABLES, check_figure, check_kind, try_place
+    from bentpipe.tables import comparison_latex
 
     if out is not None:
-        if out.suffix not in (".parquet", ".csv"):
-            raise _core.ScenarioError(f"--out {out}: the name must end in .parquet or .csv")
+        if out.suffix not in TABLES:
+            raise _core.ScenarioError(f"--out {out}: the name must end in {', '.join(TABLES)}")
         check_kind(out, TABLES[out.suffix])
         try_place(out)  # before the runs, which may be long
     if figure is not None:
@@ -385,10 +388,14 @@ def compare_verb(
         found = stop.found
 
     def write() -> None:
-        from bentpipe.files import replace_frame
+        from bentpipe.files import replace, replace_frame
 
         if out is not None and found.rows and not found.stopped:
-            replace_frame(out, found.frame())
+            if out.suffix == ".tex":
+                text = comparison_latex(found, where)
+                replace(out, lambda place: place.write_text(text, encoding="utf-8"))
+            else:
+                replace_frame(out, found.frame())
         if figure is not None and traced:
             from bentpipe import plot
 

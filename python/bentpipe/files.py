@@ -46,6 +46,7 @@ CAPTURE = Kind(
 TABLES = {
     ".csv": Kind("the table of a comparison", (b"label,cc,",)),
     ".parquet": Kind("a Parquet table", (b"PAR1",)),
+    ".tex": Kind("a table for LaTeX", (b"% Bentpipe: ",)),
 }
 FIGURES = {
     ".pdf": Kind("a figure in the format PDF", (b"%PDF",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,11 +173,35 @@ def _seconds(value: float | None) -> str:
     return "-" if value is None else units.digits(value)
 
 
-def show_comparison(found: Comparison, link: str) -> None:
-    """Algorithms on one link, the fastest group first: what each got, and what held each back."""
+def comparison_latex(found: Comparison, link: str) -> str:
+    """The first table of a comparison for LaTeX, with the rules of the package booktabs."""
+    title, heads, rows = _what_each_got(found, link)
+    escape = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"})
+
+    def line(cells: Iterable[str]) -> str:
+        return " & ".join(cell.translate(escape).replace("+-", r"$\pm$") for cell in cells) + r" \\"
+
+    names, units_ = zip(*(head.lstrip("~").partition("\n")[::2] for head in heads), strict=True)
+    columns = "".join("l" if head.startswith("~") else "r" for head in heads)
+    return "\n".join(
+        [
+            f"% Bentpipe: {title}",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            line(names),
+            line(units_),
+            r"\midrule",
+            *map(line, rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _what_each_got(found: Comparison, link: str) -> tuple[str, list[str], list[list[str]]]:
+    """Title, heads and cells of a comparison's first table."""
     rows = found.rows
-    if not rows:
-        return
     repeated, several = max(row["runs"] for row in rows) > 1, rows[0]["flows"] > 1
     finite = any(row["completion_s"] is not None for row in rows)
     runs = f"mean of {rows[0]['runs']} runs, 95 % confidence" if repeated else "one run, so no interval"
@@ -206,7 +230,18 @@ def show_comparison(found: Comparison, link: str) -> None:
         ]
         for row in rows
     ]
-    terminal.show_table(f"{terminal.named(link)}: {runs}{flows}", heads, got)
+    return f"{terminal.named(link)}: {runs}{flows}", heads, got
+
+
+def show_comparison(found: Comparison, link: str) -> None:
+    """Algorithms on one link, the fastest group first: what each got, and what held each back."""
+    rows = found.rows
+    if not rows:
+        return
+    repeated = max(row["runs"] for row in rows) > 1
+    relayed = any(row["relay"] is not None for row in rows)
+    named = ["~algorithm", *(["~relay\nsends by"] if relayed else [])]
+    terminal.show_table(*_what_each_got(found, link))
     for text in _remarks(found, repeated=repeated):
         terminal.console().print(text, style="dim")
     held = [(what, head) for what, head in zip(LIMITS, _REASONS, strict=True) if _holds(rows, what)]

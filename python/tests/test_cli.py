@@ -96,6 +96,23 @@ def test_a_file_in_an_override_is_beside_the_user(cli, tmp_path, monkeypatch):
     assert json.loads(ran.stdout)["flows"][0]["goodput_bps"] < 1e6
 
 
+def test_a_comparison_is_a_table_for_latex(cli, tmp_path):
+    place = tmp_path / "table.tex"
+    words = ["compare", "--link", "geo", "--cc", "reno,cubic", "--for", "5 s", "--seeds", "2"]
+    shown = cli(*words, "-o", place)
+    assert shown.exit_code == 0
+    text = place.read_text(encoding="utf-8")
+    assert text.startswith("% Bentpipe: geo: mean of 2 runs, 95 % confidence\n\\begin{tabular}{l")
+    assert r"\toprule" in text and r"used & RTT" in text and r"\% & ms" in text and "$\\pm$" in text
+    rows = [line for line in text.splitlines() if line.startswith(("CUBIC", "Reno"))]
+    assert len(rows) == 2 and len({line.count("&") for line in text.splitlines() if "&" in line}) == 1
+    again = cli(*words, "-o", place)
+    assert again.exit_code == 0 and place.read_text(encoding="utf-8") == text
+    place.write_text("mine", encoding="utf-8")
+    refused = cli(*words, "-o", place)
+    assert refused.exit_code == 2 and "is not a table for LaTeX" in refused.stderr
+
+
 def test_a_share_in_percent_is_that_probability(cli):
     words = ["compare", "--link", "geo", "--cc", "reno", "--for", "5 s", "--seeds", "1", "--json"]
     one, other = (cli(*words, "--per", text).stdout for text in ("1 %", "0.01"))
