@@ -538,8 +538,10 @@ def doctor_verb(json: Json = False) -> None:
 
 
 _panel = {verb: panel for panel, verbs in PANELS.items() for verb in verbs.split()}
-for verb in [*app.registered_commands, *app.registered_groups]:
-    verb.rich_help_panel = _panel[verb.name or ""]
+for _command in app.registered_commands:
+    _command.rich_help_panel = _panel[str(_command.name)]
+for _group in app.registered_groups:
+    _group.rich_help_panel = _panel[str(_group.name)]
 
 
 def main() -> None:
