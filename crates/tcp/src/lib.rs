@@ -11,6 +11,7 @@ mod options;
 mod prr;
 mod rack;
 mod receiver;
+mod recovery;
 mod rto;
 mod sack_option;
 mod scoreboard;

@@ -27,20 +27,20 @@ mod subflow;
 use std::sync::Arc;
 
 use bentpipe_cc::{
-    Ack, Controller, Decision, Event, Flow, Hint, Life, Needs, Phase, Rate, Recovery, RttSample, Span, Time,
+    Ack, Controller, Decision, Event, Flow, Hint, Life, Needs, Phase, Rate, RttSample, Span, Time,
 };
 
 use crate::accurate_ecn::AccurateEcn;
 use crate::limits::{Limit, Limits};
 use crate::options::{AckRule, EcnEcho, LossRecovery, Options, Reading};
-use crate::prr::Prr;
 use crate::rack::Rack;
+use crate::recovery::Recovery;
 use crate::rto::Estimator;
 use crate::sack_option::SackOption;
 use crate::scoreboard::{Delivered, Scoreboard};
 use crate::segment::{AckSegment, Data, Sack};
 use crate::snack::Snack;
-use crate::spurious::{Repairs, Suspicion};
+use crate::spurious::Suspicion;
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
 use extra::Extras;
@@ -117,8 +117,6 @@ pub struct Sender {
     headers: bool,
     /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
-    /// Proportional rate reduction governs the window of this recovery, or of the last.
-    proportional: bool,
     pacing_waits: bool,
     /// The application has written anew after all was acknowledged, and nothing has been sent since.
     was_idle: bool,
@@ -126,11 +124,6 @@ pub struct Sender {
     cwr: bool,
     /// The window was last reduced for a mark.
     cut_for_mark: bool,
-    /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
-    partial_seen: bool,
-    /// The window does not stop the next retransmission. (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3, RFC 6675 section 5 step
-    /// 4.3)
-    forced: bool,
     /// The controller orders extra segments.
     extra: bool,
     probe: Probe,
@@ -160,21 +153,10 @@ pub struct Sender {
     known_sack: Option<Box<LastSack>>,
     /// Segments beyond `una` already counted as delivered (no SACK).
     credited: u64,
-    /// RFC 6582's recover, RFC 6675's RecoveryPoint: recovery ends when this is acknowledged.
-    recover: u64,
-    /// RFC 6675's RescueRxt: rescue only when this is acknowledged.
-    rescue_at: u64,
-    prr: Prr,
-    /// A window below the controller's, in segments, that grows with deliveries. It avoids a burst at the end of recovery without SACK (RFC
-    /// 6582 section 3.2 step 3), and is the first window after several SYNs. The largest number stands for none.
-    exit_clamp: u64,
+    recovery: Recovery,
     suspicion: Suspicion,
     rack: Option<Box<Rack>>,
     tlp: Probing,
-    /// The segments that the present or the last fast recovery has sent again, while it may still prove spurious.
-    repairs: Option<Box<Repairs>>,
-    /// When the window was last reduced for a loss.
-    reduced_at: Time,
     /// Bytes found lost without an ACK; the next one reports them.
     lost_meanwhile: u64,
     /// The peer's window, if it changes.
@@ -218,8 +200,7 @@ impl Sender {
             srtt_of_oldest: options.acks == AckRule::Linux,
             told_more: headers || peer.is_some() || accurate.is_some() || options.reading == Reading::Growing,
             headers,
-            self_driven: needs.recovery == Recovery::Controller,
-            proportional: options.prr && needs.recovery == Recovery::Sender,
+            self_driven: needs.recovery == bentpipe_cc::Recovery::Controller,
             board: Scoreboard::new(needs.rate, rack),
             cc,
             flow,
@@ -229,21 +210,14 @@ impl Sender {
             dupacks: 0,
             unsacked_deliveries: 0,
             credited: 0,
-            recover: 0,
-            partial_seen: false,
-            forced: false,
+            recovery: Recovery::default(),
             extra: extras.is_some(),
-            rescue_at: 0,
-            prr: Prr::default(),
-            exit_clamp: u64::MAX,
             rto: Estimator::new(&options),
             timer: Time::MAX,
             suspicion: Suspicion::new(&options),
             watchful: rack || options.tlp || options.dsack,
             rack: rack.then(|| Box::new(Rack::new())),
             tlp: Probing::default(),
-            repairs: None,
-            reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
             peer,
@@ -473,7 +447,7 @@ impl Sender {
         }
         self.note_in_flight();
         if advanced > 0 {
-            self.exit_clamp = self.exit_clamp.saturating_add(delivered);
+            self.recovery.clamp.iter_mut().for_each(|segments| *segments += delivered);
         }
         // Only now is it known whether this is slow start: an undo may have made it so. An ACK that does not advance brings no
         // growth (RFC 5681 section 3.2 step 1).
@@ -481,7 +455,9 @@ impl Sender {
         ack.uncounted = ack.acked.saturating_sub(counted);
         if spared {
             // AEN keeps the window: the ACK feeds the filters but does not make it grow.
-            self.as_if(Phase::Recovery, |s| s.cc.on_ack(&s.flow, &ack));
+            let mut flow = self.flow;
+            flow.phase = Phase::Recovery;
+            self.cc.on_ack(&flow, &ack);
         } else {
             self.cc.on_ack(&self.flow, &ack);
         }

@@ -55,7 +55,7 @@ impl Sender {
         let pause = now.since(self.limits.since()) + round_trip;
         let window = (self.options.initial_window as u64).max(1);
         if pause > self.rto.rto() && window < self.window() {
-            self.exit_clamp = window;
+            self.recovery.clamp = Some(window);
         }
     }
 }

@@ -66,7 +66,7 @@ impl Sender {
                 Phase::Loss => false,
                 Phase::Recovery => true,
                 Phase::Open => {
-                    let most = DUP_THRESH as u32 - u32::from(!self.may_enter(seg.ack));
+                    let most = DUP_THRESH as u32 - u32::from(!self.recovery.may_enter(seg.ack));
                     self.dupacks <= most
                 }
             };

@@ -61,7 +61,7 @@ impl Sender {
         }
         if let Some(rack) = &mut self.rack {
             rack.on_delivered(self.flow.now, rtt, &heard, high);
-            let exiting = self.flow.phase != Phase::Open && seg.ack >= self.recover;
+            let exiting = self.flow.phase != Phase::Open && self.recovery.is_full(seg.ack);
             rack.adapt(
                 duplicate.is_some() && !(of_probe || self.extra),
                 self.board.una(),
@@ -189,8 +189,7 @@ impl Sender {
     /// RFC 8985 section 7.4.2: the probe has repaired a loss. It is congestion as any other, but needs no recovery.
     #[cold]
     pub(super) fn react_to_repair(&mut self) {
-        self.repairs = None;
-        self.reduced_at = self.flow.now;
+        self.recovery.on_reduction(self.flow.now);
         self.cut_for_loss();
     }
 }

@@ -20,10 +20,10 @@ impl Sender {
             && self.board.is_in_order()
             && self.knows_no_blocks()
             && self.credited | self.unsacked_deliveries == 0
-            && self.exit_clamp == u64::MAX
+            && self.recovery.clamp.is_none()
             && self.probe == Probe::No
             && self.suspicion.is_idle()
-            && !self.partial_seen
+            && !self.recovery.has_seen_partial()
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
             && !self.was_idle
@@ -280,7 +280,7 @@ mod tests {
                 let seen =
                     (*s.flow(), s.decision(), s.counters(), s.deadline(), format!("{:?}", s.limits(now)));
                 let recovering = s.flow().phase == Phase::Recovery;
-                let repair = recovering.then(|| format!("{:?}", s.prr));
+                let repair = recovering.then(|| format!("{:?}", s.recovery));
                 (seen, s.dupacks, repair, s.rated.then_some((s.first_sent, s.delivered_at)))
             });
         }

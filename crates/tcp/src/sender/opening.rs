@@ -20,7 +20,7 @@ impl Sender {
         }
         if opened.repeats > 1 {
             // RFC 5681 section 3.1: an initial window of one segment, but not for a single repeated SYN (RFC 6928 section 2).
-            self.exit_clamp = 1;
+            self.recovery.clamp = Some(1);
         }
     }
 

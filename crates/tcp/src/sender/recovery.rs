@@ -1,6 +1,6 @@
 //! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN echoes, timeouts, AEN's probe.
 
-use bentpipe_cc::{Ack, Congestion, Event, Life, Phase, Recovery, Time};
+use bentpipe_cc::{Ack, Congestion, Event, Life, Phase, Time};
 
 use super::{Probe, Sender};
 use crate::options::{LossRecovery, NewRenoExit, RtoRule, SpuriousTimeout};
@@ -10,8 +10,8 @@ use crate::segment::{AckSegment, Block};
 use crate::spurious::{Before, Repairs, Verdict};
 
 impl Sender {
-    /// Phase changes that this ACK brings about, which advances by so many segments and may echo a mark. True if it ends a fast recovery. The phase stays until the controller has seen
-    /// the ACK, so that the window does not grow by segments that recovery had held back.
+    /// Moves the phase for an ACK that advances by `advanced` segments; `echoed`: it echoes a mark. True if it ends a fast recovery.
+    /// The phase then stays until the controller has seen the ACK, or the window would grow by what recovery has held back.
     pub(super) fn react(
         &mut self,
         seg: &AckSegment,
@@ -20,17 +20,18 @@ impl Sender {
         ack: &mut Ack,
     ) -> bool {
         if self.flow.phase == Phase::Loss {
-            match self.suspicion.on_ack(advanced > 0, seg.ack >= self.recover, seg.tsecr) {
+            match self.suspicion.on_ack(advanced > 0, self.recovery.is_full(seg.ack), seg.tsecr) {
                 Verdict::Spurious(before) => self.undo_timeout(&before),
-                Verdict::Resume => self.forced = true,
+                Verdict::Resume => self.recovery.forced = true,
                 Verdict::Open | Verdict::Genuine => {}
             }
         }
         if advanced > 0 {
             self.dupacks = 0;
         }
+        let full = self.recovery.is_full(seg.ack);
         match self.flow.phase {
-            Phase::Recovery if seg.ack >= self.recover => {
+            Phase::Recovery if full => {
                 if self.board.lost() == 0 {
                     return true;
                 }
@@ -39,21 +40,21 @@ impl Sender {
                 self.enter_recovery(got.segments);
                 false
             }
-            Phase::Recovery | Phase::Loss if seg.ack < self.recover && self.is_second_congestion() => {
+            Phase::Recovery | Phase::Loss if !full && self.is_second_congestion() => {
                 self.enter_recovery(got.segments);
                 false
             }
             Phase::Recovery => advanced > 0 && self.on_partial_ack(ack),
-            Phase::Loss if seg.ack < self.recover => false,
+            Phase::Loss if !full => false,
             Phase::Loss | Phase::Open => {
                 if self.flow.phase == Phase::Loss {
-                    self.flow.phase = Phase::Open;
+                    self.recovery.end_loss(&mut self.flow);
                     self.unsacked_deliveries = 0;
                 }
                 if self.options.recovery != LossRecovery::Sack
                     && self.dupacks == DUP_THRESH as u32
                     && advanced == 0
-                    && self.may_enter(seg.ack)
+                    && self.recovery.may_enter(seg.ack)
                 {
                     let marked = self.board.mark(seg.ack);
                     self.declare_lost(marked, ack);
@@ -67,18 +68,12 @@ impl Sender {
                 } else if echoed && seg.ack > self.ecn_until {
                     self.window_reduced();
                     self.cut_for_mark = true;
-                    self.repairs = None;
+                    self.recovery.repairs = None;
                     self.cc.on(&self.flow, Event::Congestion(Congestion::Ecn)); // RFC 3168 section 6.1.2
                 }
                 false
             }
         }
-    }
-
-    /// May three duplicates of the acknowledgement `ack` begin a fast recovery? Needless retransmissions may have caused them,
-    /// unless more is acknowledged than `recover` (RFC 6582 section 3.2 step 1).
-    pub(super) fn may_enter(&self, ack: u64) -> bool {
-        ack > self.recover || self.recover == 0
     }
 
     /// `segments` were found lost.
@@ -91,9 +86,7 @@ impl Sender {
     /// Proportional rate reduction, if it governs the window: an ACK delivered so many segments; `safe` as for [`Prr::on_ack`].
     #[inline]
     pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
-        if self.proportional {
-            self.prr.on_ack(delivered, self.in_flight(), safe);
-        }
+        self.recovery.on_delivered(delivered, self.in_flight(), safe);
     }
 
     /// The window was reduced, for whatever reason. No ECN echo counts before data sent from now on is acknowledged, and the
@@ -132,7 +125,7 @@ impl Sender {
                 // RFC 6582 section 3.2 step 3: the next segment in order is the next hole.
                 let marked = self.board.mark(self.board.una());
                 self.declare_lost(marked, ack);
-                self.forced = marked > 0;
+                self.recovery.forced = marked > 0;
                 false
             }
             LossRecovery::Sack => false,
@@ -143,38 +136,38 @@ impl Sender {
     /// takes it into account by itself (RFC 8985 section 9.3); so does a controller that sets the window during recovery.
     pub(super) fn is_second_congestion(&self) -> bool {
         let lost_again = self.rack.as_ref().and_then(|rack| rack.lost_again);
-        let since = lost_again.is_some_and(|sent| sent >= self.reduced_at);
-        let left_alone = || self.options.prr || self.cc.needs().recovery == Recovery::Controller;
+        let since = lost_again.is_some_and(|sent| self.recovery.is_reduced_before(sent));
+        let left_alone = || self.options.prr || self.is_self_driven();
         since && (self.flow.phase == Phase::Loss || !left_alone())
     }
 
+    /// Does the controller set the window during recovery, too? It may change its mind.
+    fn is_self_driven(&self) -> bool {
+        self.cc.needs().recovery == bentpipe_cc::Recovery::Controller
+    }
+
+    /// Begins a fast recovery. The ACK that brings it about delivered so many segments.
     #[inline(never)]
     pub(super) fn enter_recovery(&mut self, delivered: u64) {
-        self.reduced_at = self.flow.now;
         self.tlp.reset();
         self.suspicion.forget();
         // A copy may have been there before: then a duplicate says nothing of the loss.
         let before = (self.options.dsack && !self.extra).then(|| self.cc.decision());
         let order = self.cc.backoff(&self.flow, Congestion::Loss);
         let cut = self.cut_for_loss();
-        self.repairs = before.map(|before| Box::new(Repairs::new(cut.then_some(before), &self.board)));
-        self.proportional = self.options.prr && self.cc.needs().recovery == Recovery::Sender;
+        let repairs = before.map(|before| Repairs::new(cut.then_some(before), &self.board));
+        let proportional = self.options.prr && !self.is_self_driven();
         if order.repeat && self.options.bulk_repeat {
             self.board.mark_all();
         }
-        self.flow.phase = Phase::Recovery;
-        self.recover = self.board.next();
-        self.partial_seen = false;
-        self.forced = true;
-        // RFC 6675 section 5 step 4.3: no rescue before the first retransmission is acknowledged and one more segment.
-        self.rescue_at = self.board.una() + 1;
-        self.exit_clamp = u64::MAX;
         self.counters.recoveries += 1;
         // RFC 9937 section 5: RecoverFS leaves out segments SACKed before and includes those that this ACK delivered.
         let flight = self.board.outstanding() - self.board.sacked() + delivered;
         // The window that the controller went to, which is ssthresh unless it keeps cwnd at a loss (TCP-STAR's CWS).
         self.ask();
-        self.prr = Prr::start(self.decision.cwnd / u64::from(self.flow.mss), flight);
+        let ssthresh = self.decision.cwnd / u64::from(self.flow.mss);
+        let prr = proportional.then(|| Prr::start(ssthresh, flight));
+        self.recovery.enter(&mut self.flow, &self.board, prr, repairs);
     }
 
     /// Tahoe's fast retransmit, at the third duplicate. It does what a timeout does (Jacobson 1988, appendix D), so the controller hears
@@ -190,15 +183,14 @@ impl Sender {
     }
 
     pub(super) fn leave_recovery(&mut self) {
-        self.flow.phase = Phase::Open;
         self.unsacked_deliveries = 0;
-        self.forced = false;
+        self.recovery.leave(&mut self.flow);
         if self.options.recovery != LossRecovery::Sack
             && self.options.newreno_exit == NewRenoExit::FlightSize
-            && self.cc.needs().recovery == Recovery::Sender
+            && !self.is_self_driven()
         {
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS).
-            self.exit_clamp = self.board.outstanding().max(1) + 1;
+            self.recovery.clamp = Some(self.board.outstanding().max(1) + 1);
         }
         self.cc.on(&self.flow, Event::Life(Life::Recovered));
     }
@@ -226,10 +218,8 @@ impl Sender {
     /// Restarts the timer where an acknowledgement does so; `sent_once` is when the first and the last of what it newly delivered were
     /// sent.
     pub(super) fn rearm(&mut self, advanced: u64, sent_once: Option<(Time, Time)>) {
-        let clamp = self.exit_clamp;
-        if clamp != u64::MAX && clamp * u64::from(self.flow.mss) >= self.decision.cwnd {
-            self.exit_clamp = u64::MAX;
-        }
+        let mss = u64::from(self.flow.mss);
+        self.recovery.clamp = self.recovery.clamp.filter(|segments| segments * mss < self.decision.cwnd);
         if advanced == 0 {
             if let Some((first, _)) = sent_once
                 && self.options.sack_restarts_rto
@@ -241,7 +231,7 @@ impl Sender {
         }
         self.rto.advance();
         let impatient = self.flow.phase == Phase::Recovery && self.is_impatient();
-        let first = !core::mem::replace(&mut self.partial_seen, self.flow.phase == Phase::Recovery);
+        let first = self.recovery.on_advance(self.flow.phase);
         if self.board.outstanding() == 0 {
             self.timer = Time::MAX; // RFC 6298 section 5.2
             self.tlp.deadline = None;
@@ -298,14 +288,10 @@ impl Sender {
             None => self.board.mark_all(),
         };
         self.tlp.reset();
-        self.repairs = None;
-        self.reduced_at = self.flow.now;
-        self.flow.phase = Phase::Loss;
-        self.recover = self.board.next();
+        // With RACK segments that are not old enough to be lost are in flight still.
+        self.recovery.collapse(&mut self.flow, &self.board, self.rack.is_some());
         self.dupacks = 0;
         self.unsacked_deliveries = 0;
-        self.exit_clamp = u64::MAX;
-        self.forced = self.rack.is_some(); // segments not old enough to be lost are in flight still
         self.limited_until = self.board.next();
         self.window_reduced();
         marked
@@ -324,12 +310,9 @@ impl Sender {
     /// idea of RFC 3708).
     #[cold]
     pub(super) fn undo_if_needless(&mut self, duplicate: Block) {
-        let Some(repairs) = &mut self.repairs else { return };
-        if !repairs.on_duplicate(duplicate) {
+        let Some(Repairs { before, lost: mut kept, .. }) = self.recovery.on_duplicate(duplicate) else {
             return;
-        }
-        let (before, mut kept) = (repairs.before, repairs.lost);
-        self.repairs = None;
+        };
         self.counters.spurious_recoveries += 1;
         let recovering = self.flow.phase == Phase::Recovery;
         if recovering {
@@ -337,7 +320,7 @@ impl Sender {
         }
         self.flow.lost = self.flow.lost.saturating_sub(kept * u64::from(self.flow.mss));
         if recovering {
-            self.forced = false;
+            self.recovery.forced = false;
             self.reopen();
         }
         // Where a mark had cut the window, the mark stands.
@@ -350,8 +333,7 @@ impl Sender {
     /// Takes back what a timeout or a fast recovery did beside the window (RFC 5682 section 2.1 step 3b, RFC 4015).
     fn reopen(&mut self) {
         self.board.unmark_all();
-        self.flow.phase = Phase::Open;
-        self.recover = self.board.una().saturating_sub(1);
+        self.recovery.reopen(&mut self.flow, &self.board);
     }
 
     /// The network answered while AEN waited. True if the ACK covers new data: ACKs had been lost or late, not data.
@@ -364,11 +346,5 @@ impl Sender {
             self.on_timeout(false);
         }
         new_data
-    }
-
-    pub(super) fn as_if(&mut self, phase: Phase, call: impl FnOnce(&mut Self)) {
-        let real = core::mem::replace(&mut self.flow.phase, phase);
-        call(self);
-        self.flow.phase = real;
     }
 }

@@ -20,7 +20,8 @@ impl Sender {
     #[inline]
     pub fn newly_sacked(&self, ack: u64, sack: &SackOption) -> Option<u64> {
         let known = self.known_sack.as_ref()?;
-        let repairing = self.flow.phase == Phase::Recovery && ack == self.board.una() && ack < self.recover;
+        let repairing =
+            self.flow.phase == Phase::Recovery && ack == self.board.una() && !self.recovery.is_full(ack);
         let plain = self.probe == Probe::No
             && !self.watchful
             && !self.extra
@@ -75,7 +76,7 @@ impl Sender {
     /// Decides whether the sender takes the recovery fast path until the next timer or the next acknowledgement of another kind.
     #[inline]
     fn choose_recovery_path(&mut self) {
-        let fast = !self.forced && self.exit_clamp == u64::MAX && self.board.has_resent_all();
+        let fast = !self.recovery.forced && self.recovery.clamp.is_none() && self.board.has_resent_all();
         self.path = if fast { Path::RecoveryFast } else { Path::Slow };
         self.allow_below(self.board.next() + self.window().saturating_sub(self.board.pipe()));
     }
@@ -87,7 +88,7 @@ impl Sender {
         if next < self.allowed_end && !self.waits_for_pace(now) {
             self.flow.now = now;
             let data = self.send_next(now, next);
-            self.prr.on_sent();
+            self.recovery.on_sent();
             self.note_in_flight();
             return Some(data);
         }

@@ -78,7 +78,7 @@ impl Sender {
         let pipe = self.in_flight();
         let any_lost = self.board.lost() > 0;
         if pipe >= self.window()
-            && !((self.forced || self.sends_holes()) && any_lost && self.board.next_lost().is_some())
+            && !((self.recovery.forced || self.sends_holes()) && any_lost && self.board.next_lost().is_some())
         {
             return Err(Limit::Cwnd);
         }
@@ -106,10 +106,7 @@ impl Sender {
             if let Some(seq) = self.board.next_doubtful() {
                 return Ok(seq); // rule 3
             }
-            if self.board.una() > self.rescue_at
-                && let Some(seq) = self.board.rescue()
-            {
-                self.rescue_at = u64::MAX;
+            if let Some(seq) = self.recovery.rescue(&mut self.board) {
                 return Ok(seq); // rule 4
             }
         }
@@ -141,10 +138,7 @@ impl Sender {
 
     /// The effective congestion window in segments.
     pub(super) fn window(&self) -> u64 {
-        if self.flow.phase == Phase::Recovery && self.proportional {
-            return self.prr.cwnd();
-        }
-        self.decision.segments().min(self.exit_clamp)
+        self.recovery.window(self.flow.phase, self.decision.segments())
     }
 
     pub(super) fn segment(&self, seq: u64) -> Data {
@@ -170,7 +164,7 @@ impl Sender {
             data.retransmission = true;
             self.send_again(now, &data, stamp);
         }
-        self.prr.on_sent();
+        self.recovery.on_sent();
         if self.timer == Time::MAX {
             self.timer = now + self.rto.rto(); // RFC 6298 section 5.1
         }
@@ -183,20 +177,18 @@ impl Sender {
     fn send_again(&mut self, now: Time, data: &Data, stamp: Option<Stamp>) {
         let seq = data.seq;
         self.counters.retransmitted += 1;
-        let impatient = self.is_impatient() && self.partial_seen;
+        let impatient = self.is_impatient() && self.recovery.has_seen_partial();
         if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
             self.timer = Time::MAX; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
         }
-        self.forced = false;
         self.suspicion.on_retransmit(data.tsval);
-        if self.tlp.due {
+        let lost = if self.tlp.due {
             self.board.send_probe(seq, now, stamp);
+            None
         } else {
-            let lost = self.board.send_again(seq, now, stamp);
-            if let Some(repairs) = &mut self.repairs {
-                repairs.on_retransmit(lost);
-            }
-        }
+            Some(self.board.send_again(seq, now, stamp))
+        };
+        self.recovery.on_retransmit(lost);
     }
 
     /// The state remembered with a segment sent now, for controllers that use rate samples.
