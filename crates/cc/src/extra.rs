@@ -6,9 +6,10 @@
 use crate::time::Span;
 
 /// What the extra segments of an order carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtraPayload {
     /// The data segment that was sent last, again: nothing new to the receiver, unless that was lost (dummy segments).
+    #[default]
     Repeated,
     /// Outstanding segments that are not selectively acknowledged, the oldest first and each once before any is taken again. So they
     /// may repair a loss (NIL segments).

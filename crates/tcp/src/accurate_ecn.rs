@@ -49,11 +49,6 @@ impl AccurateEcn {
         self.untold -= told;
         told
     }
-
-    /// Packets that the receiver has reported as marked, as far as they were reconstructed.
-    pub(crate) fn packets(&self) -> u64 {
-        self.packets
-    }
 }
 
 /// The increment of the packet counter, of which ACE shows `least`, by an acknowledgement of `packets`.
@@ -123,8 +118,8 @@ mod tests {
             }
         }
         assert!(counts.ce_bytes > BYTES, "it has wrapped");
-        assert_eq!(sender.packets(), (0..59_994_u64).filter(|i| i % 13 < 5).count() as u64);
-        assert_eq!(marked, 1448 * sender.packets());
+        assert_eq!(sender.packets, (0..59_994_u64).filter(|i| i % 13 < 5).count() as u64);
+        assert_eq!(marked, 1448 * sender.packets);
     }
 
     /// An acknowledgement that a later one has overtaken tells nothing.

@@ -10,6 +10,12 @@ pub(crate) struct Bits {
     capacity: u64,
 }
 
+impl Default for Bits {
+    fn default() -> Self {
+        Self::new(64)
+    }
+}
+
 impl Bits {
     /// A ring for `capacity` segments; `capacity` is a power of two of at least 64.
     pub(crate) fn new(capacity: u64) -> Self {

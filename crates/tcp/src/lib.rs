@@ -5,6 +5,7 @@
 
 mod accurate_ecn;
 mod bits;
+mod delivery_rate;
 mod handshake;
 mod limits;
 mod options;

@@ -63,7 +63,7 @@ pub struct Receiver {
 }
 
 /// Segments received out of order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct OutOfOrder {
     segments: Bits,
     /// Their most recently changed runs, newest first (RFC 2018 section 4).
@@ -378,12 +378,6 @@ impl Receiver {
                 sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(self.sack_blocks()))
             }
         }
-    }
-}
-
-impl Default for OutOfOrder {
-    fn default() -> Self {
-        Self { segments: Bits::new(64), recent: [Block::default(); MAX_BLOCKS], told: Snack::default() }
     }
 }
 

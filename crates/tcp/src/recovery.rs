@@ -22,7 +22,7 @@ pub(crate) struct Recovery {
     /// When the window was last reduced for a loss.
     reduced_at: Time,
     /// Proportional rate reduction, if it governs the window of this recovery, or of the last.
-    prr: Option<Prr>,
+    pub(crate) prr: Option<Prr>,
     /// The segments that this or the last fast recovery has sent again, while it may still prove spurious.
     pub(crate) repairs: Option<Box<Repairs>>,
     /// A window below the controller's, in segments, that grows with deliveries. It avoids a burst at the end of recovery without SACK (RFC
@@ -36,14 +36,8 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    /// Fast recovery begins, with proportional rate reduction if `prr` is given. `repairs` finds out whether it was needless.
-    pub(crate) fn enter(
-        &mut self,
-        flow: &mut Flow,
-        board: &Scoreboard,
-        prr: Option<Prr>,
-        repairs: Option<Repairs>,
-    ) {
+    /// Fast recovery begins, with proportional rate reduction if `prr` is given.
+    pub(crate) fn enter(&mut self, flow: &mut Flow, board: &Scoreboard, prr: Option<Prr>) {
         flow.phase = Phase::Recovery;
         *self = Self {
             recover: board.next(),
@@ -51,7 +45,6 @@ impl Recovery {
             rescue_at: board.una() + 1,
             reduced_at: flow.now,
             prr,
-            repairs: repairs.map(Box::new),
             forced: true,
             ..Self::default()
         };
@@ -113,22 +106,6 @@ impl Recovery {
         match &self.prr {
             Some(prr) if phase == Phase::Recovery => prr.cwnd(),
             _ => segments.min(self.clamp.unwrap_or(u64::MAX)),
-        }
-    }
-
-    /// An ACK delivered `delivered` segments and left `pipe` in flight; `safe` as for [`Prr::on_ack`].
-    #[inline]
-    pub(crate) fn on_delivered(&mut self, delivered: u64, pipe: u64, safe: bool) {
-        if let Some(prr) = &mut self.prr {
-            prr.on_ack(delivered, pipe, safe);
-        }
-    }
-
-    /// A segment was sent.
-    #[inline]
-    pub(crate) fn on_sent(&mut self) {
-        if let Some(prr) = &mut self.prr {
-            prr.on_sent();
         }
     }
 

@@ -5,7 +5,6 @@
 //! unless SACKed itself, and one pointer that only moves up marks them. `pipe` follows from four counters. With RACK the times of
 //! sending decide instead (`scoreboard/order.rs`).
 
-mod copies;
 mod order;
 
 use bentpipe_cc::Time;
@@ -14,6 +13,7 @@ use order::Order;
 pub(crate) use order::{Heard, Marked, Sent};
 
 use crate::bits::Bits;
+use crate::delivery_rate::Stamp;
 use crate::segment::Sack;
 
 /// DupThresh of RFC 6675 section 2.
@@ -22,37 +22,8 @@ pub(crate) const DUP_THRESH: usize = 3;
 /// Room for this many segments is made with the first.
 const SMALLEST: usize = 4;
 
-/// The state when a segment was sent, for delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation, section 2).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Stamp {
-    pub(crate) delivered: u64,
-    pub(crate) delivered_at: Time,
-    pub(crate) first_sent: Time,
-    /// Twice the bytes in flight, plus one if the application limited the sender. So a stamp fills half a cache line.
-    flight: u64,
-}
-
-impl Stamp {
-    pub(crate) fn new(delivered: u64, delivered_at: Time, first_sent: Time) -> Self {
-        Self { delivered, delivered_at, first_sent, flight: 0 }
-    }
-
-    /// So many bytes were in flight.
-    pub(crate) fn with_flight(self, in_flight: u64, app_limited: bool) -> Self {
-        Self { flight: in_flight << 1 | u64::from(app_limited), ..self }
-    }
-
-    pub(crate) fn in_flight(&self) -> u64 {
-        self.flight >> 1
-    }
-
-    pub(crate) fn app_limited(&self) -> bool {
-        self.flight & 1 == 1
-    }
-}
-
 /// The scoreboard of one sender: segments `una` .. `next`. The fields that every acknowledgement needs come first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
     una: u64,
@@ -108,29 +79,7 @@ impl Scoreboard {
     pub(crate) const NEEDED: usize = core::mem::offset_of!(Self, stamps);
 
     pub(crate) fn new(stamps: bool, rack: bool) -> Self {
-        let bits = || Bits::new(64);
-        Self {
-            una: 0,
-            next: 0,
-            sent_at: Vec::new(),
-            stamped: stamps,
-            stamps: Vec::new(),
-            sacked: bits(),
-            lost: bits(),
-            again: bits(),
-            twice: bits(),
-            sacked_count: 0,
-            lost_count: 0,
-            again_count: 0,
-            twice_count: 0,
-            lost_end: 0,
-            doubt_end: 0,
-            top: [0; DUP_THRESH],
-            marked: 0,
-            resend: 0,
-            crown: (0, 0),
-            order: rack.then(Box::default),
-        }
+        Self { stamped: stamps, order: rack.then(Box::default), ..Self::default() }
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -571,6 +520,33 @@ impl Scoreboard {
         self.lost_end = self.una;
         self.doubt_end = self.una;
         self.rebuild_order();
+    }
+
+    /// The receiver has segment `next`, which is not sent: it counts as SACKed. It tells nothing of those before it.
+    #[cold]
+    pub(crate) fn skip(&mut self, now: Time) {
+        let seq = self.next;
+        self.send_new(now, self.stamped.then(Stamp::default));
+        self.sacked.set(seq);
+        self.sacked_count += 1;
+    }
+
+    /// The receiver has the outstanding segment `seq`, but not from its turn: it counts as SACKed. It tells nothing of those before it. True
+    /// if that is news.
+    #[cold]
+    pub(crate) fn settle_quietly(&mut self, seq: u64) -> bool {
+        let new = self.misses(seq);
+        if new {
+            self.sacked.set(seq);
+            self.sacked_count += 1;
+            self.settle(seq, seq + 1);
+        }
+        new
+    }
+
+    /// The lowest outstanding segment from `seq` on that is not SACKed.
+    pub(crate) fn next_missing(&self, seq: u64) -> Option<u64> {
+        self.sacked.next_clear(seq.max(self.una), self.next)
     }
 }
 

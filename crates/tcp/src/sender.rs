@@ -1,36 +1,43 @@
 //! The sending end: which segment to send and when, which are lost, and when to give up waiting.
 //!
-//! RFC 5681 (Reno), 6582 (NewReno), 6675 (SACK), 9937 (PRR), 3042 (limited transmit), 6298 (timer), 3168 (ECN), 7323 (timestamps), 8985
-//! (RACK-TLP). In `sender/`: `recovery.rs` begins and ends recoveries, `detection.rs` is RACK and the tail loss probe, `delivery.rs` counts
-//! deliveries, `sending.rs` chooses the next segment. Spurious timeouts are in `spurious.rs`.
+//! | RFC | rules |
+//! |---|---|
+//! | 5681, 6582 (NewReno), 6675 (SACK) | `recovery.rs`; `sender/recovery.rs` begins and ends a recovery |
+//! | 5681 section 2 (duplicates), 3465 (byte counting) | `sender/delivery.rs` |
+//! | 6675 section 4 | `scoreboard.rs`; `NextSeg` and 3042 (limited transmit) are in `sender/sending.rs` |
+//! | 9937 (PRR) | `prr.rs` |
+//! | 8985 (RACK-TLP) | `rack.rs`, `tlp.rs`; `sender/rack_tlp.rs` applies them |
+//! | 6298 (timer) | `rto.rs`; `sender/recovery.rs` starts the timer and acts when it expires |
+//! | 5682 (F-RTO), 3522 (Eifel), 3708 (D-SACK) | `spurious.rs` |
+//! | 3168 (ECN), 9768 (AccECN) | `sender/ecn.rs`, `accurate_ecn.rs` |
+//! | 9293 | `sender/peer_window.rs` (section 3.8.6), `sender/connection.rs`, `handshake.rs` |
+//! | 8684 (Multipath TCP) | `sender/subflow.rs` |
+//! | draft-cheng-iccrg-delivery-rate-estimation | `delivery_rate.rs` |
 //!
 //! The controller owns the desired window, the sender the effective one. Order inside one ACK: scoreboard, RTT, rate and
 //! round; an undo; congestion; the acknowledgement; `Life::Recovered`; then the caller asks [`Sender::poll`] for segments.
 //! An ACK that ends one recovery and begins the next brings `Life::Recovered` first.
 
-mod application;
 mod cached_decision;
+mod connection;
 mod delivery;
-mod detection;
+mod ecn;
 mod extra;
 mod fast_path;
-mod headers;
-mod marks;
-mod opening;
 mod pacing;
 mod peer_window;
+mod rack_tlp;
 mod recovery;
-mod recovery_fast_path;
 mod sending;
 mod subflow;
 
 use std::sync::Arc;
 
 use bentpipe_cc::{
-    Ack, Controller, Decision, Event, Flow, Hint, Life, Needs, Phase, Rate, RttSample, Span, Time,
+    Ack, Controller, Decision, Event, Flow, Header, Hint, Life, Needs, Phase, Rate, RttSample, Span, Time,
 };
 
-use crate::accurate_ecn::AccurateEcn;
+use crate::delivery_rate::DeliveryRate;
 use crate::limits::{Limit, Limits};
 use crate::options::{AckRule, EcnEcho, LossRecovery, Options, Reading};
 use crate::rack::Rack;
@@ -43,11 +50,13 @@ use crate::snack::Snack;
 use crate::spurious::Suspicion;
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
+use delivery::Duplicates;
+use ecn::Ecn;
 use extra::Extras;
 use peer_window::PeerWindow;
 
-pub use application::ShortSegmentSent;
 pub use cached_decision::MAX_OUTSTANDING;
+pub use connection::ShortSegmentSent;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +83,7 @@ pub struct Counters {
 enum Path {
     /// Nothing is lost and only windows and data limit the sender: `sender/fast_path.rs`.
     Fast,
-    /// Fast recovery with SACK in which nothing waits to be sent again: `sender/recovery_fast_path.rs`.
+    /// Fast recovery with SACK in which nothing waits to be sent again: `sender/fast_path.rs`, too.
     RecoveryFast,
     /// Every case.
     Slow,
@@ -108,52 +117,44 @@ pub struct Sender {
     path: Path,
     /// RACK, tail loss probe or D-SACK is on.
     watchful: bool,
-    /// Constants of the controller.
-    rated: bool,
-    self_driven: bool,
     /// Acknowledgements tell more than what has arrived: a window that changes, or a header.
     told_more: bool,
-    /// Its segments carry headers.
+    /// Its segments carry headers ([`bentpipe_cc::Header`]). Each has one of its own, so they never take the fast paths.
     headers: bool,
     /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
     pacing_waits: bool,
     /// The application has written anew after all was acknowledged, and nothing has been sent since.
     was_idle: bool,
-    /// ECN: the next new segment carries CWR.
-    cwr: bool,
-    /// The window was last reduced for a mark.
-    cut_for_mark: bool,
     /// The controller orders extra segments.
     extra: bool,
-    probe: Probe,
     /// On the fast paths segments below this one may be sent.
     allowed_end: u64,
     decision: CachedDecision,
     /// Segments that the application has to send in all, and the payload of the last one.
     limit: u64,
     last_len: u32,
-    /// Duplicate ACKs since the last new one.
-    dupacks: u32,
     /// The window held the sender back while these segments were the newest.
     limited_until: u64,
     /// The round ends when this segment is delivered.
     round_mark: u64,
-    delivered_at: Time,
-    first_sent: Time,
     pace_at: Time,
-    /// Duplicate ACKs that count as segments gone from the network (no SACK): the inflation of RFC 5681 section 3.2.
-    unsacked_deliveries: u64,
+    duplicates: Duplicates,
     /// When the retransmission timer expires; [`Time::MAX`] while it does not run.
     timer: Time,
     rto: Estimator,
     limits: Limits,
+    /// ECN, if the connection uses it.
+    ecn: Option<Box<Ecn>>,
+    /// Delivery-rate samples, if the controller uses them.
+    rate: Option<Box<DeliveryRate>>,
     board: Scoreboard,
     /// The blocks of the last ACK, once there have been any.
     known_sack: Option<Box<LastSack>>,
-    /// Segments beyond `una` already counted as delivered (no SACK).
-    credited: u64,
     recovery: Recovery,
+    /// The controller drove the window during fast recovery when the connection began.
+    self_driven: bool,
+    probe: Probe,
     suspicion: Suspicion,
     rack: Option<Box<Rack>>,
     tlp: Probing,
@@ -161,17 +162,10 @@ pub struct Sender {
     lost_meanwhile: u64,
     /// The peer's window, if it changes.
     peer: Option<Box<PeerWindow>>,
-    /// AccECN.
-    accurate: Option<Box<AccurateEcn>>,
     /// The extra segments that the controller orders, if it does.
     extras: Option<Box<Extras>>,
-    /// ECN: react again only when this is acknowledged.
-    ecn_until: u64,
-    app_limited_until: u64,
     /// The last pause between paced segments, and its inputs: rates change more rarely than segments go out.
     gap: ((Rate, u32), Span),
-    /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are equal.
-    sampled: ((u64, Span), Rate),
     /// All counters but `sent`, which is the numbers used and the retransmissions.
     counters: Counters,
 }
@@ -190,15 +184,17 @@ impl Sender {
         flow.rwnd = peer_window::first_window(&options).saturating_mul(mss);
         let rack = options.rack;
         let needs = cc.needs();
-        let extras = needs.extra_segments.then(|| Box::new(Extras::new()));
+        let extras = needs.extra_segments.then(Box::<Extras>::default);
         let peer = PeerWindow::new(&options);
         let headers = needs.echo.is_some();
-        let accurate = (options.ecn && options.echo == EcnEcho::AccEcn).then(Box::default);
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
-            rated: needs.rate,
+            rate: needs.rate.then(Box::default),
             srtt_of_oldest: options.acks == AckRule::Linux,
-            told_more: headers || peer.is_some() || accurate.is_some() || options.reading == Reading::Growing,
+            told_more: headers
+                || peer.is_some()
+                || options.ecn && options.echo == EcnEcho::AccEcn
+                || options.reading == Reading::Growing,
             headers,
             self_driven: needs.recovery == bentpipe_cc::Recovery::Controller,
             board: Scoreboard::new(needs.rate, rack),
@@ -207,9 +203,7 @@ impl Sender {
             limit,
             last_len,
             known_sack: None,
-            dupacks: 0,
-            unsacked_deliveries: 0,
-            credited: 0,
+            duplicates: Duplicates::default(),
             recovery: Recovery::default(),
             extra: extras.is_some(),
             rto: Estimator::new(&options),
@@ -221,23 +215,16 @@ impl Sender {
             lost_meanwhile: 0,
             probe: Probe::No,
             peer,
-            accurate,
+            ecn: Ecn::new(&options),
             extras,
             path: Path::Slow,
             allowed_end: 0,
             round_mark: 0,
             limited_until: 0,
-            ecn_until: 0,
-            cut_for_mark: false,
-            cwr: false,
-            delivered_at: Time(0),
-            first_sent: Time(0),
-            app_limited_until: 0,
             pace_at: Time(0),
             pacing_waits: false,
             was_idle: false,
             gap: ((Rate(0), 0), Span::ZERO),
-            sampled: ((0, Span::ZERO), Rate(0)),
             counters: Counters::default(),
             limits: Limits::new(),
             options,
@@ -247,8 +234,7 @@ impl Sender {
     /// The connection starts at `now`.
     pub fn start(&mut self, now: Time) {
         self.flow.now = now;
-        self.delivered_at = now;
-        self.first_sent = now;
+        self.begin_flight(now);
         self.limits.begin(now);
     }
 
@@ -320,7 +306,7 @@ impl Sender {
 
     /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
     pub fn in_flight(&self) -> u64 {
-        self.board.pipe().saturating_sub(self.unsacked_deliveries)
+        self.board.pipe().saturating_sub(self.duplicates.left)
     }
 
     /// Outstanding segments that are selectively acknowledged.
@@ -376,6 +362,16 @@ impl Sender {
         self.on_ack_slow(now, seg, Some(snack))
     }
 
+    /// The losses that a SNACK tells. A segment that has been sent again counts as lost once more when a round trip has passed and the
+    /// receiver still misses it: the embargo of the reference implementation, which waits for SRTT. Here it is the longer of SRTT and the
+    /// latest sample.
+    #[cold]
+    fn take_holes(&mut self, snack: &Snack) -> u64 {
+        let embargo = self.flow.rtt.map_or(self.rto.rto(), |rtt| rtt.smoothed.max(rtt.latest));
+        let answered = Time(self.flow.now.0.saturating_sub(embargo.0));
+        snack.holes().map(|hole| self.board.miss(hole.start, hole.end, answered)).sum()
+    }
+
     /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment of the other direction (RFC 9293 section 3.8.6.3). It is no
     /// duplicate, since a duplicate ACK carries no data (RFC 5681 section 2, condition b). With SACK its blocks tell what has arrived (RFC
     /// 6675 section 2).
@@ -413,14 +409,9 @@ impl Sender {
         self.flow.cwnd_limited = before < self.limited_until;
         let rtt = if seg.extra { None } else { self.sample_rtt(seg, advanced, &got) };
         ack.rtt = rtt.map(RttSample::one);
-        if delivered > 0 {
-            self.delivered_at = now;
-            if let Some((sent, seq)) = got.newest {
-                if self.rated {
-                    ack.rate = self.rate(sent, &self.board.stamp_of(seq));
-                }
-                self.first_sent = sent;
-            }
+        if let Some(rate) = self.rate.as_mut().filter(|_| delivered > 0) {
+            ack.rate =
+                rate.on_delivered(&self.flow, got.newest.map(|(sent, seq)| (sent, self.board.stamp_of(seq))));
         }
         if got.high > self.round_mark {
             self.round_mark = self.board.next();
@@ -542,6 +533,37 @@ impl Sender {
         self.flow.now = now;
         self.note_in_flight();
         self.cc.on(&self.flow, Event::Hint(hint));
+        self.ask();
+    }
+
+    /// Do data segments carry [`Sender::header`]?
+    #[inline]
+    pub fn has_headers(&self) -> bool {
+        self.headers
+    }
+
+    /// Do acknowledgements tell more than what has arrived, so that none may go to [`Sender::on_ack`] alone? They also bring a window
+    /// ([`Sender::on_windowed_ack`]) or a header ([`Sender::on_header`]).
+    #[inline]
+    pub fn is_told_more(&self) -> bool {
+        self.told_more
+    }
+
+    /// The header of the segment that [`Sender::poll`] has just given.
+    pub fn header(&mut self) -> Option<Header> {
+        let mut header = None;
+        self.cc.on(&self.flow, Event::Departure(&mut header));
+        header
+    }
+
+    /// An acknowledgement that arrives at `now` has brought this; call it before the acknowledgement itself is reported.
+    pub fn on_header(&mut self, now: Time, header: &Header) {
+        if self.is_done() {
+            return; // nobody counts the time after that
+        }
+        self.limits.pass(now, self.decision.cwnd);
+        self.flow.now = now;
+        self.cc.on(&self.flow, Event::Header(header));
         self.ask();
     }
 

@@ -1,12 +1,41 @@
 //! The deliveries that an acknowledgement reports, and its samples.
 
-use bentpipe_cc::{Phase, Rate, RateSample, Span, Time};
+use bentpipe_cc::{Phase, Span};
 
 use super::{Probe, Sender};
 use crate::options::LossRecovery;
 use crate::rto;
-use crate::scoreboard::{DUP_THRESH, Delivered, Stamp};
+use crate::scoreboard::{DUP_THRESH, Delivered};
 use crate::segment::AckSegment;
+
+/// Duplicate acknowledgements (RFC 5681 section 2) and, without SACK, the deliveries that they stand for.
+#[derive(Debug, Default)]
+pub(super) struct Duplicates {
+    /// Duplicate ACKs since the last new one.
+    pub(super) count: u32,
+    /// Segments that left the network without a SACK: the inflation of RFC 5681 section 3.2. The end of a recovery forgets them.
+    pub(super) left: u64,
+    /// Segments beyond `una` already counted as delivered.
+    pub(super) credited: u64,
+}
+
+impl Duplicates {
+    /// A cumulative acknowledgement of `advanced` segments leaves `outstanding`. Returns how many it delivers that were not counted before.
+    fn on_advance(&mut self, advanced: u64, outstanding: u64) -> u64 {
+        self.left -= self.left.min(advanced - 1);
+        let credited = self.credited.saturating_sub(advanced - 1).min(outstanding.saturating_sub(1));
+        advanced + credited - core::mem::replace(&mut self.credited, credited)
+    }
+
+    /// A duplicate ACK says that one of `pipe` segments has left the network. Returns how many of `outstanding` count as delivered: 0 or 1.
+    fn on_departure(&mut self, pipe: u64, outstanding: u64) -> u64 {
+        let room = pipe > self.left + 1;
+        let credit = room && self.credited + 1 < outstanding;
+        self.left += u64::from(room);
+        self.credited += u64::from(credit);
+        u64::from(credit)
+    }
+}
 
 impl Sender {
     /// May this ACK from below `una`, which later ones have overtaken, bring news by its SACK blocks? RFC 6675 section 2 counts it
@@ -48,33 +77,25 @@ impl Sender {
             if self.options.recovery == LossRecovery::Sack {
                 return by_board;
             }
-            self.unsacked_deliveries -= self.unsacked_deliveries.min(advanced - 1);
-            let most = self.board.outstanding().saturating_sub(1);
-            let credited = self.credited.saturating_sub(advanced - 1).min(most);
-            let before = core::mem::replace(&mut self.credited, credited);
-            return advanced + credited - before;
+            return self.duplicates.on_advance(advanced, self.board.outstanding());
         }
         // RFC 5681 section 2: a duplicate ACK, with data outstanding. With SACK it must bring news (RFC 6675 section 2).
         let duplicate = seg.ack == self.board.una() && self.board.outstanding() > 0;
         if self.options.recovery == LossRecovery::Sack {
-            self.dupacks += u32::from(duplicate && by_board > 0);
+            self.duplicates.count += u32::from(duplicate && by_board > 0);
             by_board
         } else if duplicate {
-            self.dupacks += 1;
+            self.duplicates.count += 1;
             // Before fast recovery the first duplicates count (RFC 3042 section 2), and the one that begins it.
             let due = match self.flow.phase {
                 Phase::Loss => false,
                 Phase::Recovery => true,
                 Phase::Open => {
                     let most = DUP_THRESH as u32 - u32::from(!self.recovery.may_enter(seg.ack));
-                    self.dupacks <= most
+                    self.duplicates.count <= most
                 }
             };
-            let room = due && self.board.pipe() > self.unsacked_deliveries + 1;
-            self.unsacked_deliveries += u64::from(room);
-            let credit = u64::from(room && self.credited + 1 < self.board.outstanding());
-            self.credited += credit;
-            credit
+            if due { self.duplicates.on_departure(self.board.pipe(), self.board.outstanding()) } else { 0 }
         } else {
             0
         }
@@ -100,24 +121,5 @@ impl Sender {
     pub(super) fn take_rtt(&mut self, rtt: Span, for_timer: Span) {
         self.rto.sample(for_timer, self.board.una(), self.board.next());
         rto::follow(&mut self.flow.rtt, rtt, if self.srtt_of_oldest { for_timer } else { rtt });
-    }
-
-    /// draft-cheng-iccrg-delivery-rate-estimation section 3.3.
-    #[inline]
-    pub(super) fn rate(&mut self, sent: Time, stamp: &Stamp) -> Option<RateSample> {
-        let interval = sent.since(stamp.first_sent).max(self.delivered_at.since(stamp.delivered_at));
-        if interval.0 == 0 || self.flow.rtt.is_some_and(|r| interval < r.min) {
-            return None;
-        }
-        let bytes = self.flow.delivered - stamp.delivered;
-        if self.sampled.0 != (bytes, interval) {
-            self.sampled = ((bytes, interval), Rate((bytes as f64 / interval.secs()) as u64));
-        }
-        Some(RateSample {
-            rate: self.sampled.1,
-            app_limited: stamp.app_limited(),
-            prior_delivered: stamp.delivered,
-            prior_in_flight: stamp.in_flight(),
-        })
     }
 }

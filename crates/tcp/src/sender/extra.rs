@@ -22,7 +22,7 @@ use crate::scoreboard::{Delivered, Heard};
 use crate::segment::{AckSegment, Data};
 
 /// The order in hand.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Extras {
     left: u64,
     due: Time,
@@ -67,20 +67,6 @@ impl Ahead {
 }
 
 impl Extras {
-    pub(super) fn new() -> Self {
-        let payload = ExtraPayload::Repeated;
-        Self {
-            left: 0,
-            due: Time(0),
-            gap: Span::ZERO,
-            payload,
-            cursor: 0,
-            copied: (0, 0),
-            sent: 0,
-            ahead: Ahead::default(),
-        }
-    }
-
     fn take(&mut self, now: Time, order: &ExtraOrder) {
         (self.left, self.gap, self.payload) = (order.count, order.gap, order.payload);
         self.due = now + order.gap;

@@ -1,14 +1,18 @@
-//! The fast path of the sender: segments are acknowledged in order, nothing is lost, and only windows and data limit the sender.
+//! The fast paths of the sender. On the first, segments are acknowledged in order, nothing is lost, and only windows and data limit the
+//! sender. On the second, SACK repairs losses and nothing waits to be sent again.
 //!
-//! Of ten million segments all but some thousands take this path, which needs a third of the instructions of the slow path. It
-//! does the same as [`Sender::on_ack`] and [`Sender::poll`] without the cases that cannot occur. The tests below run both paths
-//! side by side and compare them.
+//! Of ten million segments all but some thousands take the first path, which needs a third of the instructions of the slow path. Both do
+//! the same as [`Sender::on_ack`] and [`Sender::poll`] without the cases that cannot occur. The tests below run them side by side with the
+//! slow path and compare.
 
 use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
 
 use super::{Path, Probe, Sender};
 use crate::limits::Limit;
+use crate::options::LossRecovery;
+use crate::prr::Prr;
 use crate::rto;
+use crate::sack_option::SackOption;
 use crate::scoreboard::{Heard, Sent};
 use crate::segment::Data;
 
@@ -19,7 +23,7 @@ impl Sender {
         let fast = self.flow.phase == Phase::Open
             && self.board.is_in_order()
             && self.knows_no_blocks()
-            && self.credited | self.unsacked_deliveries == 0
+            && self.duplicates.credited | self.duplicates.left == 0
             && self.recovery.clamp.is_none()
             && self.probe == Probe::No
             && self.suspicion.is_idle()
@@ -38,7 +42,7 @@ impl Sender {
 
     /// The congestion window allows segments below `end`. Data and the receive window may allow fewer.
     #[inline]
-    pub(super) fn allow_below(&mut self, mut end: u64) {
+    fn allow_below(&mut self, mut end: u64) {
         if self.flow.rwnd != u64::MAX {
             end = end.min(self.peer_edge());
         }
@@ -105,17 +109,15 @@ impl Sender {
         self.rto.sample(for_timer, upto, self.board.next());
         rto::follow(&mut self.flow.rtt, rtt, if self.srtt_of_oldest { for_timer } else { rtt });
         ack.rtt = Some(RttSample::one(rtt));
-        if self.rated {
-            self.delivered_at = now;
-            ack.rate = self.rate(last, &self.board.stamp_of(upto - 1));
-            self.first_sent = last;
+        if let Some(rate) = &mut self.rate {
+            ack.rate = rate.on_delivered(&self.flow, Some((last, self.board.stamp_of(upto - 1))));
         }
         if upto > self.round_mark {
             self.round_mark = self.board.next();
             self.flow.round += 1;
             ack.round_end = true;
         }
-        self.dupacks = 0;
+        self.duplicates.count = 0;
         if self.watchful {
             self.watch_in_order(before, upto, last, rtt);
         }
@@ -166,7 +168,9 @@ impl Sender {
             self.pacing_waits = true;
             Limit::Pacing
         } else if next >= self.limit {
-            self.app_limited_until = self.flow.delivered + self.flow.in_flight.max(1);
+            if let Some(rate) = &mut self.rate {
+                rate.on_app_limit(self.flow.delivered, self.flow.in_flight);
+            }
             Limit::App
         } else {
             Limit::Rwnd
@@ -180,13 +184,10 @@ impl Sender {
 
     /// Sends `next`, the next new segment, on one of the fast paths.
     #[inline(always)]
-    pub(super) fn send_next(&mut self, now: Time, next: u64) -> Data {
-        let data = Data { cwr: core::mem::take(&mut self.cwr), ..self.segment(next) };
-        if self.rated {
-            if self.board.outstanding() == 0 {
-                self.first_sent = now;
-                self.delivered_at = now;
-            }
+    fn send_next(&mut self, now: Time, next: u64) -> Data {
+        let data = Data { cwr: self.takes_cwr(), ..self.segment(next) };
+        if self.rate.is_some() {
+            self.begin_flight(now);
             self.board.send_new(now, self.stamp());
         } else {
             self.board.send_new(now, None);
@@ -202,6 +203,97 @@ impl Sender {
     }
 }
 
+/// The fast path of fast recovery with SACK. Most acknowledgements in it repeat the last one, with the first block one segment longer.
+///
+/// Measured gain with `Receiver::on_next_of_newest_run`, in instructions per delivered packet of the benchmark. TCP-STAR over 100 s of a:
+/// 17 % (1598 to 1319); c 8 %, f 2 %, a 1 %.
+impl Sender {
+    /// The one segment that an acknowledgement of all before `ack` newly reports, if it brings no other news. Such an acknowledgement
+    /// takes [`Sender::on_ack_recovery_fast`]. It must not carry an ECN echo.
+    #[inline]
+    pub fn newly_sacked(&self, ack: u64, sack: &SackOption) -> Option<u64> {
+        let known = self.known_sack.as_ref()?;
+        let repairing =
+            self.flow.phase == Phase::Recovery && ack == self.board.una() && !self.recovery.is_full(ack);
+        let plain = self.probe == Probe::No
+            && !self.watchful
+            && !self.extra
+            && self.options.recovery == LossRecovery::Sack;
+        let seq = known.blocks.blocks().first()?.end;
+        (repairing && plain && sack.adds_one_to(&known.option) && self.board.misses(seq)).then_some(seq)
+    }
+
+    /// [`Sender::on_ack`] for an acknowledgement that newly reports `seq` alone, see [`Sender::newly_sacked`]. Returns the RTT sample.
+    #[inline]
+    pub fn on_ack_recovery_fast(&mut self, now: Time, seq: u64) -> Option<Span> {
+        self.limits.pass(now, self.decision.cwnd);
+        self.flow.now = now;
+        if let Some(known) = &mut self.known_sack {
+            known.blocks.lengthen();
+            known.option.lengthen();
+        }
+        let (sent, once, lost) = self.board.acknowledge_one(seq);
+        let mss = u64::from(self.flow.mss);
+        let mut ack = Ack::default();
+        ack.acks = 1;
+        ack.lost = lost * mss;
+        self.flow.lost += ack.lost;
+        self.duplicates.count += 1;
+        ack.acked = mss;
+        self.flow.delivered += mss;
+        self.flow.cwnd_limited = self.board.una() < self.limited_until;
+        let rtt = once.then(|| now.since(sent));
+        if let Some(rtt) = rtt {
+            self.take_rtt(rtt, rtt);
+        }
+        ack.rtt = rtt.map(RttSample::one);
+        if let Some(rate) = &mut self.rate {
+            ack.rate = rate.on_delivered(&self.flow, Some((sent, self.board.stamp_of(seq))));
+        }
+        if seq >= self.round_mark {
+            self.round_mark = self.board.next();
+            self.flow.round += 1;
+            ack.round_end = true;
+        }
+        self.note_in_flight();
+        self.reduce(1, false);
+        ack.uncounted = mss; // a duplicate ACK brings no growth (RFC 5681 section 3.2 step 1)
+        self.cc.on_ack(&self.flow, &ack);
+        self.ask();
+        self.choose_recovery_path();
+        rtt
+    }
+
+    /// Decides whether the sender takes the recovery fast path until the next timer or the next acknowledgement of another kind.
+    #[inline]
+    fn choose_recovery_path(&mut self) {
+        let fast = !self.recovery.forced && self.recovery.clamp.is_none() && self.board.has_resent_all();
+        self.path = if fast { Path::RecoveryFast } else { Path::Slow };
+        self.allow_below(self.board.next() + self.window().saturating_sub(self.board.pipe()));
+    }
+
+    /// [`Sender::poll`] on the recovery fast path.
+    #[inline]
+    pub(super) fn poll_recovery_fast(&mut self, now: Time) -> Option<Data> {
+        let next = self.board.next();
+        if next < self.allowed_end && !self.waits_for_pace(now) {
+            self.flow.now = now;
+            let data = self.send_next(now, next);
+            self.recovery.prr.iter_mut().for_each(Prr::on_sent);
+            self.note_in_flight();
+            return Some(data);
+        }
+        if self.board.pipe() < self.window() {
+            return self.poll_slow(now); // another limit holds, or another segment is due
+        }
+        self.flow.now = now;
+        self.limited_until = next;
+        self.limits.pass(now, self.decision.cwnd);
+        self.limits.set(Limit::Recovery);
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
@@ -211,9 +303,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::options::{LossRecovery, Options};
+    use crate::options::Options;
     use crate::receiver::Receiver;
-    use crate::sack_option::SackOption;
     use crate::segment::AckSegment;
 
     /// The same connection twice: `slow` and `slow_receiver` never take a fast path.
@@ -281,7 +372,7 @@ mod tests {
                     (*s.flow(), s.decision(), s.counters(), s.deadline(), format!("{:?}", s.limits(now)));
                 let recovering = s.flow().phase == Phase::Recovery;
                 let repair = recovering.then(|| format!("{:?}", s.recovery));
-                (seen, s.dupacks, repair, s.rated.then_some((s.first_sent, s.delivered_at)))
+                (seen, s.duplicates.count, repair, format!("{:?}", s.rate))
             });
         }
 

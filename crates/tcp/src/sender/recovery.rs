@@ -27,7 +27,7 @@ impl Sender {
             }
         }
         if advanced > 0 {
-            self.dupacks = 0;
+            self.duplicates.count = 0;
         }
         let full = self.recovery.is_full(seg.ack);
         match self.flow.phase {
@@ -49,27 +49,24 @@ impl Sender {
             Phase::Loss | Phase::Open => {
                 if self.flow.phase == Phase::Loss {
                     self.recovery.end_loss(&mut self.flow);
-                    self.unsacked_deliveries = 0;
+                    self.duplicates.left = 0;
                 }
                 if self.options.recovery != LossRecovery::Sack
-                    && self.dupacks == DUP_THRESH as u32
+                    && self.duplicates.count == DUP_THRESH as u32
                     && advanced == 0
                     && self.recovery.may_enter(seg.ack)
                 {
                     let marked = self.board.mark(seg.ack);
                     self.declare_lost(marked, ack);
                 }
-                if self.board.lost() > 0 && got.segments + u64::from(self.dupacks) > 0 {
+                if self.board.lost() > 0 && got.segments + u64::from(self.duplicates.count) > 0 {
                     if self.options.recovery == LossRecovery::Tahoe {
                         self.start_over(ack);
                     } else {
                         self.enter_recovery(got.segments);
                     }
-                } else if echoed && seg.ack > self.ecn_until {
-                    self.window_reduced();
-                    self.cut_for_mark = true;
-                    self.recovery.repairs = None;
-                    self.cc.on(&self.flow, Event::Congestion(Congestion::Ecn)); // RFC 3168 section 6.1.2
+                } else if echoed {
+                    self.cut_for_mark(seg.ack);
                 }
                 false
             }
@@ -86,35 +83,10 @@ impl Sender {
     /// Proportional rate reduction, if it governs the window: an ACK delivered so many segments; `safe` as for [`Prr::on_ack`].
     #[inline]
     pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
-        self.recovery.on_delivered(delivered, self.in_flight(), safe);
-    }
-
-    /// The window was reduced, for whatever reason. No ECN echo counts before data sent from now on is acknowledged, and the
-    /// next new segment carries CWR (RFC 3168 section 6.1.2).
-    pub(super) fn window_reduced(&mut self) {
-        self.cut_for_mark = false;
-        if self.options.ecn {
-            self.ecn_until = self.board.next();
-            self.cwr = self.accurate.is_none(); // with AccECN the bit is part of a counter
+        let pipe = self.in_flight();
+        if let Some(prr) = &mut self.recovery.prr {
+            prr.on_ack(delivered, pipe, safe);
         }
-    }
-
-    /// Has a mark cut the window in the window of data that is outstanding, so that a loss in it does not cut again? One cut answers a
-    /// series of marks and losses (RFC 3168 section 6.1.2; Linux, `tcp_enter_recovery`; ns-2, `dupack_action`).
-    fn is_cut_for_mark(&self) -> bool {
-        self.cut_for_mark && self.board.una() <= self.ecn_until && !self.cc.needs().losses_after_marks
-    }
-
-    /// A loss was found without a timeout: tells the controller, unless a mark has cut the window already. A controller that drives its own window
-    /// hears of every loss. True if the window is reduced now.
-    pub(super) fn cut_for_loss(&mut self) -> bool {
-        if self.is_cut_for_mark() && !self.self_driven {
-            self.cut_for_mark = false; // it has answered this loss, and no other
-            return false;
-        }
-        self.window_reduced();
-        self.cc.on(&self.flow, Event::Congestion(Congestion::Loss));
-        true
     }
 
     /// New data was acknowledged during fast recovery, but not all. True if that ends it (Reno).
@@ -155,7 +127,7 @@ impl Sender {
         let before = (self.options.dsack && !self.extra).then(|| self.cc.decision());
         let order = self.cc.backoff(&self.flow, Congestion::Loss);
         let cut = self.cut_for_loss();
-        let repairs = before.map(|before| Repairs::new(cut.then_some(before), &self.board));
+        let repairs = before.map(|before| Box::new(Repairs::new(cut.then_some(before), &self.board)));
         let proportional = self.options.prr && !self.is_self_driven();
         if order.repeat && self.options.bulk_repeat {
             self.board.mark_all();
@@ -167,7 +139,8 @@ impl Sender {
         self.ask();
         let ssthresh = self.decision.cwnd / u64::from(self.flow.mss);
         let prr = proportional.then(|| Prr::start(ssthresh, flight));
-        self.recovery.enter(&mut self.flow, &self.board, prr, repairs);
+        self.recovery.enter(&mut self.flow, &self.board, prr);
+        self.recovery.repairs = repairs;
     }
 
     /// Tahoe's fast retransmit, at the third duplicate. It does what a timeout does (Jacobson 1988, appendix D), so the controller hears
@@ -183,7 +156,7 @@ impl Sender {
     }
 
     pub(super) fn leave_recovery(&mut self) {
-        self.unsacked_deliveries = 0;
+        self.duplicates.left = 0;
         self.recovery.leave(&mut self.flow);
         if self.options.recovery != LossRecovery::Sack
             && self.options.newreno_exit == NewRenoExit::FlightSize
@@ -290,8 +263,8 @@ impl Sender {
         self.tlp.reset();
         // With RACK segments that are not old enough to be lost are in flight still.
         self.recovery.collapse(&mut self.flow, &self.board, self.rack.is_some());
-        self.dupacks = 0;
-        self.unsacked_deliveries = 0;
+        self.duplicates.count = 0;
+        self.duplicates.left = 0;
         self.limited_until = self.board.next();
         self.window_reduced();
         marked

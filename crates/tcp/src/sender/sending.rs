@@ -3,9 +3,10 @@
 use bentpipe_cc::{Event, Life, Phase, Time};
 
 use super::{Probe, Sender};
+use crate::delivery_rate::Stamp;
 use crate::limits::Limit;
 use crate::options::LossRecovery;
-use crate::scoreboard::Stamp;
+use crate::prr::Prr;
 use crate::segment::Data;
 
 impl Sender {
@@ -36,9 +37,9 @@ impl Sender {
                 if limit == Limit::Cwnd {
                     self.limited_until = self.board.next();
                 }
-                if limit == Limit::App {
-                    self.app_limited_until =
-                        self.flow.delivered + (self.in_flight() * u64::from(self.flow.mss)).max(1);
+                let in_flight = self.in_flight() * u64::from(self.flow.mss);
+                if let Some(rate) = self.rate.as_mut().filter(|_| limit == Limit::App) {
+                    rate.on_app_limit(self.flow.delivered, in_flight);
                 }
                 if limit == Limit::Rwnd {
                     self.await_window(now);
@@ -149,14 +150,10 @@ impl Sender {
 
     pub(super) fn transmit(&mut self, now: Time, seq: u64) -> Data {
         let mut data = self.segment(seq);
-        if self.board.outstanding() == 0 {
-            // A new flight: rate samples must not span the pause.
-            self.first_sent = now;
-            self.delivered_at = now;
-        }
+        self.begin_flight(now);
         let stamp = self.stamp();
         if seq == self.board.next() {
-            data.cwr = core::mem::take(&mut self.cwr);
+            data.cwr = self.takes_cwr();
             self.tlp.anew = true;
             self.board.send_new(now, stamp);
             self.suspicion.on_new_sent();
@@ -164,7 +161,7 @@ impl Sender {
             data.retransmission = true;
             self.send_again(now, &data, stamp);
         }
-        self.recovery.on_sent();
+        self.recovery.prr.iter_mut().for_each(Prr::on_sent);
         if self.timer == Time::MAX {
             self.timer = now + self.rto.rto(); // RFC 6298 section 5.1
         }
@@ -191,14 +188,18 @@ impl Sender {
         self.recovery.on_retransmit(lost);
     }
 
+    /// Notes for rate samples that a flight begins at `now`, if nothing is outstanding.
+    #[inline]
+    pub(super) fn begin_flight(&mut self, now: Time) {
+        if let Some(rate) = self.rate.as_mut().filter(|_| self.board.outstanding() == 0) {
+            rate.begin(now);
+        }
+    }
+
     /// The state remembered with a segment sent now, for controllers that use rate samples.
     #[inline]
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let in_flight = || self.in_flight() * u64::from(self.flow.mss);
-        let app_limited = self.flow.delivered < self.app_limited_until;
-        self.rated.then(|| {
-            Stamp::new(self.flow.delivered, self.delivered_at, self.first_sent)
-                .with_flight(in_flight(), app_limited)
-        })
+        self.rate.as_ref().map(|rate| rate.stamp(self.flow.delivered, in_flight()))
     }
 }

@@ -1,14 +1,33 @@
-//! An application that hands its data over in pieces.
+//! The life of the connection at the sender: it opens, the application hands over data in pieces, it pauses, and it closes.
 
 use bentpipe_cc::{Span, Time};
 
 use super::{Path, Sender};
+use crate::handshake::{Active, Opened};
+use crate::rto;
 
 /// [`Sender::write`] was refused: the last segment is shorter than a full one and has been sent, and nothing can follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortSegmentSent;
 
 impl Sender {
+    /// The handshake is done. `opened` has the first RTT sample (RFC 6298 section 2.2).
+    pub fn on_opened(&mut self, now: Time, opened: &Opened) {
+        self.path = Path::Slow;
+        self.flow.now = now;
+        if let Some(rtt) = opened.rtt {
+            self.rto.sample(rtt, 0, 0);
+            rto::follow(&mut self.flow.rtt, rtt, rtt);
+        }
+        if opened.repeats > 0 {
+            self.rto.begin_data();
+        }
+        if opened.repeats > 1 {
+            // RFC 5681 section 3.1: an initial window of one segment, but not for a single repeated SYN (RFC 6928 section 2).
+            self.recovery.clamp = Some(1);
+        }
+    }
+
     /// The application hands over `bytes` more, to be sent behind the data before; [`Sender::poll`] then yields what may go out.
     /// Nothing changes for a sender without end. Segments count as full ones but the last, so the bytes complete a short one.
     ///
@@ -45,6 +64,11 @@ impl Sender {
         self.limit = u64::MAX;
         self.last_len = self.options.mss;
         Ok(())
+    }
+
+    /// The application closes the connection: `end` sends a FIN, repeated by this sender's timeout.
+    pub fn close(&self, end: &mut Active) {
+        end.close(&self.rto);
     }
 
     /// After a pause of more than a retransmission timeout the window is the initial one, if it was larger, and grows from there to what it

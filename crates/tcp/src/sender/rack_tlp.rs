@@ -1,4 +1,4 @@
-//! RACK and the tail loss probe at work (RFC 8985): the losses that an ACK or a timer shows, and the timers. The losses that a SNACK tells.
+//! RACK and the tail loss probe at work (RFC 8985): the losses that an ACK or a timer shows, and the timers.
 //!
 //! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe timer never expires after the
 //! retransmission timer (section 7.2). The reordering timer suspends the retransmission timer, which starts anew behind it.
@@ -10,7 +10,6 @@ use crate::limits::Limit;
 use crate::rack::Situation;
 use crate::scoreboard::Marked;
 use crate::segment::{AckSegment, Data};
-use crate::snack::Snack;
 use crate::tlp::{Answer, MAX_ACK_DELAY};
 
 /// The losses and repairs that an ACK shows.
@@ -83,16 +82,6 @@ impl Sender {
             self.undo_if_needless(block);
         }
         found
-    }
-
-    /// The losses that a SNACK tells. A segment that has been sent again counts as lost once more when a round trip has passed and the
-    /// receiver still misses it: the embargo of the reference implementation, which waits for SRTT. Here it is the longer of SRTT and the
-    /// latest sample.
-    #[cold]
-    pub(super) fn take_holes(&mut self, snack: &Snack) -> u64 {
-        let embargo = self.flow.rtt.map_or(self.rto.rto(), |rtt| rtt.smoothed.max(rtt.latest));
-        let answered = Time(self.flow.now.0.saturating_sub(embargo.0));
-        snack.holes().map(|hole| self.board.miss(hole.start, hole.end, answered)).sum()
     }
 
     pub(super) fn situation(&self, recovering: bool) -> Situation {
