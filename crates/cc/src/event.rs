@@ -7,7 +7,7 @@ use crate::extra::ExtraOrder;
 use crate::header::Header;
 use crate::path_change::PathChange;
 use crate::rate_change::RateChange;
-use crate::subflows::Subflow;
+use crate::report::Subflow;
 
 /// Why the sender reports congestion. Each kind is reported once per episode; the sender removes duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

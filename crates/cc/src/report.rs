@@ -1,4 +1,4 @@
-//! Reports to a controller: the state of its flow, and the news of an acknowledgement.
+//! Reports to a controller: the state of its flow and of the other subflows, and the news of an acknowledgement.
 
 use crate::time::{Rate, Span, Time};
 
@@ -55,6 +55,17 @@ pub struct Flow {
     /// At a timeout: has congestion cut the window already in the window of data that is outstanding? A window algorithm then keeps its
     /// slow-start threshold (RFC 3168 section 6.1.2, Linux's `tcp_enter_loss`). No other report sets it.
     pub reduced: bool,
+}
+
+/// What a coupled algorithm knows of one subflow of its connection, which has several (Multipath TCP, RFC 8684).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subflow {
+    /// Its congestion window in bytes.
+    pub cwnd: u64,
+    /// Its smoothed round-trip time; `None` before the first sample. Such a subflow carries nothing yet.
+    pub rtt: Option<Span>,
+    /// Bytes delivered between its last two losses, or since the last one if these are more.
+    pub between_losses: u64,
 }
 
 /// RTT samples of one acknowledgement, or of several merged into one report.

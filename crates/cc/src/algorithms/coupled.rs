@@ -9,8 +9,7 @@ use crate::algorithms::increments::Increments;
 use crate::controller::Needs;
 use crate::event::{Congestion, Event};
 use crate::registry::Args;
-use crate::report::{Ack, Flow};
-use crate::subflows::Subflow;
+use crate::report::{Ack, Flow, Subflow};
 use crate::time::Span;
 use crate::windowed::{Cut, Policy, Start, Window, Windowed};
 
