@@ -1,14 +1,17 @@
-//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation). The draft's names are given where they differ.
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation). The draft's names are given where they
+//! differ.
 
 use bentpipe_cc::{Flow, Rate, RateSample, Span, Time};
 
-/// The state when a segment was sent (section 2: P.delivered, P.delivered_time, P.first_sent_time, P.is_app_limited).
+/// The state when a segment was sent (section 2: P.delivered, P.delivered_time, P.first_sent_time,
+/// P.is_app_limited).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
-    /// Twice the bytes in flight, plus one if the application limited the sender. So a stamp fills half a cache line.
+    /// Twice the bytes in flight, plus one if the application limited the sender. So a stamp fills half a
+    /// cache line.
     flight: u64,
 }
 
@@ -19,9 +22,11 @@ pub(crate) struct DeliveryRate {
     delivered_at: Time,
     /// C.first_sent_time.
     first_sent: Time,
-    /// C.app_limited: samples of segments that are sent before so many bytes are delivered do not show what the path can carry.
+    /// C.app_limited: samples of segments that are sent before so many bytes are delivered do not show what
+    /// the path can carry.
     app_limited_until: u64,
-    /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are equal.
+    /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady
+    /// flow are equal.
     sampled: ((u64, Span), Rate),
 }
 
@@ -46,7 +51,8 @@ impl DeliveryRate {
         Stamp { delivered, delivered_at: self.delivered_at, first_sent: self.first_sent, flight }
     }
 
-    /// An acknowledgement delivered something: when the newest segment delivered was sent, and its stamp. Yields a sample (section 3.3).
+    /// An acknowledgement delivered something: when the newest segment delivered was sent, and its stamp.
+    /// Yields a sample (section 3.3).
     #[inline]
     pub(crate) fn on_delivered(&mut self, flow: &Flow, newest: Option<(Time, Stamp)>) -> Option<RateSample> {
         self.delivered_at = flow.now;

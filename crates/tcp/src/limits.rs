@@ -3,13 +3,14 @@
 use bentpipe_cc::{Span, Time};
 
 /// The limit that holds the sender back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Limit {
     /// The congestion window, outside recovery.
     Cwnd,
     /// The receive window.
     Rwnd,
     /// The application had nothing to send.
+    #[default]
     App,
     /// The pacing rate.
     Pacing,
@@ -20,7 +21,7 @@ pub enum Limit {
 }
 
 /// Time spent under each limit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Limits {
     since: Time,
@@ -31,13 +32,9 @@ pub struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn new() -> Self {
-        Self { spent: [0; 6], now: Limit::App, since: Time(0), window_time: 0.0 }
-    }
-
     /// Time counts from `now` on. Within that instant data may have been asked for before.
     pub(crate) fn begin(&mut self, now: Time) {
-        *self = Self { now: self.now, since: now, ..Self::new() };
+        *self = Self { now: self.now, since: now, ..Self::default() };
     }
 
     /// Time passes until `now` under the present limit and a window of `cwnd` bytes.

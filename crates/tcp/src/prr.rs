@@ -11,7 +11,8 @@ pub(crate) struct Prr {
     recover_fs: u64,
     delivered: u64,
     out: u64,
-    cwnd: u64,
+    /// The window.
+    pub(crate) cwnd: u64,
 }
 
 impl Prr {
@@ -41,10 +42,5 @@ impl Prr {
     /// A segment was sent.
     pub(crate) fn on_sent(&mut self) {
         self.out += 1;
-    }
-
-    /// The window in segments.
-    pub(crate) fn cwnd(&self) -> u64 {
-        self.cwnd
     }
 }

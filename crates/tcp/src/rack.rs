@@ -22,8 +22,8 @@ const MIN_RTT_WINDOW: Span = Span::from_millis(300_000);
 #[derive(Debug)]
 pub(crate) struct Rack {
     min_rtt: WindowedMin,
-    /// `RACK.xmit_ts` and `RACK.end_seq`.
-    newest: Sent,
+    /// `RACK.xmit_ts` and `RACK.end_seq`: the delivered segment that was sent last.
+    pub(crate) newest: Sent,
     rtt: Span,
     /// `RACK.fack`: behind the highest segment delivered.
     high: u64,
@@ -111,11 +111,6 @@ impl Rack {
         };
         self.rtt + window
     }
-
-    /// The delivered segment that was sent last.
-    pub(crate) fn newest(&self) -> Sent {
-        self.newest
-    }
 }
 
 #[cfg(test)]
@@ -179,8 +174,8 @@ mod tests {
         let mut rack = Rack::new();
         deliver(&mut rack, 80, 10, 5);
         deliver(&mut rack, 90, 0, 3);
-        assert_eq!(rack.newest(), Sent { at: Time(10), seq: 5 });
+        assert_eq!(rack.newest, Sent { at: Time(10), seq: 5 });
         deliver(&mut rack, 90, 10, 6);
-        assert_eq!(rack.newest(), Sent { at: Time(10), seq: 6 }, "sent at the same instant: the higher one");
+        assert_eq!(rack.newest, Sent { at: Time(10), seq: 6 }, "sent at the same instant: the higher one");
     }
 }

@@ -1,9 +1,9 @@
-//! The state of loss recovery: which acknowledgement ends it, and what may be sent until then (RFC 5681 section 3.2, RFC 6582, RFC 6675
-//! section 5).
+//! The state of loss recovery: which acknowledgement ends it, and what may be sent until then (RFC 5681
+//! section 3.2, RFC 6582, RFC 6675 section 5).
 //!
-//! [`Recovery`] alone changes [`Flow::phase`]. It goes to [`Phase::Recovery`] by `enter`, to [`Phase::Loss`] by `collapse`, and back to
-//! [`Phase::Open`] by `leave`, `end_loss` or `reopen`. It knows neither the controller nor the timers: `sender/recovery.rs` decides when a
-//! phase begins or ends, and tells both.
+//! [`Recovery`] alone changes [`Flow::phase`]. It goes to [`Phase::Recovery`] by `enter`, to [`Phase::Loss`]
+//! by `collapse`, and back to [`Phase::Open`] by `leave`, `end_loss` or `reopen`. It knows neither the
+//! controller nor the timers: `sender/recovery.rs` decides when a phase begins or ends, and tells both.
 
 use bentpipe_cc::{Flow, Phase, Time};
 
@@ -25,13 +25,14 @@ pub(crate) struct Recovery {
     pub(crate) prr: Option<Prr>,
     /// The segments that this or the last fast recovery has sent again, while it may still prove spurious.
     pub(crate) repairs: Option<Box<Repairs>>,
-    /// A window below the controller's, in segments, that grows with deliveries. It avoids a burst at the end of recovery without SACK (RFC
-    /// 6582 section 3.2 step 3). It is also the first window after several SYNs and the restart window after a pause.
+    /// A window below the controller's, in segments, that grows with deliveries. It avoids a burst at the end
+    /// of recovery without SACK (RFC 6582 section 3.2 step 3). It is also the first window after several SYNs
+    /// and the restart window after a pause.
     pub(crate) clamp: Option<u64>,
     /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
     partial_seen: bool,
-    /// The window does not stop the next retransmission. (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3, RFC 6675 section 5 step
-    /// 4.3)
+    /// The window does not stop the next retransmission. (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2
+    /// step 3, RFC 6675 section 5 step 4.3)
     pub(crate) forced: bool,
 }
 
@@ -50,8 +51,8 @@ impl Recovery {
         };
     }
 
-    /// A timeout: everything outstanding may be lost. `forced`: some of it is still in flight, and the window does not stop the first
-    /// retransmission.
+    /// A timeout: everything outstanding may be lost. `forced`: some of it is still in flight, and the window
+    /// does not stop the first retransmission.
     pub(crate) fn collapse(&mut self, flow: &mut Flow, board: &Scoreboard, forced: bool) {
         flow.phase = Phase::Loss;
         self.recover = board.next();
@@ -77,20 +78,23 @@ impl Recovery {
         flow.phase = Phase::Open;
     }
 
-    /// The recovery was needless: the next may begin with the first segment outstanding (RFC 5682 section 2.1 step 3b, RFC 4015).
-    pub(crate) fn reopen(&mut self, flow: &mut Flow, board: &Scoreboard) {
+    /// The recovery was needless: nothing is lost, and the next may begin with the first segment outstanding (RFC 5682 section 2.1
+    /// step 3b, RFC 4015).
+    pub(crate) fn reopen(&mut self, flow: &mut Flow, board: &mut Scoreboard) {
+        board.unmark_all();
         flow.phase = Phase::Open;
         self.recover = board.una().saturating_sub(1);
     }
 
-    /// Is an acknowledgement of all before `ack` a full one, which ends the recovery (RFC 6582 section 3.2 step 3)?
+    /// Is an acknowledgement of all before `ack` a full one, which ends the recovery (RFC 6582 section 3.2
+    /// step 3)?
     #[inline]
     pub(crate) fn is_full(&self, ack: u64) -> bool {
         ack >= self.recover
     }
 
-    /// May three duplicates of the acknowledgement `ack` begin a fast recovery? Needless retransmissions may have caused them,
-    /// unless more is acknowledged than `recover` (RFC 6582 section 3.2 step 1).
+    /// May three duplicates of the acknowledgement `ack` begin a fast recovery? Needless retransmissions may
+    /// have caused them, unless more is acknowledged than `recover` (RFC 6582 section 3.2 step 1).
     pub(crate) fn may_enter(&self, ack: u64) -> bool {
         ack > self.recover || self.recover == 0
     }
@@ -104,7 +108,7 @@ impl Recovery {
     #[inline]
     pub(crate) fn window(&self, phase: Phase, segments: u64) -> u64 {
         match &self.prr {
-            Some(prr) if phase == Phase::Recovery => prr.cwnd(),
+            Some(prr) if phase == Phase::Recovery => prr.cwnd,
             _ => segments.min(self.clamp.unwrap_or(u64::MAX)),
         }
     }
@@ -124,7 +128,8 @@ impl Recovery {
         Some(seq)
     }
 
-    /// An ACK advanced and left the sender in `phase`. True if it is not a second partial ACK of this recovery.
+    /// An ACK advanced and left the sender in `phase`. True if it is not a second partial ACK of this
+    /// recovery.
     pub(crate) fn on_advance(&mut self, phase: Phase) -> bool {
         !core::mem::replace(&mut self.partial_seen, phase == Phase::Recovery)
     }
@@ -135,7 +140,8 @@ impl Recovery {
         self.partial_seen
     }
 
-    /// A D-SACK reports `block`. Yields the repairs if it was the last of them that the receiver had twice: the fast recovery was needless.
+    /// A D-SACK reports `block`. Yields the repairs if it was the last of them that the receiver had twice:
+    /// the fast recovery was needless.
     pub(crate) fn on_duplicate(&mut self, block: Block) -> Option<Repairs> {
         let needless = self.repairs.as_mut()?.on_duplicate(block);
         self.repairs.take_if(|_| needless).map(|repairs| *repairs)

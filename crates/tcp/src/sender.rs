@@ -3,14 +3,15 @@
 //! | RFC | rules |
 //! |---|---|
 //! | 5681, 6582 (NewReno), 6675 (SACK) | `recovery.rs`; `sender/recovery.rs` begins and ends a recovery |
-//! | 5681 section 2 (duplicates), 3465 (byte counting) | `sender/delivery.rs` |
+//! | 5681 section 2 (duplicates), 3465 (byte counting), 7323 (timestamps) | `sender/delivery.rs` |
 //! | 6675 section 4 | `scoreboard.rs`; `NextSeg` and 3042 (limited transmit) are in `sender/sending.rs` |
 //! | 9937 (PRR) | `prr.rs` |
 //! | 8985 (RACK-TLP) | `rack.rs`, `tlp.rs`; `sender/rack_tlp.rs` applies them |
 //! | 6298 (timer) | `rto.rs`; `sender/recovery.rs` starts the timer and acts when it expires |
 //! | 5682 (F-RTO), 3522 (Eifel), 3708 (D-SACK) | `spurious.rs` |
 //! | 3168 (ECN), 9768 (AccECN) | `sender/ecn.rs`, `accurate_ecn.rs` |
-//! | 9293 | `sender/peer_window.rs` (section 3.8.6), `sender/connection.rs`, `handshake.rs` |
+//! | 9293 | `sender/peer_window.rs` (section 3.8.6), `handshake.rs` |
+//! | 5681 section 4.1 (idle connections), 6928 (initial window) | `sender/connection.rs` |
 //! | 8684 (Multipath TCP) | `sender/subflow.rs` |
 //! | draft-cheng-iccrg-delivery-rate-estimation | `delivery_rate.rs` |
 //!
@@ -226,7 +227,7 @@ impl Sender {
             was_idle: false,
             gap: ((Rate(0), 0), Span::ZERO),
             counters: Counters::default(),
-            limits: Limits::new(),
+            limits: Limits::default(),
             options,
         }
     }

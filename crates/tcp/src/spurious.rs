@@ -71,11 +71,6 @@ impl Suspicion {
         self.state = State::Idle;
     }
 
-    /// No timeout is under suspicion.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.state == State::Idle
-    }
-
     pub(crate) fn on_retransmit(&mut self, tsval: u32) {
         if self.state == State::First && self.resent.is_none() {
             self.resent = Some(tsval);

@@ -13,21 +13,24 @@ use crate::segment::AckSegment;
 pub(super) struct Duplicates {
     /// Duplicate ACKs since the last new one.
     pub(super) count: u32,
-    /// Segments that left the network without a SACK: the inflation of RFC 5681 section 3.2. The end of a recovery forgets them.
+    /// Segments that left the network without a SACK: the inflation of RFC 5681 section 3.2. The end of a
+    /// recovery forgets them.
     pub(super) left: u64,
     /// Segments beyond `una` already counted as delivered.
     pub(super) credited: u64,
 }
 
 impl Duplicates {
-    /// A cumulative acknowledgement of `advanced` segments leaves `outstanding`. Returns how many it delivers that were not counted before.
+    /// A cumulative acknowledgement of `advanced` segments leaves `outstanding`. Returns how many it delivers
+    /// that were not counted before.
     fn on_advance(&mut self, advanced: u64, outstanding: u64) -> u64 {
         self.left -= self.left.min(advanced - 1);
         let credited = self.credited.saturating_sub(advanced - 1).min(outstanding.saturating_sub(1));
         advanced + credited - core::mem::replace(&mut self.credited, credited)
     }
 
-    /// A duplicate ACK says that one of `pipe` segments has left the network. Returns how many of `outstanding` count as delivered: 0 or 1.
+    /// A duplicate ACK says that one of `pipe` segments has left the network. Returns how many of
+    /// `outstanding` count as delivered: 0 or 1.
     fn on_departure(&mut self, pipe: u64, outstanding: u64) -> u64 {
         let room = pipe > self.left + 1;
         let credit = room && self.credited + 1 < outstanding;
@@ -38,8 +41,9 @@ impl Duplicates {
 }
 
 impl Sender {
-    /// May this ACK from below `una`, which later ones have overtaken, bring news by its SACK blocks? RFC 6675 section 2 counts it
-    /// as a duplicate acknowledgement only then. It was sent before the ACKs that AEN and F-RTO wait for.
+    /// May this ACK from below `una`, which later ones have overtaken, bring news by its SACK blocks? RFC
+    /// 6675 section 2 counts it as a duplicate acknowledgement only then. It was sent before the ACKs that
+    /// AEN and F-RTO wait for.
     #[cold]
     pub(super) fn has_news(&self, seg: &AckSegment) -> bool {
         self.options.recovery == LossRecovery::Sack
@@ -58,8 +62,8 @@ impl Sender {
         full
     }
 
-    /// The most bytes of one ACK that may make the window grow. `timed_out`: it arrived before all that had been outstanding
-    /// at a timeout was acknowledged.
+    /// The most bytes of one ACK that may make the window grow. `timed_out`: it arrived before all that had
+    /// been outstanding at a timeout was acknowledged.
     pub(super) fn growth_limit(&self, timed_out: bool) -> u64 {
         let slow_start = self.decision.cwnd < self.decision.ssthresh;
         let segments = match (self.options.byte_counting, slow_start) {
@@ -71,7 +75,8 @@ impl Sender {
         segments * u64::from(self.flow.mss)
     }
 
-    /// Newly delivered segments. Without SACK a duplicate ACK counts as one, and the ACK that follows as that much less.
+    /// Newly delivered segments. Without SACK a duplicate ACK counts as one, and the ACK that follows as that
+    /// much less.
     pub(super) fn count_deliveries(&mut self, seg: &AckSegment, advanced: u64, by_board: u64) -> u64 {
         if advanced > 0 {
             if self.options.recovery == LossRecovery::Sack {

@@ -1,7 +1,8 @@
-//! Explicit congestion notification at the sender: when a mark cuts the window (RFC 3168 section 6.1.2), and what acknowledgements tell of
-//! marks.
+//! Explicit congestion notification at the sender: when a mark cuts the window (RFC 3168 section 6.1.2), and
+//! what acknowledgements tell of marks.
 //!
-//! One cut answers a series of marks and losses (RFC 3168 section 6.1.2; Linux, `tcp_enter_recovery`; ns-2, `dupack_action`).
+//! One cut answers a series of marks and losses (RFC 3168 section 6.1.2; Linux, `tcp_enter_recovery`; ns-2,
+//! `dupack_action`).
 
 use bentpipe_cc::{Ack, Congestion, Event};
 
@@ -30,8 +31,8 @@ impl Ecn {
         options.ecn.then(|| Box::new(Self { cwr: false, cut_for_mark: false, until: 0, accurate }))
     }
 
-    /// The window was reduced, for whatever reason, when `next` was the next new segment. No mark counts before that is acknowledged, and
-    /// it carries CWR.
+    /// The window was reduced, for whatever reason, when `next` was the next new segment. No mark counts
+    /// before that is acknowledged, and it carries CWR.
     fn on_reduction(&mut self, next: u64) {
         self.cut_for_mark = false;
         self.until = next;
@@ -40,8 +41,8 @@ impl Ecn {
 }
 
 impl Sender {
-    /// The acknowledgement that is about to arrive tells this of marks (AccECN, RFC 9768): its ACE field, and the byte counter of marked
-    /// packets if it has the option.
+    /// The acknowledgement that is about to arrive tells this of marks (AccECN, RFC 9768): its ACE field, and
+    /// the byte counter of marked packets if it has the option.
     pub fn on_mark_counts(&mut self, ace: u8, ce_bytes: Option<u32>) {
         if let Some(accurate) = self.ecn.as_mut().and_then(|ecn| ecn.accurate.as_mut()) {
             accurate.tell(ace, ce_bytes);
@@ -53,8 +54,8 @@ impl Sender {
         self.ecn.as_ref().is_some_and(|ecn| ecn.accurate.is_some())
     }
 
-    /// An acknowledgement delivers so many segments; `current`: no later one has overtaken it. Notes the bytes that it reports as marked.
-    /// True if it echoes a mark.
+    /// An acknowledgement delivers so many segments; `current`: no later one has overtaken it. Notes the
+    /// bytes that it reports as marked. True if it echoes a mark.
     pub(super) fn note_marks(
         &mut self,
         seg: &AckSegment,
@@ -84,13 +85,15 @@ impl Sender {
         }
     }
 
-    /// Has a mark cut the window in the window of data that is outstanding, so that a loss in it does not cut again?
+    /// Has a mark cut the window in the window of data that is outstanding, so that a loss in it does not cut
+    /// again?
     pub(super) fn is_cut_for_mark(&self) -> bool {
         let cut = self.ecn.as_ref().is_some_and(|ecn| ecn.cut_for_mark && self.board.una() <= ecn.until);
         cut && !self.cc.needs().losses_after_marks
     }
 
-    /// An acknowledgement of all before `ack` echoes a mark: tells the controller, unless the window has been reduced in this window of data.
+    /// An acknowledgement of all before `ack` echoes a mark: tells the controller, unless the window has been
+    /// reduced in this window of data.
     pub(super) fn cut_for_mark(&mut self, ack: u64) {
         let Some(ecn) = self.ecn.as_mut().filter(|ecn| ack > ecn.until) else { return };
         ecn.on_reduction(self.board.next());
@@ -99,8 +102,8 @@ impl Sender {
         self.cc.on(&self.flow, Event::Congestion(Congestion::Ecn));
     }
 
-    /// A loss was found without a timeout: tells the controller, unless a mark has cut the window already. A controller that drives its own
-    /// window hears of every loss. True if the window is reduced now.
+    /// A loss was found without a timeout: tells the controller, unless a mark has cut the window already. A
+    /// controller that drives its own window hears of every loss. True if the window is reduced now.
     pub(super) fn cut_for_loss(&mut self) -> bool {
         if self.is_cut_for_mark() && !self.self_driven {
             self.ecn.iter_mut().for_each(|ecn| ecn.cut_for_mark = false); // it has answered this loss, and no other

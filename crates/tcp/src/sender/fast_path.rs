@@ -26,7 +26,7 @@ impl Sender {
             && self.duplicates.credited | self.duplicates.left == 0
             && self.recovery.clamp.is_none()
             && self.probe == Probe::No
-            && self.suspicion.is_idle()
+            && !self.suspicion.is_open()
             && !self.recovery.has_seen_partial()
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
@@ -61,7 +61,7 @@ impl Sender {
     fn rack_is_silent(&self, ack: u64) -> bool {
         match &self.rack {
             None => true,
-            Some(rack) => ack == self.board.next() || self.board.sent(ack) >= rack.newest(),
+            Some(rack) => ack == self.board.next() || self.board.sent(ack) >= rack.newest,
         }
     }
 

@@ -78,7 +78,7 @@ impl Sender {
             found.repaired = self.tlp.on_ack(Answer { ack: seg.ack, dsack_end, bare_duplicate });
         }
         if let Some(block) = duplicate.filter(|_| !of_probe) {
-            self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+            self.note_in_flight();
             self.undo_if_needless(block);
         }
         found
@@ -93,10 +93,10 @@ impl Sender {
     fn mark_by_time(&mut self, recovering: bool) -> u64 {
         let now = self.situation(recovering);
         let Some(rack) = &mut self.rack else { return 0 };
-        let marked = if self.board.is_plainly_after(rack.newest()) {
+        let marked = if self.board.is_plainly_after(rack.newest) {
             Marked::default()
         } else {
-            self.board.mark_sent_before(rack.newest(), self.flow.now, rack.patience(&now))
+            self.board.mark_sent_before(rack.newest, self.flow.now, rack.patience(&now))
         };
         rack.lost_again = marked.lost_again;
         let was_armed = core::mem::replace(&mut rack.deadline, marked.due).is_some();
@@ -135,7 +135,7 @@ impl Sender {
         let bytes = lost * u64::from(self.flow.mss);
         self.flow.lost += bytes;
         self.lost_meanwhile += bytes;
-        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        self.note_in_flight();
         if (self.flow.phase == Phase::Open && lost > 0) || self.is_second_congestion() {
             self.enter_recovery(0);
             self.reduce(0, false);

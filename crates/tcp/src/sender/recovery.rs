@@ -274,7 +274,7 @@ impl Sender {
     fn undo_timeout(&mut self, before: &Before) {
         self.counters.spurious_timeouts += 1;
         self.flow.lost = before.lost;
-        self.reopen();
+        self.recovery.reopen(&mut self.flow, &mut self.board);
         self.cc.on(&self.flow, Event::Undo(&before.decision));
         self.ask();
     }
@@ -294,19 +294,13 @@ impl Sender {
         self.flow.lost = self.flow.lost.saturating_sub(kept * u64::from(self.flow.mss));
         if recovering {
             self.recovery.forced = false;
-            self.reopen();
+            self.recovery.reopen(&mut self.flow, &mut self.board);
         }
         // Where a mark had cut the window, the mark stands.
         if let Some(before) = before {
             self.cc.on(&self.flow, Event::Undo(&before));
             self.ask();
         }
-    }
-
-    /// Takes back what a timeout or a fast recovery did beside the window (RFC 5682 section 2.1 step 3b, RFC 4015).
-    fn reopen(&mut self) {
-        self.board.unmark_all();
-        self.recovery.reopen(&mut self.flow, &self.board);
     }
 
     /// The network answered while AEN waited. True if the ACK covers new data: ACKs had been lost or late, not data.
