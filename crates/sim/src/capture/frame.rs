@@ -12,7 +12,7 @@ use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElemen
 
 use bentpipe_cc::Time;
 
-use crate::capture::snack;
+use crate::capture::raw_options;
 use crate::host::carried::{Carried, MarkReport, Shown};
 use crate::host::control;
 use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
@@ -421,12 +421,16 @@ impl Conversation {
         }
         let options = TcpOptions::try_from_elements(&list[..used]).unwrap_or_default();
         let options = match (tcp.options.snack, carried.snack) {
-            (Some(_), _) if opens => snack::with(&options, &snack::CAPABILITIES),
-            (Some(_), Some(told)) if packet.has(SACK) => snack::with(&options, &snack::option(packet, &told)),
+            (Some(_), _) if opens => raw_options::with(&options, &raw_options::CAPABILITIES),
+            (Some(_), Some(told)) if packet.has(SACK) => {
+                raw_options::with(&options, &raw_options::snack(packet, &told))
+            }
             _ => options,
         };
         match carried.marks.fields.filter(|_| self.ace(tcp, packet, carried.marks).is_some() && !opens) {
-            Some(fields) => with_counters(&options, tcp.options.ect1, fields),
+            Some(fields) => {
+                raw_options::with(&options, &raw_options::mark_counters(tcp.options.ect1, fields))
+            }
             None => options,
         }
     }
@@ -444,14 +448,6 @@ impl Conversation {
             _ => MarkCounts::default().ace(),
         })
     }
-}
-
-/// The options with an AccECN option of two counters behind them, of bytes with ECT and with CE (RFC 9768 section 3.2.3).
-fn with_counters(options: &TcpOptions, ect1: bool, fields: [u32; 2]) -> TcpOptions {
-    let mut bytes = options.as_slice().to_vec();
-    bytes.extend([if ect1 { 174 } else { 172 }, 8]);
-    bytes.extend(fields.iter().flat_map(|field| field.to_be_bytes().into_iter().skip(1)));
-    TcpOptions::try_from_slice(&bytes).unwrap_or_default()
 }
 
 /// Is it a segment of data or a probe?

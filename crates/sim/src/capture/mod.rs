@@ -2,5 +2,5 @@
 
 mod frame;
 pub mod pcap;
-mod snack;
+mod raw_options;
 pub(crate) mod tap;

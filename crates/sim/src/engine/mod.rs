@@ -19,7 +19,7 @@ mod relations;
 use bentpipe_cc::{Controller, Start};
 
 use crate::capture::pcap::Capture;
-use crate::record::outcome::Outcome;
+use crate::record::Outcome;
 use crate::resolve::plan::Plan;
 pub use error::RunError;
 use fast_path::FastPath;

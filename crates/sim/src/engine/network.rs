@@ -20,10 +20,10 @@ use crate::link::ledger::Breach;
 use crate::link::packet::{ACK, Packet};
 use crate::link::random::Stream;
 use crate::queue::Class;
-use crate::record::outcome::Outcome;
+use crate::record::Outcome;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
-use crate::record::{silence, unfinished};
+use crate::record::warnings;
 use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 use crate::workload::client::Client;
 
@@ -229,8 +229,8 @@ impl Network {
             LinkReport::of(direction, &plan.links[id.link()].name, id.way(), of.rate_bps, end)
         });
         let links: Vec<LinkReport> = links.collect();
-        let silent = silence::warnings(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
-        let open = unfinished::warnings(plan, &flows, &first);
+        let silent = warnings::silent(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
+        let open = warnings::unfinished(plan, &flows, &first);
         let report = Report {
             schema: SCHEMA,
             seed: plan.seed,

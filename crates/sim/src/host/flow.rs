@@ -164,6 +164,16 @@ impl Tcp {
         }
     }
 
+    /// The acknowledgement of an extra segment, which has low priority (docs/tcp.md). A window that it tells is not taken: it may be older than those of other acknowledgements.
+    #[cold]
+    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, carried: &mut CarriedStore) {
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
+        carried.take(packet.handle, &mut ack.sack);
+        self.sender.on_extra_ack(now, &ack);
+        self.check.sender(&self.sender);
+    }
+
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, carried: &mut CarriedStore) {
         self.check.ack(upto, self.sender.next());

@@ -8,7 +8,6 @@ pub(crate) mod carried;
 pub(crate) mod cbr;
 pub(crate) mod control;
 pub(crate) mod ends;
-mod extra;
 pub(crate) mod flow;
 mod headers;
 pub(crate) mod multipath;

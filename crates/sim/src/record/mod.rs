@@ -3,20 +3,36 @@
 pub(crate) mod histogram;
 pub(crate) mod history;
 mod links;
-pub(crate) mod outcome;
 pub(crate) mod probes;
 pub(crate) mod recorder;
 pub(crate) mod report;
 mod rows;
 pub(crate) mod samples;
-pub(crate) mod silence;
 pub(crate) mod trace;
-pub(crate) mod unfinished;
+pub(crate) mod warnings;
 
-pub use outcome::Outcome;
 pub use probes::ProbeSamples;
 pub use report::{
     ApplicationReport, FlowReport, LimitShares, LinkReport, Playback, Report, RttReport, SCHEMA,
 };
 pub use samples::{FlowSamples, LinkSamples};
 pub use trace::{FlowTrace, LinkTrace, ProbeTrace, SegmentEvent, SegmentTrace, TransferTrace};
+
+/// Everything that one run yields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The summary.
+    pub report: Report,
+    /// The names of all connections, in the order of the plan. Traces know them by their index.
+    pub names: Vec<String>,
+    /// Samples of the flows, if the plan asked for them.
+    pub flows: FlowSamples,
+    /// Samples of the links, if the plan asked for them.
+    pub links: LinkSamples,
+    /// Samples of the probes of controllers, if the plan asked for them.
+    pub probes: ProbeSamples,
+    /// Segments, if the plan asked for them.
+    pub segments: SegmentTrace,
+    /// Transfers of applications, if the plan asked for them.
+    pub transfers: TransferTrace,
+}

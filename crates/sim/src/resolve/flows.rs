@@ -6,11 +6,9 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::Options;
 
-use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::both_ways;
-use crate::resolve::congestion_header;
+use crate::resolve::controller_needs;
 use crate::resolve::dialogues;
-use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::options;
@@ -18,13 +16,12 @@ use crate::resolve::path::{PathPlan, directions};
 use crate::resolve::plan::{CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, Way};
 use crate::resolve::relations::Relations;
 use crate::resolve::relay::{self, FlowPart};
-use crate::resolve::starts::{ack_jitter, times};
 use crate::resolve::subflows;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, name_of};
 use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::units::Size;
+use crate::scenario::units::{Duration, Size};
 use crate::scenario::{Arg, Cc, Flow, Profile, Traffic};
 
 fn key_of(index: usize) -> Key {
@@ -269,8 +266,7 @@ fn source(
         let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
-    congestion_header::check(work, flow, cc, path, links);
-    extra_segments::check(work, flow, cc, path, links);
+    controller_needs::check(work, flow, cc, path, links);
     let linux = flow.profile == Some(Profile::Linux);
     let cc = controller(work, cc, cc_key, &options, (path, links), linux)?;
     if let Some(application) = &application {
@@ -367,9 +363,9 @@ fn controller(
         let given = args.iter().any(|(name, _)| name == param.name);
         let known = match (param.from_path, param.kind) {
             _ if given => None,
-            (Some(PathFact::BitErrorRate), _) => bit_error_rate(path, links),
+            (Some(PathFact::BitErrorRate), _) => path.bit_error_rate(links),
             (Some(PathFact::ReceiveWindow), Kind::Number { min, max, .. }) => {
-                extra_segments::window(options, path, links).map(|segments| segments.clamp(min, max))
+                controller_needs::window(options, path, links).map(|segments| segments.clamp(min, max))
             }
             (Some(PathFact::Paced), Kind::Number { max, .. }) => (hystart && options.pacing).then_some(max),
             (Some(PathFact::Paced | PathFact::ReceiveWindow) | None, _) => None,
@@ -379,4 +375,35 @@ fn controller(
     registry::check(entry, &args).map_err(|e| work.error(&name, e.to_string()))?;
     args.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(CcPlan::Registered { id: entry.id, args })
+}
+
+/// When a flow starts and stops.
+fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Span>), Error> {
+    let start = flow.start.map_or(Span::ZERO, |d| d.0);
+    let latest = start + flow.start_jitter.map_or(Span::ZERO, |d| d.0);
+    if let Some(stop) = flow.stop.filter(|stop| stop.0 <= latest) {
+        let message = format!(
+            "a flow stops after it has started; {stop} is not later than start{} = {}",
+            if flow.start_jitter.is_some() { " + start_jitter" } else { "" },
+            Duration(latest)
+        );
+        return Err(work.error(&key.with("stop"), message));
+    }
+    if latest >= work.scenario.duration.0 {
+        let name = name_of(flow);
+        work.warnings.push(format!("flow {name}: it may start only when the run is over"));
+    }
+    Ok((start, flow.stop.map(|d| d.0)))
+}
+
+/// Longest random delay of an acknowledgement.
+fn ack_jitter(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Span, Error> {
+    let Some(Duration(jitter)) = flow.ack_jitter else { return Ok(Span::ZERO) };
+    let key = key.with("ack_jitter");
+    if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
+        let message = "nobody acknowledges constant-rate traffic; leave ack_jitter out";
+        return Err(work.error(&key, message));
+    }
+    work.check_delay(jitter, &key)?;
+    Ok(jitter)
 }

@@ -1,25 +1,21 @@
 //! From a scenario to a plan: names become indices, defaults are filled in, and values that do not fit
 //! together are refused.
 
-mod bit_errors;
 mod both_ways;
-mod congestion_header;
 mod connection_part;
+mod controller_needs;
 mod defaults;
 mod dialogues;
-mod extra_segments;
 mod flows;
 mod hints;
 mod link_layer;
 mod links;
-mod marks;
 mod names;
 pub(crate) mod options;
 mod path;
 pub mod plan;
 pub(crate) mod relations;
 mod relay;
-mod starts;
 mod subflows;
 mod ties;
 pub(crate) mod time_line_file;

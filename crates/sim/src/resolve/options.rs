@@ -1,16 +1,16 @@
 //! The TCP options of a flow: those of its profile, with the flow's own keys in their place.
 
-use bentpipe_cc::{Span, registry};
-use bentpipe_tcp::{AckRule, LossRecovery, Need, OptionValue, Options, Reading, SpuriousTimeout};
+use bentpipe_cc::Span;
+use bentpipe_cc::registry::{self, Entry, Marks};
+use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, Need, OptionValue, Options, Reading, SpuriousTimeout};
 
-use crate::resolve::congestion_header;
-use crate::resolve::marks;
+use crate::resolve::controller_needs;
 use crate::resolve::subflows;
 use crate::resolve::work::Work;
 use crate::resolve::workload;
-use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
+use crate::scenario::{EcnKey, Flow};
 
 /// Makes what goes through all rows of the table of options.
 macro_rules! each_option {
@@ -109,7 +109,7 @@ pub(super) fn of(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Err
     {
         o.reading = Reading::Growing;
     }
-    marks::check(work, key, &o)?;
+    check_marks(work, key, &o)?;
     check_times(work, key, &o)?;
     if o.max_rto < o.min_rto {
         let message = format!("{} is less than min_rto = {}", Duration(o.max_rto), Duration(o.min_rto));
@@ -146,12 +146,39 @@ fn ask(flow: &Flow, o: &mut Options) {
     if o.snack.is_some() {
         o.recovery = LossRecovery::NewReno;
     }
-    marks::agree(flow, entry, o);
+    agree_on_marks(flow, entry, o);
 }
 
 /// Does the flow say of its recovery that it is one without SNACK?
 fn is_without_snack(flow: &Flow) -> bool {
     flow.recovery.is_some_and(|recovery| recovery != LossRecovery::NewReno)
+}
+
+/// Explicit congestion notification: what is given, else what the controller asks for.
+fn agree_on_marks(flow: &Flow, controller: Option<&Entry>, o: &mut Options) {
+    let marks = controller.map_or(Marks::Any, |entry| entry.sender.marks);
+    let wished = match marks {
+        Marks::Any => EcnKey::Flag(o.ecn),
+        Marks::Dctcp => EcnKey::By(EcnEcho::Dctcp),
+        Marks::L4s => EcnKey::By(EcnEcho::AccEcn),
+    };
+    (o.ecn, o.echo) = match flow.ecn.unwrap_or(wished) {
+        EcnKey::Flag(ecn) => (ecn, EcnEcho::Rfc3168),
+        EcnKey::By(echo) => (true, echo),
+    };
+    if flow.ect1.is_none() {
+        o.ect1 |= marks == Marks::L4s && o.ecn;
+    }
+}
+
+/// Refuses two ways to tell more that do not fit in one acknowledgement.
+fn check_marks(work: &Work<'_>, key: &Key, o: &Options) -> Result<(), Error> {
+    if o.snack.is_some() && o.echo == EcnEcho::AccEcn {
+        let message =
+            "and AccECN's counters have no room in one acknowledgement; write false, or choose another ecn";
+        return Err(work.error(&key.with("snack"), message));
+    }
+    Ok(())
 }
 
 /// SNACK takes the place of SACK.
@@ -170,7 +197,7 @@ fn check_snack(work: &Work<'_>, flow: &Flow, key: &Key, o: &Options) -> Result<(
 pub(super) fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut options = flow.profile.unwrap_or_default().options();
     // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
-    let carried = congestion_header::bytes(flow);
+    let carried = controller_needs::header(flow);
     options.mss -= carried;
     if let Some(mss) = flow.mss {
         options.mss = bytes(work, mss, 1, &key.with("mss"))?;

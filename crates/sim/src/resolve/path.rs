@@ -2,7 +2,8 @@
 
 use bentpipe_cc::Span;
 
-use crate::resolve::plan::DirectionId;
+use crate::loss::Per;
+use crate::resolve::plan::{DirectionId, LinkPlan, LossPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted, suggestion};
@@ -44,6 +45,25 @@ impl PathPlan {
             (None, []) => std::slice::from_ref(self),
             (None, branches) => branches,
         }
+    }
+
+    /// The bit error rate of its data direction; `None` if it has neither bit errors nor packet errors.
+    ///
+    /// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits). Losses that depend on each other, as
+    /// bursts and outages, are no property of single bits and do not count.
+    pub(super) fn bit_error_rate(&self, links: &[LinkPlan]) -> Option<f64> {
+        let bits = 8.0 * f64::from(self.wire);
+        let mut log_intact = 0.0;
+        let mut found = false;
+        let losses = self.there.iter().flat_map(|direction| &direction.of(links).loss);
+        for (per, rate) in losses.filter_map(LossPlan::independent) {
+            log_intact += match per {
+                Per::Bit => libm::log1p(-rate),
+                Per::Packet => libm::log1p(-rate) / bits,
+            };
+            found = true;
+        }
+        found.then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
     }
 
     pub(super) fn crosses(&self, link: usize) -> bool {

@@ -18,7 +18,7 @@ pub use crate::queue::{
 };
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
 pub use crate::resolve::ties::{ConnectionPlan, Dialogue, EndHosts, ReadBy, Subflow, Ties, Twin, WrittenBy};
-pub use crate::scenario::multipath::Scheduler;
+pub use crate::scenario::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
 pub use crate::workload::client::{Again, ClientPlan};

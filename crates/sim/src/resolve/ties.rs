@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::scenario::multipath::Scheduler;
+use crate::scenario::Scheduler;
 
 /// What a flow has to do with others.
 #[derive(Clone, Debug, PartialEq, Eq)]

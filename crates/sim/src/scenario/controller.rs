@@ -6,7 +6,10 @@ use bentpipe_cc::registry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::keywords::{CONTROLLERS, NAMES_KEYWORD};
+/// Member of the JSON Schema, one of ours, that says whose names a string may be.
+pub(crate) const NAMES_KEYWORD: &str = "x-names";
+/// Its value where these are the congestion controllers.
+pub(crate) const CONTROLLERS: &str = "controllers";
 
 /// A congestion controller: a name, or a table of name and parameters. `python:KEY` names one that the caller
 /// supplies.

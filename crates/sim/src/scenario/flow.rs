@@ -7,7 +7,6 @@ use bentpipe_tcp::choices;
 pub use bentpipe_tcp::choices::*;
 
 use crate::scenario::controller::Cc;
-use crate::scenario::multipath::{Scheduler, SubflowKeys};
 use crate::scenario::order::in_order;
 use crate::scenario::units::{BitRate, Duration, Size, WindowSize};
 use crate::scenario::workload::Traffic;
@@ -241,6 +240,32 @@ pub struct Relay {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 1e6))]
     pub initial_window: Option<f64>,
+}
+
+/// A further subflow of a connection (Multipath TCP, RFC 8684).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubflowKeys {
+    /// What its data crosses, in order and named as in the path of the flow.
+    #[schemars(extend("examples" = [["leo"]]))]
+    pub path: Vec<String>,
+    /// What its acknowledgements cross, where they do not return over the opposite directions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_path: Option<Vec<String>>,
+    /// Its congestion controller. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+}
+
+/// Which subflow sends the next segment, of those whose windows have room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// The one with the smallest smoothed round-trip time (the default of Linux).
+    #[default]
+    MinRtt,
+    /// Each in turn.
+    RoundRobin,
 }
 
 fn one() -> u64 {

@@ -3,7 +3,7 @@
 use bentpipe_cc::registry;
 use serde_json::Value;
 
-use crate::scenario::keywords::{CONTROLLERS, NAMES_KEYWORD};
+use crate::scenario::controller::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::schema::{self, SCHEMA};
 
 /// Writes every name as it is registered. What is not known in any case is left as it is.

@@ -4,7 +4,7 @@ use super::*;
 use crate::Scenario;
 use crate::engine::no_supply;
 use crate::host::flow::Kind;
-use crate::record::outcome::Outcome;
+use crate::record::Outcome;
 use crate::resolve::plan::{QueueLimit, Source};
 
 fn plan(text: &str, set: &[(&str, &str)]) -> Plan {

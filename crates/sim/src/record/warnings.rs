@@ -1,4 +1,4 @@
-//! Why a flow delivers nothing: what a user ought to check before trusting a row of zeros.
+//! What a user ought to check before trusting a row of a report: flows that deliver nothing, and transfers that were not complete.
 
 use bentpipe_cc::{Span, Time};
 
@@ -8,7 +8,7 @@ use crate::scenario::units::Duration;
 
 /// A warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's connection, of several the first.
 /// `connects`: is the handshake of the connection of this number still going on?
-pub(crate) fn warnings(
+pub(crate) fn silent(
     plan: &Plan,
     (flows, of): (&[FlowReport], &[usize]),
     links: &[LinkReport],
@@ -42,6 +42,27 @@ pub(crate) fn warnings(
         _ => format!("flow {name}, and {others} more: {why}"),
     };
     reasons.into_iter().map(line).collect()
+}
+
+/// A warning if transfers of a size did not end. `of`: the number in the plan of each flow's connection, of several the first. Flows that
+/// deliver nothing have a warning of their own, and one that is stopped was not meant to end.
+pub(crate) fn unfinished(plan: &Plan, flows: &[FlowReport], of: &[usize]) -> Option<String> {
+    let mut open = flows.iter().zip(of).filter(|(report, number)| {
+        let flow = &plan.flows[**number];
+        let sized = matches!(&*flow.source, Source::Tcp { bytes: Some(_), .. });
+        let whole = flow.opened_by.is_none() && flow.part.row() != Some("first") && flow.stop == Time::MAX;
+        sized && whole && report.completion_s.is_none() && report.delivered_bytes > 0
+    });
+    let (first, number) = open.next()?;
+    let Source::Tcp { bytes: Some(all), .. } = &*plan.flows[*number].source else { return None };
+    let others = match open.count() {
+        0 => String::new(),
+        others => format!(", and {others} more"),
+    };
+    Some(format!(
+        "flow {}{others}: the transfer was not complete when the run ended; {} of {all} bytes had come",
+        first.name, first.delivered_bytes
+    ))
 }
 
 /// A flow that delivers nothing.

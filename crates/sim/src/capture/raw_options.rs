@@ -1,4 +1,4 @@
-//! The options of SCPS-TP as bytes (CCSDS 714.0-B-2): its capabilities on a SYN, and SNACK.
+//! TCP options as bytes: those of SCPS-TP (CCSDS 714.0-B-2), which are its capabilities on a SYN and SNACK, and AccECN's.
 
 use bentpipe_tcp::Snack;
 use etherparse::TcpOptions;
@@ -16,7 +16,7 @@ pub(super) fn with(options: &TcpOptions, more: &[u8]) -> TcpOptions {
 }
 
 /// Kind 21: the offset of the hole, its size, the vector, first segment first, and padding.
-pub(super) fn option(packet: &Packet, snack: &Snack) -> Vec<u8> {
+pub(super) fn snack(packet: &Packet, snack: &Snack) -> Vec<u8> {
     let octets = snack.octets();
     let offset = (snack.hole.start as u32).wrapping_sub(packet.seq) as u16;
     let mut bytes = vec![21, 6 + octets as u8];
@@ -25,4 +25,10 @@ pub(super) fn option(packet: &Packet, snack: &Snack) -> Vec<u8> {
     bytes.extend(snack.arrived.to_le_bytes()[..octets as usize].iter().map(|octet| octet.reverse_bits()));
     bytes.resize(snack.size() as usize, NOOP);
     bytes
+}
+
+/// Kinds 172 and 174: two counters of AccECN, of bytes with ECT and with CE (RFC 9768 section 3.2.3).
+pub(super) fn mark_counters(ect1: bool, fields: [u32; 2]) -> Vec<u8> {
+    let counters = fields.iter().flat_map(|field| field.to_be_bytes().into_iter().skip(1));
+    [if ect1 { 174 } else { 172 }, 8].into_iter().chain(counters).collect()
 }
