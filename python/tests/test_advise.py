@@ -522,6 +522,7 @@ def test_no_line_is_wider_than_sixty_columns(cli: Any, monkeypatch: pytest.Monke
     assert "HighSpeed" in done.stdout  # no word is broken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--link", "--scenario"])
 @pytest.mark.parametrize("name", sorted(file.stem for file in SCENARIOS.glob("*.toml")))
 def test_every_shipped_scenario_gets_an_answer(cli, monkeypatch, name: str, option: str) -> None:

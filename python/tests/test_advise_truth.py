@@ -354,6 +354,7 @@ def test_the_stored_table_has_every_link_and_algorithm(scripts):
         assert table[one.number].best() in rows
 
 
+@pytest.mark.slow
 def test_half_of_a_rate_that_another_flow_has_is_no_slower_link(scripts, tmp_path):
     """Beside one CUBIC flow, which is named or not: 0.517 Mbit/s, of which BBR has 0.23."""
     one = scripts.links.draw()[21]

@@ -506,6 +506,7 @@ print(json.dumps([[[r.returncode, "goodput" in r.stdout, r.stderr] for r in ran]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read_only", ["no", "yes"], ids=["full", "read-only"])
 def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(scenario_file, saved, tmp_path, read_only):
     """A file system of its own, which also holds for root, who may write to any directory."""

@@ -140,6 +140,7 @@ def test_the_least_possible_round_trip_is_in_its_range_in_95_of_100_cases() -> N
     assert floor(np.full(50, 0.6)) == (0.6, 0.6)
 
 
+@pytest.mark.slow
 def test_what_is_measured_becomes_a_scenario(cli: Any, tmp_path: Path) -> None:
     place = tmp_path / "link.toml"
     test, ping = REAL / "clean-iperf3.json", REAL / "clean-ping.log"

@@ -246,6 +246,7 @@ def test_typical_is_of_the_likeliest_kind_and_the_simplest_where_nothing_tells(d
     assert typical(possible(["vsat-short-ping.log"], RATE)).hypothesis == "independent"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probes", [300, 0])
 def test_a_simulated_truth_is_in_most_ranges(probes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")

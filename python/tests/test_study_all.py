@@ -40,8 +40,8 @@ def command(*words, where=HERE):
 
 
 def toy(*words, where=HERE, limit=None, **environment):
-    """Runs the command line to its end."""
-    words, base = command(*words, where=where)
+    """Runs the command line to its end, with one worker: each takes longer to start than all runs."""
+    words, base = command(*words, "--workers", 1, where=where)
     return subprocess.run(
         words,
         capture_output=True,
@@ -226,7 +226,7 @@ def test_a_full_disk_fails_the_study_and_the_same_command_goes_on(undisturbed, t
     def small_files():  # rows fit, kept traces do not
         resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
 
-    full = toy("toy", "--out", tmp_path, "--workers", 1, limit=small_files)
+    full = toy("toy", "--out", tmp_path, limit=small_files)
     assert full.returncode == 1
     assert full.stdout == ""
     assert full.stderr.startswith("bentpipe: study toy failed: ") and full.stderr.count("\n") == 1
