@@ -10,6 +10,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 export PATH := $(PATH):$(HOME)/.cargo/bin
 export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of processes. Each would compile the package's modules again.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*.[ch]')
 
@@ -42,7 +44,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist wheel clean oracle quic system always
+.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist wheel clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -174,8 +176,14 @@ fuzzed/%:
 		-max_len=4096 -verbosity=0 -print_final_stats=1 \
 		-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS))))
 
-nightly: fuzz-tools ## what is too long for every change: half an hour of fuzzing
+nightly: fuzz-tools ## what is too long for every change: long forms of the Python tests, half an hour of fuzzing
+	$(MAKE) test-python-long
 	$(MAKE) fuzz FUZZ_SECONDS=1800
+
+# Of the tests that are not marked root; what has a long form asks python/tests/forms.py.
+test-python-long: export BENTPIPE_TESTS := long
+test-python-long: setup
+	@$(MAKE) test-python-others
 
 # cargo-fuzz only starts others, so it need not be fast.
 fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, redirect_stdout
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -544,10 +545,24 @@ for _group in app.registered_groups:
     _group.rich_help_panel = _panel[str(_group.name)]
 
 
+def _of(verb: list[str]) -> typer.Typer:
+    """The application with this verb alone, or with all verbs if there is no such verb.
+
+    To look at the parameters of all verbs takes longer than most verbs do.
+    """
+    commands = [one for one in app.registered_commands if one.name in verb]
+    groups = [one for one in app.registered_groups if one.name in verb]
+    if not commands and not groups:
+        return app
+    alone = copy(app)
+    alone.registered_commands, alone.registered_groups = commands, groups
+    return alone
+
+
 def main() -> None:
-    """Entry point of the `bentpipe` command."""
+    """Runs the verb that the command line names."""
     try:
-        app(prog_name="bentpipe")
+        _of(sys.argv[1:2])(prog_name="bentpipe")
     except KeyboardInterrupt:  # before or after the verb itself
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         terminal.error("interrupted")

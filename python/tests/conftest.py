@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pty
 import subprocess
@@ -10,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+import typer.testing
+from typer.main import get_command
 
 from bentpipe.cli import app
 
@@ -34,6 +36,10 @@ for _name in ("LINES", "COLUMNS"):
     os.environ.pop(_name, None)
 
 
+# `CliRunner` makes all verbs anew for each call, which takes longer than most calls.
+typer.testing._get_command = functools.cache(get_command)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with tests marked `slow` come first, so that no process is left with one of them at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
@@ -53,7 +59,7 @@ def cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
     monkeypatch.setenv("COLUMNS", "100")
 
     def invoke(*args: object) -> object:
-        return CliRunner().invoke(app, [str(a) for a in args], prog_name="bentpipe")
+        return typer.testing.CliRunner().invoke(app, [str(a) for a in args], prog_name="bentpipe")
 
     return invoke
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.measured import Estimates, estimate, scenario_text
+from bentpipe.measured import Estimates, draws, estimate, scenario_text
 from bentpipe.measured.floor import floor
 from bentpipe.measured.losses import bursts, share
 
@@ -23,6 +23,12 @@ RATE, RTT, BUFFER, LOSS = 8e6, 0.1, 100e3, 0.02
 """The link of the files there; its round-trip time is exact to `ABOUT`."""
 ABOUT = 0.0004
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark, which is not here")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An eighth of the packets; what is drawn from them has tests of its own (test_measured_draws.py)."""
+    monkeypatch.setattr(draws, "PACKETS", draws.PACKETS // 8)
 
 
 def holds(found: Estimates, name: str, truth: float, about: float = 0.0) -> bool:
@@ -134,6 +140,7 @@ def test_the_least_possible_round_trip_is_in_its_range_in_95_of_100_cases() -> N
     assert floor(np.full(50, 0.6)) == (0.6, 0.6)
 
 
+@pytest.mark.slow
 def test_what_is_measured_becomes_a_scenario(cli: Any, tmp_path: Path) -> None:
     place = tmp_path / "link.toml"
     test, ping = REAL / "clean-iperf3.json", REAL / "clean-ping.log"

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from forms import form
 
 import bentpipe as bp
 from bentpipe.advice.spans import Span
-from bentpipe.measured import estimate, hypotheses, iperf3, transfers
+from bentpipe.measured import draws, estimate, hypotheses, iperf3, transfers
 from bentpipe.measured.draws import Possible
 from bentpipe.measured.hypotheses import BURSTS, FADES, INDEPENDENT, Watched
 from bentpipe.measured.population import Points, Source, effective, populate, systematic, uniform
@@ -26,7 +27,8 @@ from bentpipe.units import seconds
 
 REAL = Path(__file__).parent / "measured"
 RATE = {"rate": Span("rate", 50.0, 50.0, "Mbit/s")}
-QUICK = 0.5
+QUICK = form(0.25, 0.5)
+"""The effort: the share of the packets that an answer simulates."""
 
 
 def possible(names: Sequence[str], given: dict[str, Span] | None = None, seed: int = 1) -> Possible:
@@ -244,6 +246,7 @@ def test_typical_is_of_the_likeliest_kind_and_the_simplest_where_nothing_tells(d
     assert typical(possible(["vsat-short-ping.log"], RATE)).hypothesis == "independent"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probes", [300, 0])
 def test_a_simulated_truth_is_in_most_ranges(probes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
@@ -324,7 +327,10 @@ def test_populations_find_a_law_that_is_known() -> None:
     assert len(systematic(weights, 64, random)) == 64
 
 
-def test_the_command_of_an_answer_gives_the_same_links_however_busy_the_machine_was() -> None:
+def test_the_command_of_an_answer_gives_the_same_links_however_busy_the_machine_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(draws, "PACKETS", QUICK * draws.PACKETS)
     files = [REAL / "clean-iperf3.json", REAL / "clean-ping.log"]
     answer = bp.advise(measured=files, cc=["vegas"], duration="2 s", budget="6 s")
     words = shlex.split(answer.command)
@@ -334,7 +340,8 @@ def test_the_command_of_an_answer_gives_the_same_links_however_busy_the_machine_
     assert seconds(given["budget"], "budget") <= 6
 
 
-def test_a_measured_answer_repeats_itself() -> None:
+def test_a_measured_answer_repeats_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draws, "PACKETS", QUICK * draws.PACKETS)
     files = [REAL / "clean-iperf3.json", REAL / "clean-ping.log"]
     answers = [bp.advise(measured=files, cc=["vegas"], plan="3x2x5s", budget="3 s") for _ in range(2)]
     assert answers[0].to_dict() == answers[1].to_dict()

@@ -11,6 +11,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from forms import form
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -91,7 +92,7 @@ def test_the_schema_gives_many_keys():
     assert len(KEYS) > 60 and ["flow", "0", "cc"] in KEYS and ["link", "sat", "queue", "limit"] in KEYS
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=form(100, 300), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(KEYS), VALUES), min_size=1, max_size=4))
 def test_any_tree_is_a_scenario_or_is_refused_in_one_answer(changes):
     tree = json.loads(json.dumps(BASE))
@@ -114,7 +115,9 @@ def moves(link):
     ) or any(isinstance(part, list) for part in (link.rate, (link.reverse or {}).get("rate")))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=form(30, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.tuples(st.sampled_from(KEYS), TEXTS), min_size=1, max_size=2))
 def test_the_command_line_says_what_is_wrong_or_runs(cli, scenario_file, changes):
     words = ["--set=duration=100 ms"]
@@ -155,7 +158,7 @@ def scenario(data):
     return made
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=form(30, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.binary(min_size=800, max_size=800), threads=st.integers(1, 4))
 def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threads):
     made = scenario(data)
@@ -208,7 +211,7 @@ def rows(result):
     return [repr(table.to_dicts()) for table in (result.flows, result.links)]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=form(12, 40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.binary(min_size=800, max_size=800))
 def test_every_command_simulates_the_same_scenario(cli, data):
     """A file, in Python, with its defaults written out, stored, swept, compared, as a case of a study."""

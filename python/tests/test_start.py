@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+import bentpipe as bp
+from bentpipe import cli
+
 HEAVY = ("numpy", "polars", "matplotlib", "scipy", "jinja2", "rich", "bentpipe.models")
 
 
@@ -29,6 +32,25 @@ def imported(code: str) -> set[str]:
 )
 def test_nothing_heavy_is_loaded_before_it_is_used(code: str) -> None:
     assert imported(code) == set()
+
+
+def test_the_version_is_said_without_the_command_line() -> None:
+    code = (
+        "import sys; sys.argv = ['bentpipe', '--version']\n"
+        "from bentpipe.__main__ import main; main()\n"
+        "print('bentpipe.cli' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"bentpipe {bp.__version__}\nFalse\n"
+
+
+def test_a_verb_is_made_alone_and_all_are_there_if_none_is_named() -> None:
+    def known(*words: str) -> set[str | None]:
+        made = cli._of(list(words))
+        return {one.name for one in (*made.registered_commands, *made.registered_groups)}
+
+    assert known("run") == {"run"} and known("plot") == {"plot"}
+    assert known() == known("nonsense") == known("--help") == set(cli.ORDER)
 
 
 def test_a_frame_loads_what_it_needs() -> None:

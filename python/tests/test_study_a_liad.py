@@ -1,12 +1,13 @@
 """The A-LIAD study: its scenarios, its measures, its checks, and a small run from end to end."""
 
+import functools
 import json
 import math
 from dataclasses import replace
 
 import polars as pl
 import pytest
-from repeated import measured_again
+from repeated import same_again
 
 from bentpipe import _core, studies
 from bentpipe.papers import a_liad
@@ -21,11 +22,13 @@ from bentpipe.studies.study import Case
 IDS = [f"A{i}" for i in range(1, 11)]
 #: The keys of all runs of one seed of the base.
 ONE_SEED = list(setup.points(Replication(Variant(BASE, "", setup.BASE), 1, Size(1, 1))))
+#: The runs of a mode, made once: there are thousands.
+planned = functools.cache(setup.DESIGN.plan)
 
 
 def test_every_scenario_of_the_full_study_is_correct():
     seen = set()
-    for case in setup.DESIGN.plan("full").cases:
+    for case in planned("full").cases:
         key = tuple(case.keys[k] for k in ("variant", "experiment", "cc", "rtt_ms", "per"))
         if key not in seen:
             seen.add(key)
@@ -36,7 +39,7 @@ def test_every_scenario_of_the_full_study_is_correct():
 
 
 def test_modes_have_enough_seeds():
-    full, quick = setup.DESIGN.plan("full"), setup.DESIGN.plan("quick")
+    full, quick = planned("full"), planned("quick")
     assert full.settings["seeds"] >= 10
     assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
     assert len(quick.cases) < len(full.cases) / 4
@@ -281,4 +284,4 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
     flat = runs.filter((pl.col("experiment") == "no-sack") & (pl.col("cc") == "a-liad"))
     assert flat["drops"].to_list() == [0, 0]
     assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 12
-    assert measured_again(a_liad.STUDY, plan).equals(runs)
+    assert same_again(a_liad.STUDY, plan, runs)

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import toy_study
+from forms import form
 from test_study_page import NASTY, synthetic
 
 from bentpipe import studies
@@ -39,8 +40,8 @@ def command(*words, where=HERE):
 
 
 def toy(*words, where=HERE, limit=None, **environment):
-    """Runs the command line to its end."""
-    words, base = command(*words, where=where)
+    """Runs the command line to its end, with one worker: each takes longer to start than all runs."""
+    words, base = command(*words, "--workers", 1, where=where)
     return subprocess.run(
         words,
         capture_output=True,
@@ -119,14 +120,14 @@ def test_a_killed_run_goes_on_where_it_was(undisturbed, tmp_path, after):
 
 
 @pytest.mark.slow
-def test_ten_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
+def test_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
     out, log, moment = tmp_path / "out", tmp_path / "log", random.Random(5)
     words, environment = command("toy", "--out", out, "--workers", 2)
     since = time.monotonic()
     assert toy("toy", "--out", tmp_path / "whole").returncode == 0
     takes = time.monotonic() - since
     ended = 0
-    for _ in range(10):
+    for _ in range(form(4, 10)):
         process = subprocess.Popen(words, env=environment | {"TOY_LOG": str(log)}, stdout=-3, stderr=-3)
         time.sleep(moment.uniform(0.1, 1.0) * takes)
         process.kill()
@@ -182,7 +183,8 @@ def test_a_batch_that_is_not_as_it_was_written_is_run_again(undisturbed, tmp_pat
     assert done.stderr.endswith("parquet was damaged; it was removed and its runs are repeated\n")
     assert 0 < len(measured(log)[0]) <= BATCH
     assert results(out) == results(undisturbed)
-    assert toy("toy", "--out", out).stderr == ""
+    with Store(toy_study.STUDY, toy_study.plan("quick"), out) as store:
+        assert store.drop_damaged() == store.unfinished() == []
 
 
 def test_a_batch_that_changes_while_the_job_goes_on_is_not_read(undisturbed, tmp_path):
@@ -208,11 +210,9 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(undisturbed, tmp_path):
             assert process.poll() is None
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
-        asked = time.monotonic()
-        said = process.communicate(timeout=20)
-    assert time.monotonic() - asked < 3
+        said = process.communicate(timeout=60)
     there = kept(out)
-    assert process.returncode == 130
+    assert process.returncode == 130 and there < RUNS
     assert said == (
         "",
         f"bentpipe: interrupted; {there} of {RUNS} runs are done and kept; "
@@ -226,7 +226,7 @@ def test_a_full_disk_fails_the_study_and_the_same_command_goes_on(undisturbed, t
     def small_files():  # rows fit, kept traces do not
         resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
 
-    full = toy("toy", "--out", tmp_path, "--workers", 1, limit=small_files)
+    full = toy("toy", "--out", tmp_path, limit=small_files)
     assert full.returncode == 1
     assert full.stdout == ""
     assert full.stderr.startswith("bentpipe: study toy failed: ") and full.stderr.count("\n") == 1

@@ -1,6 +1,7 @@
 """The spectrum study: its scenarios, its measures, its verdicts, and a small run from end to end."""
 
 import dataclasses
+import functools
 import json
 
 import numpy as np
@@ -19,9 +20,13 @@ from bentpipe.studies.study import Case
 MEASURED, CLOSED = ([s for s in claims.CLAIMS if (s.about is None) is closed] for closed in (False, True))
 
 
+#: The runs of a mode, made once: there are thousands.
+planned = functools.cache(setup.DESIGN.plan)
+
+
 def test_every_scenario_of_the_full_study_is_correct():
     seen = set()
-    for case in setup.DESIGN.plan("full").cases:
+    for case in planned("full").cases:
         if case.keys["seed"] == 1:
             _core.check(json.dumps(case.scenario))
             seen.add((case.keys["variant"], case.keys["experiment"]))
@@ -34,7 +39,7 @@ def test_every_scenario_of_the_full_study_is_correct():
 
 
 def test_modes_have_enough_seeds():
-    full, quick = setup.DESIGN.plan("full"), setup.DESIGN.plan("quick")
+    full, quick = planned("full"), planned("quick")
     assert full.settings["seeds"] >= 10
     assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
     assert len(quick.cases) < len(full.cases) / 2
@@ -156,7 +161,7 @@ def test_shares_are_those_of_the_last_minute():
 def test_runs_of_figure_7_are_longer_where_a_flow_mostly_waits():
     length = {
         c.keys["p"]: float(c.scenario["duration"].split()[0])
-        for c in setup.DESIGN.plan("full").cases
+        for c in planned("full").cases
         if c.keys["experiment"] == "friendly" and c.keys["variant"] == "base"
     }
     assert length[0.05] == 300  # 3000 round trips of 100 ms, as in the paper
@@ -288,7 +293,7 @@ def test_intervals_are_compared_with_printed_intervals():
 
 def test_both_halves_of_figures_8_to_13_are_judged_and_choices_run_every_number_of_flows():
     def loads(variant: str) -> set[tuple[float, int]]:
-        of = [c.keys for c in setup.DESIGN.plan("full").cases if c.keys["variant"] == variant]
+        of = [c.keys for c in planned("full").cases if c.keys["variant"] == variant]
         return {(k["mbps"], k["n"]) for k in of if k["experiment"] == "share"}
 
     assert {mbps for mbps, _ in loads("base")} == {mbps for mbps, _ in loads("as-printed")} == {15.0, 60.0}

@@ -1,11 +1,12 @@
 """The TCP-STAR study: its scenarios, its measures, its checks, and a small run from end to end."""
 
+import functools
 import json
 import re
 
 import polars as pl
 import pytest
-from repeated import measured_again
+from repeated import same_again
 
 from bentpipe import _core, studies
 from bentpipe.papers import tcp_star
@@ -18,11 +19,13 @@ from bentpipe.studies.study import Case
 IDS = [claim.id for claim in claims.CLAIMS]
 #: All runs of one seed of the base.
 ONE_SEED = list(setup.points(Replication(Variant(BASE, "", setup.BASE), 1, setup.Size(1, 1))))
+#: The runs of a mode, made once: there are thousands.
+planned = functools.cache(setup.DESIGN.plan)
 
 
 def test_every_scenario_of_the_full_study_is_correct():
     seen = set()
-    for case in setup.DESIGN.plan("full").cases:
+    for case in planned("full").cases:
         key = tuple(case.keys[k] for k in ("variant", "part", "cc", "ber", "n"))
         if key not in seen:
             seen.add(key)
@@ -33,7 +36,7 @@ def test_every_scenario_of_the_full_study_is_correct():
 
 
 def test_modes_have_enough_seeds():
-    full, quick = setup.DESIGN.plan("full"), setup.DESIGN.plan("quick")
+    full, quick = planned("full"), planned("quick")
     assert full.settings["seeds"] >= 10
     assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
     assert len(quick.cases) < len(full.cases) / 2
@@ -248,4 +251,4 @@ def test_a_small_study_from_end_to_end(tmp_path):
     page = result.page.read_text(encoding="utf-8")
     assert page.count("data:image/svg+xml") == 8
     assert "nan" not in re.split(r"<h2[^>]*>claims", page.lower())[1].split("data:image")[0]
-    assert measured_again(tcp_star.STUDY, plan).equals(runs)
+    assert same_again(tcp_star.STUDY, plan, runs)

@@ -38,6 +38,7 @@ def arguments(line: str) -> list[str]:
     return words[1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["tutorial.md", "choose.md", "own-controller.md"])
 def test_the_commands_of_a_page_work_as_printed(page: str, tmp_path: Path) -> None:
     """In an empty directory, one after the other."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from forms import form
 from ns2_satellite import LATEST_VENO, TOLERANCE, VEGAS, VENO, Kind, compare, here, in_ns2
 
 from bentpipe import ns2
@@ -17,11 +18,11 @@ needs_ns2 = pytest.mark.skipif(not ns2.available(), reason=ns2.MISSING)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "seeds"),
-    [(VEGAS, 8), (LATEST_VENO, 12)],
+    [(VEGAS, form(4, 8)), (LATEST_VENO, form(6, 12))],
     ids=["vegas", "veno"],
 )
 def test_goodputs_agree_with_ns2s_satellite_nodes(kind: Kind, seeds: int) -> None:
-    """Of docs/validation/ns2-satellite.csv (`make validate`) one error rate and a third of the seeds."""
+    """Of docs/validation/ns2-satellite.csv (`make validate`) one error rate and some of the seeds."""
     kind = replace(kind, seeds=seeds)
     for found in compare(kind, setup.HIGH):
         # Seed noise must not widen the tolerance so far that nothing could fail.

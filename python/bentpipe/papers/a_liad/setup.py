@@ -330,9 +330,9 @@ SHORT_QUEUE = "ns-2's queue of 50 packets everywhere"
 READINGS = (
     Reading(AS_PRINTED, TO_THE_LETTER, ("eq6", "lifetime", "uncapped", "probe", "westwood")),
     Reading(DEFENSIBLE, DEFENDED, ("newreno", "sweep-loss"), quick=True),
-    Reading("outstanding", OUTSTANDING, ("bounded", "window-1500"), quick=True),
+    Reading("outstanding", OUTSTANDING, ("bounded", "window-1500")),
     Reading("short-queue", SHORT_QUEUE, ("buffer-50",)),
-    Reading(FITTED, SEARCH, ("newreno", "cubic-rfc", "window-1500", "sweep-0.03"), quick=True),
+    Reading(FITTED, SEARCH, ("newreno", "cubic-rfc", "window-1500", "sweep-0.03")),
 )
 
 
@@ -355,7 +355,7 @@ def scenario(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(3, 3), "full": Size(10, 4)},
+    {"quick": Size(3, 2), "full": Size(10, 4)},
     points,
     scenario,
     note=(

@@ -299,7 +299,7 @@ def order(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(6, 3), "full": Size(12, 5, tuple(sorted(BERS + BETWEEN)))},
+    {"quick": Size(3, 2), "full": Size(12, 5, tuple(sorted(BERS + BETWEEN)))},
     points,
     scenario,
     note=(
