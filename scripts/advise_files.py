@@ -1,7 +1,7 @@
 """What an operator would measure of a drawn link, simulated: the files of ping and of iperf3.
 
-docs/choose.md says how they are made: 300 pings at 5 a second, and then a transfer of 60 s. Flows of others
-are there in both.
+docs/choose.md says how they are made: 300 pings at 5 a second, then a transfer of 60 s by CUBIC, and one by
+BBR. Flows of others are there in all of them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ import bentpipe as bp
 from bentpipe.advice.question import Candidate
 
 TRANSFER_S = 60
+TRANSFERS = ("cubic", "bbr")
+"""The algorithms of the transfers, one after the other."""
 AFTER_S = 60
-"""Flows of others run for so long before the transfer begins: the pings come first."""
+"""Flows of others run for so long before a transfer begins: the pings come first."""
 PINGS = 300
 EVERY_S = 0.2
 PACKET = 84
 """Bytes of an echo request on the wire: 56 of data, ICMP, IPv4."""
 MSS = 1448
 SEED = 1000
-"""A measurement has a seed that no run of the truth has: this one and the link's number after the last."""
+"""Measurements have seeds that no run of the truth has: this one and the link's number after the last is of
+the pings and the first transfer; the second transfer has one that is further off by `FURTHER`."""
+FURTHER = 1000
 BEGAN = 1_795_358_834
 """Seconds since 1970 when the files say that they were made."""
 _PORT = 49152
@@ -37,22 +41,26 @@ _PORT = 49152
 
 
 def write(one: Drawn, place: Path) -> list[Path]:
-    """Writes ping.log and iperf3.json of a link; gives their paths."""
+    """Writes ping.log and a file for each of the transfers of a link; gives their paths."""
     place.mkdir(parents=True, exist_ok=True)
-    paths = [place / "ping.log", place / "iperf3.json"]
-    paths[0].write_text(ping(one), encoding="utf-8")
-    paths[1].write_text(json.dumps(iperf3(one), indent=1), encoding="utf-8")
-    return paths
+    probes = place / "ping.log"
+    probes.write_text(ping(one), encoding="utf-8")
+    return [probes, *(_write(one, place, number) for number in range(len(TRANSFERS)))]
 
 
-def algorithm(one: Drawn) -> str:
-    """What the transfer uses: CUBIC on every other link, BBR on the rest."""
-    return ("cubic", "bbr")[one.number % 2]
+def _write(one: Drawn, place: Path, number: int) -> Path:
+    path = place / f"{TRANSFERS[number]}.json"
+    path.write_text(json.dumps(iperf3(one, number), indent=1), encoding="utf-8")
+    return path
 
 
-def iperf3(one: Drawn) -> dict[str, Any]:
-    """The JSON of iperf3 3.12 of a transfer to the far end: what the kernel told it after each second."""
-    scenario = _transfer(one, algorithm(one))
+def iperf3(one: Drawn, number: int = 0) -> dict[str, Any]:
+    """The JSON of iperf3 3.12 of a transfer to the far end: what the kernel told it after each second.
+
+    `number` says which of `TRANSFERS` it is. Of a time line each plays a window of its own.
+    """
+    cc = TRANSFERS[number]
+    scenario = _transfer(one, cc, number)
     asked, *others = scenario.flows
     after_s = AFTER_S if one.competing else 0
     flows = [dataclasses.replace(asked, start=f"{after_s} s", start_jitter=None), *others]
@@ -60,7 +68,7 @@ def iperf3(one: Drawn) -> dict[str, Any]:
     result = bp.run(
         dataclasses.replace(scenario, flows=flows, duration=f"{after_s + TRANSFER_S} s", record=record)
     )
-    return report(result, algorithm(one), after_s)
+    return report(result, cc, after_s)
 
 
 def report(result: bp.Result, cc: str, after_s: int = 0) -> dict[str, Any]:
@@ -134,10 +142,11 @@ def round_trips(one: Drawn) -> dict[int, float]:
     return {n: ways[0][n] + ways[1][n] for n in range(PINGS) if n in ways[0] and n in ways[1]}
 
 
-def _transfer(one: Drawn, cc: str) -> bp.Scenario:
+def _transfer(one: Drawn, cc: str, number: int = 0) -> bp.Scenario:
     """One flow of Linux, beside those of others, with a seed and a window of its own."""
     single = dataclasses.replace(one, flows=1)
-    scenario = single.question(SEEDS).alone(Candidate(cc, cc, cc), SEED + one.number, float(TRANSFER_S))
+    seed = SEED + number * FURTHER + one.number
+    scenario = single.question(SEEDS + number).alone(Candidate(cc, cc, cc), seed, float(TRANSFER_S))
     flows = [
         flow if flow.cc is None else dataclasses.replace(flow, profile="linux") for flow in scenario.flows
     ]

@@ -129,7 +129,8 @@ or `bentpipe kernel attach` brings, and that are not reckless: the rules of
 the share of that goal that the answer does not reach. A **hit** loses less than 5 % and is not reckless.
 An answer that cannot be had counts as the best that it names for Linux.
 
-**The questions** are two. One has the link's values. The other has a ping and a transfer by iperf3, simulated
-over the link: no values, no kind of queue, no time line, no load at a constant rate. Both say how many flows
-of the algorithm there will be, and which of others.\
+**The questions** are two. One has the link's values. The other has a ping and two transfers by iperf3, one by
+CUBIC and one by BBR, simulated over the link as [choose.md](choose.md) asks for them: no values, no kind of
+queue, no time line, no load at a constant rate. Both say how many flows of the algorithm there will be, and
+which of others.\
 """

@@ -13,6 +13,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import advice as package
 from bentpipe.advice import flags, linux, ranking, schedule
+from bentpipe.advice import trials as advice_trials
 from bentpipe.advice.question import Candidate
 from bentpipe.advice.race import Unanswered
 from bentpipe.advice.spans import span
@@ -201,6 +202,8 @@ def test_what_start_up_drops_is_no_standing_loss() -> None:
 def test_a_download_is_start_up_and_has_no_standing_loss() -> None:
     """10 MiB by BBR lose an eighth of their packets, and are there fourteen times sooner than by CUBIC."""
     found = bp.advise("geo-quic", cc=["bbr"], plan="3x2x60s+2")
+    assert any("traffic of the scenario, start-up included" in said for said in found.assumptions)
+    assert not any("second half" in said for said in found.assumptions)
     assert found.trials["bbr"].mean("own_loss") > 0.05
     assert "bbr" not in found.flagged
     assert found.recommended == "bbr"
@@ -208,9 +211,10 @@ def test_a_download_is_start_up_and_has_no_standing_loss() -> None:
 
 
 def test_runs_become_shorter_until_five_seeds_fit_the_budget() -> None:
-    assert schedule.shorter(60, 60, 0.1, 6.0, 15) == schedule.Plan(60, schedule.MOST_SEEDS, 30)
-    assert schedule.shorter(60, 60, 0.6, 1e3, 15).run_s == schedule.LEAST_TRIPS * 0.6
-    assert schedule.shorter(60, 60, 0.01, 1e3, 15).run_s == schedule.LEAST_RUN_S
+    whole = schedule.Plan(60, schedule.MOST_SEEDS, 60)
+    assert schedule.shorter(whole, 0.1, 6.0, 15) == schedule.Plan(60, schedule.MOST_SEEDS, 30)
+    assert schedule.shorter(whole, 0.6, 1e3, 15).run_s == schedule.LEAST_TRIPS * 0.6
+    assert schedule.shorter(whole, 0.01, 1e3, 15).run_s == schedule.LEAST_RUN_S
     assert str(schedule.read("34x3x30s+8")) == "34x3x30s+8"
     assert schedule.read("34x3x30s").costs == schedule.COSTS
 
@@ -230,6 +234,23 @@ def test_a_budget_too_short_for_all_says_not_yet_known() -> None:
     assert found.doubts
     assert found.sentences()[0].startswith("Not yet known: ")
     assert found.to_dict()["known"] is False
+
+
+def test_the_plan_counts_work_and_not_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is half as fast makes the same runs, and gives the same answer."""
+    asked: dict[str, Any] = {"rate": "10 Mbit/s", "rtt": "100 ms", "cc": ["bbr", "vegas"], "budget": "4 s"}
+    monkeypatch.setattr(schedule, "PATIENCE", 1000.0)
+    first = bp.advise(**asked)
+    measured = advice_trials.measured
+
+    def slow(*args: Any) -> dict[str, float]:
+        time.sleep(0.01)
+        return measured(*args)
+
+    monkeypatch.setattr(advice_trials, "measured", slow)
+    again = bp.advise(**asked)
+    assert again.plan == first.plan and first.plan.seeds < schedule.MOST_SEEDS
+    assert again.to_dict() == first.to_dict()
 
 
 def test_nobody_leaves_the_race_on_a_single_seed_and_who_leaves_is_named() -> None:
@@ -373,7 +394,7 @@ def test_progress_begins_at_nothing() -> None:
     ("options", "said"),
     [
         ({}, "say which link"),
-        ({"rate": "1 Mbit/s"}, "say which link"),
+        ({"rate": "1 Mbit/s"}, "rate alone is no link; add its rtt"),
         ({"link": "geo", "scenario": "geo"}, "one of link, scenario and measured"),
         ({"link": "geo", "per": 1e-4, "ber": 1e-7}, "per or ber"),
         ({"link": "geo", "goal": "speed"}, "no goal is called"),

@@ -300,7 +300,7 @@ def test_the_judge_asks_once_and_writes_the_page(scripts, tmp_path, monkeypatch,
     text = (tmp_path / "advise-truth.md").read_text(encoding="utf-8")
     assert "**1 of 1 are hits**" in text and "Not judged with the code as it is now." in text
     assert scripts.truth.main([*words, "--fresh", "--measured"]) == 0
-    assert [path.name for path in asked[-1][1]["measured"]] == ["ping.log", "iperf3.json"]
+    assert [path.name for path in asked[-1][1]["measured"]] == ["ping.log", "cubic.json", "bbr.json"]
     assert asked[-1][1]["competing"] == ["1 cubic"]
     assert set(asked[-1][1]) == {"measured", "flows", "competing", "budget"}
 
@@ -318,13 +318,14 @@ def test_files_of_a_link_say_what_the_link_is(scripts, small, tmp_path):
     rate, rtt = found.of("rate_bps"), found.of("rtt_s")
     assert rate.low <= 4.03e6 and rate.high >= 3.9e6
     assert rtt.low <= 0.3 <= rtt.high + 2e-3
-    report = json.loads(paths[1].read_text(encoding="utf-8"))
-    assert len(report["intervals"]) == 60
-    assert report["end"]["sender_tcp_congestion"] == "cubic"
-    total = sum(part["sum"]["bytes"] for part in report["intervals"])
-    assert total == report["end"]["sum_sent"]["bytes"] >= report["end"]["sum_received"]["bytes"]
-    retransmits = sum(part["sum"]["retransmits"] for part in report["intervals"])
-    assert retransmits == report["end"]["sum_sent"]["retransmits"] > 0
+    for cc, path in zip(("cubic", "bbr"), paths[1:], strict=True):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        assert len(report["intervals"]) == 60
+        assert report["end"]["sender_tcp_congestion"] == cc
+        total = sum(part["sum"]["bytes"] for part in report["intervals"])
+        assert total == report["end"]["sum_sent"]["bytes"] >= report["end"]["sum_received"]["bytes"]
+        retransmits = sum(part["sum"]["retransmits"] for part in report["intervals"])
+        assert retransmits == report["end"]["sum_sent"]["retransmits"] > 0
 
 
 def test_ping_writes_times_as_iputils_does(scripts):
@@ -362,7 +363,7 @@ def test_half_of_a_rate_that_another_flow_has_is_no_slower_link(scripts, tmp_pat
     told = estimate(scripts.files.write(one, tmp_path))
     named, unnamed = (told.possible({}, effort=0.25, beside=beside) for beside in (one.competing, ()))
     rates = [np.median([link.rate_bps for link in found.draws]) for found in (named, unnamed)]
-    assert rates[0] == pytest.approx(one.rate_bps, rel=0.15)
+    assert rates[0] == pytest.approx(one.rate_bps, rel=0.3)
     assert rates[1] < 0.6 * one.rate_bps
     # The queue drops pings: these are no losses of the way.
     losses = [np.median([link.loss for link in found.draws]) for found in (named, unnamed)]

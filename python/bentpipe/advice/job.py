@@ -148,8 +148,9 @@ def _weighed(
     told, spans = estimate(files), question.spans
     usual_s = seconds(BUDGET, "budget")
     try:
-        within_s, effort = None if exact else limit_s / 4, min(limit_s / usual_s, 1.0)
-        found = told.possible(spans, question.seed, effort, tell, within_s, question.competing)
+        until = None if exact else time.monotonic() + schedule.PATIENCE * limit_s / 3
+        effort = min(limit_s / usual_s, 1.0)
+        found = told.possible(spans, question.seed, effort, tell, until, question.competing)
     except KeyboardInterrupt:
         raise Unanswered("nothing is known yet") from None
     middle, notes = typical(found).values(), told.notes(found, spans)

@@ -7,7 +7,6 @@ Function Approximation, NIPS 1993) spends the runs where they still decide somet
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 
@@ -97,20 +96,20 @@ class Race:
     def _sized(self, full_s: float, budget: Budget) -> Plan:
         """The plan that fits the budget; its first seed may be done then.
 
-        That seed with runs of full length tells how fast this machine is. If it takes too long, all begins
+        That seed with runs of full length tells how much work they are. If they are too much, all begins
         anew with shorter runs.
         """
-        self.plan = plan = Plan(len(self.asked), schedule.MOST_SEEDS, full_s)
-        since = time.monotonic()
-        until = min(since + budget.part_s(schedule.TRYING), since + budget.left_s())
-        if self._seed(self.asked, 0, plan, until) or self.interrupted:
+        drawn = bool(self.question.draws)
+        seeds = schedule.LINKS if drawn else schedule.MOST_SEEDS
+        costs = schedule.COSTS_OF_LINKS if drawn else schedule.COSTS
+        self.plan = plan = Plan(len(self.asked), seeds, full_s, costs)
+        if self._seed(self.asked, 0, plan, budget, budget.part(schedule.TRYING)) or self.interrupted:
             return plan
-        took_s = time.monotonic() - since
         done = sum(map(len, self._found.values())) / (len(self.asked) * len(_ROLES[self.question.goal]))
         self._found.clear()
-        seed_s = took_s / max(done, 1 / len(self.asked))
-        left_s = budget.part_s(schedule.RACING) - took_s
-        return schedule.shorter(len(self.asked), full_s, self.rtt_s, seed_s, left_s)
+        seed = budget.spent / max(done, 1 / len(self.asked))
+        left = budget.part(schedule.RACING) - budget.spent
+        return schedule.shorter(plan, self.rtt_s, seed, left)
 
     def trials(self) -> dict[str, Trials]:
         """What is known of each algorithm that was run, in the order of `asked`."""
@@ -140,27 +139,40 @@ class Race:
         The first seed alone may be incomplete: it then has the first algorithms of `asked`.
         """
         runners = self.asked[: max(plan.algorithms, len(RIVALS))]
-        each_s = 0.0
+        each = 0.0
         for n in range(plan.seeds):
             if self.interrupted:
                 return self._broken_off(runners, n)
-            if n and not budget.room(1.1 * each_s, schedule.RACING):
+            if n and not budget.room(1.1 * each, schedule.RACING):
                 return n
-            since = time.monotonic()
+            before = budget.spent
             done = n == 0 and bool(self._found)  # to find the plan
-            if not done and not self._seed(runners, n, plan, budget.ends):
+            if not done and not self._seed(runners, n, plan, budget, budget.part(schedule.RACING)):
                 return self._broken_off(runners, n)
-            each_s = time.monotonic() - since
+            each = budget.spent - (0.0 if done else before)
             if n + 1 >= min(schedule.LEAST_SEEDS, plan.seeds) and self._settle(n + 1, budget):
                 return n + 1
         return plan.seeds
 
-    def _seed(self, runners: Sequence[Candidate], n: int, plan: Plan, until: float | None) -> bool:
-        """Runs seed `n` of all that are in the race; of the first seed, those that are whole are kept."""
+    def _seed(self, runners: Sequence[Candidate], n: int, plan: Plan, budget: Budget, most: float) -> bool:
+        """Runs seed `n` of all that are in the race; were all of them run?
+
+        Of the first seed those that are whole are kept, and after this much work no more are begun.
+        """
         alive = [one for one in runners if one.id not in self.left]
-        wanted = [Wanted(one, role, n) for one in alive for role in _ROLES[self.question.goal]]
-        told = partial(self._told, f"racing {len(runners)} algorithms", n, plan.seeds, len(wanted))
-        return self._add(wanted, until, told, partly=n == 0)
+        goal = self.question.goal
+        together = schedule.TOGETHER if n == 0 else len(alive)
+        whole = len(alive) * len(_ROLES[goal])
+        for first in range(0, len(alive), together):
+            if n == 0 and first and budget.spent >= most:
+                return False
+            some = alive[first : first + together]
+            wanted = [Wanted(one, role, n) for one in some for role in _ROLES[goal]]
+            done = n * whole + first * len(_ROLES[goal])
+            told = partial(self._told, f"racing {len(runners)} algorithms", done, plan.seeds * whole)
+            if not self._add(wanted, budget, told, partly=n == 0, needed=first == 0):
+                return False
+        return True
 
     def _broken_off(self, runners: Sequence[Candidate], n: int) -> int:
         """Seed `n` did not come to its end; how many seeds count.
@@ -239,7 +251,7 @@ class Race:
         wanted = [Wanted(one, role, n) for n in range(len(done), seeds)]
         if not wanted:
             return True
-        found, self.interrupted = trials.run_all(self.question, wanted, self.plan.run_s, until=budget.ends)
+        found, self.interrupted = trials.run_all(self.question, wanted, self.plan.run_s, budget)
         for n in wanted:
             if n not in found:
                 return False
@@ -249,30 +261,41 @@ class Race:
     def _costs(self, plan: Plan, budget: Budget) -> int:
         """What the finalists cost, seed by seed: the roles that the race did not need; how many seeds."""
         chosen = [one for one in self.asked if one.id in self.finalists(self.trials())]
-        each_s = 0.0
+        each = 0.0
         for n in range(plan.costs):
-            if n and not budget.room(1.1 * each_s):
+            if n and not budget.room(1.1 * each):
                 return n
-            since = time.monotonic()
+            before = budget.spent
             wanted = [
                 Wanted(one, role, n)
                 for one in chosen
                 for role in trials.ROLES
                 if len(self._found.get((one.id, role), ())) <= n and role != "alone"
             ]
-            told = partial(self._told, f"what the best {len(chosen)} cost", n, plan.costs, len(wanted))
-            if wanted and not self._add(wanted, budget.ends, told):
+            told = partial(
+                self._told, f"what the best {len(chosen)} cost", n * len(wanted), plan.costs * len(wanted)
+            )
+            if wanted and not self._add(wanted, budget, told):
                 return n
-            each_s = time.monotonic() - since
+            each = budget.spent - before
         return plan.costs
 
     def _add(
-        self, wanted: list[Wanted], until: float | None, told: Callable[[int], None], *, partly: bool = False
+        self,
+        wanted: list[Wanted],
+        budget: Budget,
+        told: Callable[[int], None],
+        *,
+        partly: bool = False,
+        needed: bool = False,
     ) -> bool:
-        """Makes these runs and keeps them if all are done; `partly`: else those of whole algorithms."""
-        needed = len(RIVALS) * len(_ROLES[self.question.goal]) if partly else 0
+        """Makes these runs and keeps them if all are done; `partly`: else those of whole algorithms.
+
+        With `needed`, those of the rivals, which come first, are made whatever the time.
+        """
+        least = len(RIVALS) * len(_ROLES[self.question.goal]) if partly and needed else 0
         found, self.interrupted = trials.run_all(
-            self.question, wanted, self.plan.run_s, needed=needed, until=until, progress=told
+            self.question, wanted, self.plan.run_s, budget, needed=least, progress=told
         )
         missing = {one.candidate.id for one in wanted if one not in found}
         for one in wanted:
@@ -290,9 +313,9 @@ class Race:
         seen = [[rows[n]["rtt_min_s"] for rows in alone if n < len(rows)] for n in range(count)]
         return [min((s for s in some if not math.isnan(s)), default=math.nan) for some in seen]
 
-    def _told(self, what: str, n: int, seeds: int, each: int, count: int) -> None:
-        """Some runs of a seed are done, and all of those before; who left counts as done."""
-        self._tell(what, n * each + count, seeds * each)
+    def _told(self, what: str, before: int, whole: int, count: int) -> None:
+        """`count` runs are done after `before` others; those of an algorithm that left count as done."""
+        self._tell(what, before + count, whole)
 
     def _round_trip(self) -> float:
         """The least round-trip time that a short run of CUBIC sees, seconds."""

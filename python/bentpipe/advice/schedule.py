@@ -1,10 +1,14 @@
-"""What is run, within a budget: how many algorithms, at most how many seeds of each, for how long."""
+"""What is run, within a budget: how many algorithms, at most how many seeds of each, for how long.
+
+A budget is a time. It means the work that two processors of 2024 do in that time. Work is counted in
+simulated packets, so the same question has the same answer on every machine, however busy it is.
+"""
 
 from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bentpipe import _core
 from bentpipe.units import seconds
@@ -19,12 +23,23 @@ LEAST_TRIPS = 40
 """Round trips of a run below which slow start, which takes ten to fifteen, is a large part of it ..."""
 LEAST_RUN_S = 10.0
 """... and its least simulated seconds: handovers and bursts of losses are rarer than round trips."""
+WORK_PER_S = 4_000_000
+"""Packets for each second of a budget: what two processors simulate, measure and judge in it."""
+RUN = 20_000
+"""Packets that take as long as what a run takes beside its packets."""
+PATIENCE = 2.0
+"""After this multiple of the budget the answer ends with what is done: the machine is slow or busy."""
 TRYING = 1 / 6
-"""The share of the budget in which the first seed with runs of full length is over, or runs are shorter."""
+"""The share of the budget that the first seed with runs of full length may take, or runs are shorter."""
+TOGETHER = 8
+"""Algorithms of the first seed that are run together; then it is seen whether there is room for more."""
 COSTS = 10
 """Seeds for what the best cost: beside CUBIC and Reno, and a file."""
+LINKS, COSTS_OF_LINKS = 40, 20
+"""The same two numbers where measurements leave several links possible, and each seed is another one: what an
+algorithm is worth then is a share of the links."""
 RACING = 0.7
-"""The share of the budget after which the race begins no further seed."""
+"""The share of the budget beyond which the race begins no further seed."""
 _TEXT = re.compile(r"(\d+)x(\d+)x([0-9.]+s)(?:\+(\d+))?")
 
 
@@ -49,38 +64,37 @@ class Plan:
 
 
 class Budget:
-    """The wall-clock time that an answer may take, from the first moment on.
+    """The work that an answer may take, and the moment at which it ends whatever was done.
 
     Args:
-        limit_s: seconds for all; None for no limit.
+        limit_s: seconds that two processors may work; None for no limit.
         begun: when it began, by `time.monotonic`.
+
+    Attributes:
+        spent: the work that was done, in packets.
     """
 
     def __init__(self, limit_s: float | None, begun: float) -> None:
-        self._limit_s = limit_s
-        self._begun = begun
-        # For judging, writing and the end of the interpreter.
-        self._kept_s = 0.0 if limit_s is None else min(max(2.0, 0.1 * limit_s), limit_s / 4)
+        self.spent = 0.0
+        self._whole = float("inf") if limit_s is None else limit_s * WORK_PER_S
+        self.ends = None if limit_s is None else begun + PATIENCE * limit_s
 
-    def part_s(self, share: float) -> float:
-        """Seconds that are a share of it."""
-        return float("inf") if self._limit_s is None else share * self._limit_s
+    def spend(self, packets: float) -> None:
+        """A run that simulated this number of packets is over."""
+        self.spent += RUN + packets
+
+    def part(self, share: float) -> float:
+        """The work that is a share of it."""
+        return share * self._whole
 
     @property
-    def ends(self) -> float | None:
-        """When the last run must be over, by `time.monotonic`."""
-        return None if self._limit_s is None else self._begun + self._limit_s - self._kept_s
+    def late(self) -> bool:
+        """Has it taken so long that what is done must do?"""
+        return self.ends is not None and time.monotonic() > self.ends
 
-    def left_s(self) -> float:
-        """Seconds until then."""
-        return float("inf") if self.ends is None else self.ends - time.monotonic()
-
-    def room(self, each_s: float, share: float = 1.0) -> bool:
-        """Can something that takes so long still be over by this share of the budget?"""
-        if self._limit_s is None or self.ends is None:
-            return True
-        end = min(self._begun + share * self._limit_s, self.ends)
-        return time.monotonic() + each_s <= end
+    def room(self, each: float, share: float = 1.0) -> bool:
+        """Can so much more work be done within this share of the budget?"""
+        return self.spent + each <= self.part(share) and not self.late
 
 
 def read(text: str) -> Plan:
@@ -112,19 +126,19 @@ def run_time(rtt_s: float) -> float:
     return float(min(max(60, round(100 * rtt_s)), 180))
 
 
-def shorter(algorithms: int, run_s: float, rtt_s: float, seed_s: float, left_s: float) -> Plan:
+def shorter(whole: Plan, rtt_s: float, seed: float, left: float) -> Plan:
     """The plan with the longest runs of which `LEAST_SEEDS_HAD` seeds fit the budget; the shortest if none.
 
     Args:
-        algorithms: how many there are.
-        run_s: full simulated time of a run.
+        whole: with runs of full length.
         rtt_s: the round-trip time, of which a run has at least `LEAST_TRIPS`, and at least `LEAST_RUN_S`.
-        seed_s: seconds that one seed of all algorithms with runs of full length takes.
-        left_s: seconds for the race.
+        seed: the work of one seed of all algorithms with runs of full length.
+        left: the work that there is for the race.
     """
+    run_s = whole.run_s
     least = min(max(LEAST_TRIPS * rtt_s, LEAST_RUN_S) / run_s, 1.0)
     for share in (2 / 3, 1 / 2, 1 / 3, 1 / 4, least):
         length = max(float(round(run_s * max(share, least))), 1.0)
-        if LEAST_SEEDS_HAD * seed_s * length / run_s <= left_s:
+        if LEAST_SEEDS_HAD * seed * length / run_s <= left:
             break
-    return Plan(algorithms, MOST_SEEDS, length)
+    return replace(whole, run_s=length)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from bentpipe import _core, measures, stats
 from bentpipe.advice.question import RIVALS, Candidate, Question
+from bentpipe.advice.schedule import Budget
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import work_off
@@ -72,9 +72,9 @@ def run_all(
     question: Question,
     wanted: Sequence[Wanted],
     run_s: float,
+    budget: Budget,
     *,
     needed: int = 0,
-    until: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[dict[Wanted, dict[str, float]], bool]:
     """Makes these runs and measures them; also says whether the user stopped it.
@@ -83,8 +83,8 @@ def run_all(
         question: what is asked.
         wanted: the runs.
         run_s: simulated seconds of a run; the file has more if it needs them.
+        budget: their work is spent of it; if it is late, what is done is returned.
         needed: so many of the first runs are made whatever the time.
-        until: when to stop, by `time.monotonic`; what is done by then is returned.
         progress: called with the number of runs that are done.
 
     Raises:
@@ -100,10 +100,10 @@ def run_all(
                 for ran in some:
                     one = wanted[ran.number]
                     found[one] = measured(question, one.role, _checked(one.candidate, ran))
+                    budget.spend(ran.result["packets"])
                 if progress is not None and some:
                     progress(len(found))
-                late = until is not None and time.monotonic() > until
-                if late and all(one in found for one in wanted[:needed]):
+                if budget.late and all(one in found for one in wanted[:needed]):
                     break
     except KeyboardInterrupt:
         return found, True

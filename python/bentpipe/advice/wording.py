@@ -165,12 +165,16 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
     flows = f"{question.flows} flows" if question.flows > 1 else "one flow"
     if question.whole:
         said.append("The scenario is played as it stands; its first flow takes each algorithm.")
-    else:
+    elif question.endless:
         said.append(f"Goodput is that of {flows} with data to send all the time.")
-    said.append(
-        f"A run lasts {made.run_s:g} s of simulated time, {round(made.run_s / rtt_s):,} round trips. "
-        "Goodput, queueing delay and drops are those of its second half: start-up has a column of its own."
-    )
+    else:
+        said.append(
+            f"Goodput is that of {flows} with the traffic of the scenario, start-up included. "
+            "For a link alone (--rate and --rtt) it is that of a long transfer."
+        )
+    lasts = f"A run lasts {made.run_s:g} s of simulated time, {round(made.run_s / rtt_s):,} round trips."
+    half = "Goodput, queueing delay and drops are those of its second half: start-up has a column of its own."
+    said.append(f"{lasts} {half}" if question.endless else lasts)
     said += _windows(question, made)
     said += [f"Beside them are {count} flows of {cc} all the time." for cc, count in question.competing]
     said.append(

@@ -11,10 +11,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from bentpipe.advice.spans import FACTORS, Span, radical_inverse
 from bentpipe.measured import hypotheses
+from bentpipe.measured.fitting import Fitting
 from bentpipe.measured.hypotheses import Axis, Below, Hypothesis, Near
 from bentpipe.measured.population import (
     Density,
@@ -35,24 +35,21 @@ from bentpipe.measured.population import (
     uniform,
 )  # fmt: skip
 from bentpipe.measured.quantities import Estimate
-from bentpipe.measured.transfers import Played, Test, log_fit, scenario
+from bentpipe.measured.transfers import SEEKERS, Played, Test
 from bentpipe.models import Loss
 
 Told = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
 DRAWS = 64
 """Links that are drawn: more than any algorithm has runs by default."""
-PACKETS = 24_000_000
-"""Packets simulated for an answer in 30 s, about 6 s of two processors."""
-_EFFORTS = (1.0, 0.7, 0.5, 0.35, 0.25)
-_USUAL = 1.5
-"""A link takes so much longer than the one in the middle of all ranges."""
-_TRIED = 4
-"""So many runs on each processor tell how long one takes."""
-_LEAST_RUNS, _WHOLE_RUNS, _MOST_RUNS = 60, 500, 1500
-"""A transfer is simulated whole if so many links can be; no more than the last are simulated in any case."""
-_ROUNDS = (0.25, 0.15, 0.15, 0.15, 0.15, 0.15)
-_ENOUGH = 40.0
+PACKETS = 28_000_000
+"""Work for an answer in 30 s, in packets simulated: about 9 s of two processors."""
+_ROUNDS, _LEAST_ROUNDS = 8, 3
+"""Rounds of the search, each of the same work; the first two are one. A small budget has fewer, and below the
+least number smaller ones."""
+_LINKS = (8, 320)
+"""The least and the most links in a round."""
+_ENOUGH = 60.0
 """So many effective links need no further round."""
 _LOSS_POINTS = (6000, 2000, 2000)
 _POWERS = (1.0, 0.5)
@@ -60,15 +57,18 @@ _POWERS = (1.0, 0.5)
 _ALIVE = 1e-3
 """A hypothesis with less weight than this after the probes is not simulated."""
 _OUT = 4.5
-"""A link is ruled out if it lies three tolerances from what was measured: the kernel is below exp(-4.5)."""
+"""A link is ruled out if a transfer on it lies as far from the measured one as three tolerances of a normal
+law: the kernel is below exp(-4.5) for each transfer."""
+_UNEXPLAINED = 15.0
+"""If on the best link it is below exp(-15), something else held the transfers back."""
+_SCATTER = 1.0
+"""By how much the logarithm of a loss may differ from what was sent again, in one of the first proposals."""
 SAME = 0.02
 """Ends of a range that differ by less than this share are one value."""
 _FAR = 10.0
 """Ends whose ratio is at least this are a range of magnitudes."""
 _UNSURE = 0.1
 """The least round trip of a test, beside which a queue may have stood, says this little less than others."""
-_SEEKERS = ("bbr", "bbr2", "bbr3")
-"""Algorithms that look for the rate of a link whatever is lost; others may have got any part of it."""
 _WIDER_RATE, _SOUGHT_RATE, _BOUND_RATE, _CAPTURED = 1.5, 3.0, 20.0, 1.1
 """By how much ranges of the rate are wider where a transfer narrows them again: above what one of these got
 that filled the link, or did not, and above what another algorithm got, which may have filled it for a while;
@@ -238,11 +238,11 @@ class Evidence:
             low, high = low / _CAPTURED, high * _CAPTURED
         elif self.tests:
             whole = max(test.goodput_bps for test in self.tests)
-            seeks = any(test.cc in _SEEKERS for test in self.tests)
+            seeks = any(test.cc in SEEKERS for test in self.tests)
             most = _BOUND_RATE if not seeks else _SOUGHT_RATE if one.bound else _WIDER_RATE
             most *= 1 + sum(count for _, count in self.beside)
             low, high = whole, max(high, most * one.value, most * whole)
-            if seeks or not one.bound:
+            if (seeks or not one.bound) and not self.beside:  # they have a part of it that is not known
                 return Near(name, low, high)
         return _between(name, low, high, one.value, log=bool(self.tests))
 
@@ -262,7 +262,7 @@ def possible(
     seed: int = 1,
     effort: float = 1.0,
     tell: Told = lambda what, done, total: None,
-    within_s: float | None = None,
+    until: float | None = None,
 ) -> Possible:
     """Draws links as likely as they are after all that was measured.
 
@@ -270,22 +270,18 @@ def possible(
         known: what was measured.
         seed: of all chance: the same one gives the same links.
         effort: how much is simulated, 1 for `PACKETS`.
-        tell: called with what is being done, the runs done, and all of them.
-        within_s: simulate less if that would take longer on this machine now; what was done is in the
-            answer, and that effort gives the same again.
+        tell: called with what is being done, the links done, and about how many there will be.
+        until: begin no further round after this moment, by `time.monotonic`; the effort that was made is in
+            the answer, and gives the same again.
 
     Raises:
         KeyboardInterrupt: the user stopped it.
     """
-    begun = time.monotonic()
-    random = np.random.default_rng([seed, 0x6C696E6B])
-    search = _Search(known, random)
+    search = _Search(known, np.random.default_rng([seed, 0x6C696E6B]))
     losses = search.losses()
     if not known.tests:
         return search.alone(losses)
-    if within_s is not None:
-        effort *= search.affordable(effort, within_s - (time.monotonic() - begun))
-    return dataclasses.replace(search.weighed(losses, effort, tell), effort=effort)
+    return search.weighed(losses, effort, tell, until)
 
 
 class _Search:
@@ -314,53 +310,48 @@ class _Search:
         shares = _by_kind(losses.points.kind, weights, len(self.rivals))
         return self._drawn(self._whole(losses, weights, DRAWS), shares, weighed)
 
-    def weighed(self, losses: Population, effort: float, tell: Told) -> Possible:
+    def weighed(self, losses: Population, effort: float, tell: Told, until: float | None) -> Possible:
         """Draws from there that the transfers leave."""
-        runs, lasts = self._size(effort)
+        rounds = max(round(_ROUNDS * min(effort, 1.0)), _LEAST_ROUNDS)
+        unit = PACKETS * min(1 / _ROUNDS, effort / _LEAST_ROUNDS)
+        (rtt,) = (axis for axis, _ in self.axes if axis.name == "rtt")
+        beside = sum(count for _, count in self.known.beside)
+        fit = Fitting(self.known.tests, beside, float(rtt.at(np.array(0.5))), unit * _ROUNDS)
         first, prior = self._from(losses)
-        done = 0
+        done = made = 0
 
-        def fit(points: Points) -> Floats:
+        def fitted(points: Points) -> Floats:
             nonlocal done
-            found = self._fit(points, lasts, lambda more: tell(WHAT, done + more, runs))
+            left = round((rounds - made) * unit / fit.each)
+            links = [self._played(points.pick(np.array([i]))) for i in range(len(points))]
+            found = fit(links, lambda more: tell(WHAT, done + more, done + len(points) + left))
             done += len(points)
             return found
 
-        tell(WHAT, 0, runs)
-        sizes = [max(round(share * runs), 1) for share in _ROUNDS]
+        def sizes() -> Iterator[int]:
+            nonlocal made, effort
+            while made < rounds:
+                # No effort has fewer rounds than the least, so an answer of fewer could not be repeated.
+                if made >= _LEAST_ROUNDS and until is not None and time.monotonic() >= until:
+                    effort = made * unit / PACKETS
+                    return
+                units = 1 if made else 2
+                made += units
+                yield units * min(max(round(unit / fit.each), _LINKS[0]), _LINKS[1])
+
         active = [self.ahead + len(one.axes) for one in self.rivals]
-        found = populate(first, prior, fit, active, sizes, self.random, _ENOUGH, self.ahead)
-        tell(WHAT, runs, runs)
-        widened = found.widening() if found.log_fit.max() > -_OUT else None
+        found = populate(first, prior, fitted, active, sizes(), self.random, _ENOUGH, self.ahead)
+        tell(WHAT, done, done)
+        tests = len(self.known.tests)
+        widened = found.widening() if found.log_fit.max() > -_UNEXPLAINED * tests else None
         weights = found.weights(widened or 1.0)
-        left = effective(weights)
-        weighed = Weighed(self.known.tests, len(weights), _ruled_out(found, sizes[0]), left, widened)
+        out = _ruled_out(found, found.drawn[0][1], tests)
+        weighed = Weighed(self.known.tests, len(weights), out, effective(weights), widened)
         if widened is None:
-            return self.alone(losses, weighed)
+            return dataclasses.replace(self.alone(losses, weighed), effort=effort)
         picked = found.points.pick(systematic(weights, DRAWS, self.random))
-        return self._drawn(picked, _by_kind(found.points.kind, weights, len(self.rivals)), weighed)
-
-    def affordable(self, effort: float, within_s: float) -> float:
-        """The share of an effort that takes no longer, by a few runs over the middle of all ranges."""
-        from bentpipe.sweeps.execution import cores
-
-        runs, lasts = self._size(effort)
-        few = _TRIED * cores()
-        middle = Points(np.zeros(few, dtype=np.int64), np.full((few, self.ahead + 8), 0.5))
-        begun = time.monotonic()
-        _Search(self.known, np.random.default_rng(0))._fit(middle, lasts, lambda done: None)
-        took_s = _USUAL * runs * (time.monotonic() - begun) / few
-        return next((one for one in _EFFORTS if one * took_s <= within_s), _EFFORTS[-1])
-
-    def _size(self, effort: float) -> tuple[int, list[float]]:
-        """How many links are simulated, and for how long each transfer on them."""
-        tests, most = self.known.tests, effort * PACKETS
-        (rtt,) = (axis for axis, _ in self.axes if axis.name == "rtt")
-        few, many = (most / runs / len(tests) for runs in (_WHOLE_RUNS, _LEAST_RUNS))
-        beside = sum(count for _, count in self.known.beside)
-        lasts = [test.played_s(few, many, float(rtt.at(np.array(0.5))), beside) for test in tests]
-        each = sum(test.cost(lasted, beside) for test, lasted in zip(tests, lasts, strict=True))
-        return round(min(max(most / each, _LEAST_RUNS), _MOST_RUNS)), lasts
+        shares = _by_kind(found.points.kind, weights, len(self.rivals))
+        return dataclasses.replace(self._drawn(picked, shares, weighed), effort=effort)
 
     def _likelihood(self, points: Points) -> Floats:
         """What packets in order say; the columns of the losses are the last ones."""
@@ -382,14 +373,41 @@ class _Search:
         return Points(found.kind, np.hstack([self.random.random((count, self.ahead)), found.at]))
 
     def _from(self, losses: Population) -> tuple[Source, Density]:
-        """The first proposal, half from what packets in order say, half from a flatter law; and the prior."""
+        """The first proposal, and the prior.
+
+        A part is from what packets in order say, a part from a flatter law, and a part lies around what was
+        sent again: transfers lose no less than the way does.
+        """
         kinds = losses.points.kind
         alive = _by_kind(kinds, losses.weights(), len(self.rivals)) > _ALIVE
-        return mixed([self._powered(losses, alive, power) for power in _POWERS]), self._prior
+        sources = [self._powered(losses, alive, power) for power in _POWERS]
+        shares = [share for test in self.known.tests if (share := test.sent_again) is not None]
+        if shares:
+            sources.append(self._powered(losses, alive, _POWERS[-1], partial(self._near, min(shares))))
+        return mixed(sources), self._prior
 
-    def _powered(self, losses: Population, alive: NDArray[np.bool_], power: float) -> Source:
-        """Links by the likelihood of their losses to that power; each living hypothesis has its share."""
-        flat = losses.log_ratio() + power * losses.log_fit
+    def _near(self, share: float, points: Points) -> Floats:
+        """How near losses, whose columns are the last ones, are to a share of the packets, as a logarithm."""
+        found = np.zeros(len(points))
+        for kind, one in enumerate(self.rivals):
+            of = points.kind == kind
+            if of.any() and one.axes:
+                chain = one.chain(_parameters(one, points.at[of]), 1.0)
+                found[of] = -0.5 * (np.log(chain.share / share) / _SCATTER) ** 2
+        return found
+
+    def _powered(
+        self,
+        losses: Population,
+        alive: NDArray[np.bool_],
+        power: float,
+        more: Density = lambda points: np.zeros(len(points)),
+    ) -> Source:
+        """Links by the likelihood of their losses to that power, and by `more`, a function of the losses.
+
+        Each living hypothesis has its share.
+        """
+        flat = losses.log_ratio() + power * losses.log_fit + more(losses.points)
         log_evidence = float(np.logaddexp.reduce(flat) - math.log(len(flat)))
         weights = np.exp(flat - log_evidence) / len(flat)
         shares = _by_kind(losses.points.kind, weights, len(self.rivals))
@@ -398,24 +416,13 @@ class _Search:
         known = math.log(len(self.rivals))
 
         def log_density(points: Points) -> Floats:
-            flatter = power * (self._prior(points) + known) - known - log_evidence
+            behind = Points(points.kind, points.at[:, self.ahead :])
+            flatter = power * (self._prior(points) + known) + more(behind) - known - log_evidence
             with np.errstate(divide="ignore"):
                 return np.asarray(flatter + np.log(factor[points.kind]))
 
         again = weights * factor[losses.points.kind]
         return Source(partial(self._whole, losses, again / again.sum()), log_density)
-
-    def _fit(self, points: Points, lasts: Sequence[float], told: Callable[[int], None]) -> Floats:
-        """How well the transfers fit, simulated on each link."""
-        from bentpipe.runs import run_many
-
-        links = [self._played(points.pick(np.array([i]))) for i in range(len(points))]
-        pairs = list(product(links, zip(self.known.tests, lasts, strict=True)))
-        scenarios = [scenario(test, link, lasted_s) for link, (test, lasted_s) in pairs]
-        results = run_many(scenarios, progress=lambda count: told(count // len(lasts)))
-        of = zip(pairs, results, strict=True)
-        fits = [log_fit(test, result, lasted_s) for (_, (test, lasted_s)), result in of]
-        return np.asarray(np.reshape(fits, (len(points), len(lasts))).sum(axis=1))
 
     def _played(self, point: Points) -> Played:
         link = self._draw(point)
@@ -466,11 +473,11 @@ def _by_kind(kind: NDArray[np.int64], weights: Floats, kinds: int) -> Floats:
     return np.bincount(kind, weights, kinds).astype(float)
 
 
-def _ruled_out(found: Population, first: int) -> float:
+def _ruled_out(found: Population, first: int, tests: int) -> float:
     """The share of what was possible before that does not fit, by the first round."""
     of = found.points.pick(np.arange(first))
     before = np.exp(found.log_prior[:first] - found.drawn[0][0].log_density(of))
-    return float(before[found.log_fit[:first] < -_OUT].sum() / before.sum())
+    return float(before[found.log_fit[:first] < -_OUT * tests].sum() / before.sum())
 
 
 def _axis(given: Span) -> Axis:

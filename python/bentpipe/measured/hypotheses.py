@@ -55,6 +55,14 @@ class Near(Axis):
         return np.asarray(self.low * (self.high / self.low) ** share**2)
 
 
+class Above(Axis):
+    """A number that is rather near its upper end: half of the weight is on the upper eighth."""
+
+    def at(self, share: Floats) -> Floats:
+        """The values that lie this far, 0 to 1, from the lower end to the upper."""
+        return np.asarray(self.high - (self.high - self.low) * (1 - share) ** 3)
+
+
 class Below(Axis):
     """A number that is at most `high`: how far below it lies is not known, nor in what magnitude."""
 
@@ -131,7 +139,8 @@ class Chain:
 
 _BESIDE = Axis("beside", 1e-3, 0.1, log=True)
 """Losses beside those in bursts or fades, as a share of them: with more, losses would be independent."""
-_INSIDE = Axis("inside", 0.2, 1.0)
+_INSIDE = Above("inside", 0.2, 1.0)
+"""Of a burst that is counted in packets: most often a frame is lost whole, or the way is blocked."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +197,8 @@ BURSTS = Hypothesis(
 )  # fmt: skip
 FADES = Hypothesis(
     "fades", "in fades that last for a time",
-    (Axis("between_s", 1.0, 1e6, log=True), Axis("length_s", 0.05, 10.0, log=True), _INSIDE, _BESIDE),
+    (Axis("between_s", 1.0, 1e6, log=True), Axis("length_s", 0.05, 10.0, log=True),
+     Axis("inside", 0.2, 1.0), _BESIDE),
 )  # fmt: skip
 NONE = Hypothesis("none", "none")
 RIVALS = (INDEPENDENT, BURSTS, FADES)

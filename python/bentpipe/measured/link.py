@@ -55,7 +55,7 @@ class Estimates:
         seed: int = 1,
         effort: float = 1.0,
         tell: Told | None = None,
-        within_s: float | None = None,
+        until: float | None = None,
         beside: Sequence[tuple[str, int]] = (),
     ) -> Possible:
         """Links as likely as they are after all that was measured; see `draws.possible`.
@@ -63,9 +63,9 @@ class Estimates:
         Args:
             given: rate, rtt, buffer, per or ber as the user has them, which go before what is measured.
             seed: the same one gives the same links.
-            effort: how much is simulated; 1 takes about 6 s of two processors.
-            tell: called with what is being done, the runs done, and all of them.
-            within_s: simulate less if that would take longer.
+            effort: how much is simulated; 1 takes about 9 s of two processors.
+            tell: called with what is being done, the links done, and about how many there will be.
+            until: begin no further round after this moment, by `time.monotonic`.
             beside: flows of others, (algorithm, how many), that were there in all measurements.
 
         Raises:
@@ -74,7 +74,7 @@ class Estimates:
         """
         self._ask(given)
         told = tell or (lambda what, done, total: None)
-        return possible(self._evidence(given, beside), seed, effort, told, within_s)
+        return possible(self._evidence(given, beside), seed, effort, told, until)
 
     def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
         """Where each quantity comes from, and what follows of all together, a sentence each."""

@@ -8,7 +8,7 @@ Effective Importance Sampling, Journal of the American Statistical Association 9
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,9 +21,9 @@ _CROSSED = 0.4
 """And this share has what all hypotheses have in common from the best, and all else from the first proposal:
 a hypothesis with many parameters is not lost because few of its first points met the common ones."""
 _CENTRES = 100
-_WIDTH = 0.5
+_WIDTH = 1.0
 """Proposals lie this share of the population's standard deviation around its members, ..."""
-_LEAST_WIDTH = 0.005
+_LEAST_WIDTH = 0.02
 """... and at least this share of the whole range."""
 ENOUGH = 10.0
 """Fewer independent samples than that have no middle half worth the name."""
@@ -149,7 +149,7 @@ def populate(
     prior: Density,
     fit: Density,
     active: Sequence[int],
-    sizes: Sequence[int],
+    sizes: Iterable[int],
     random: np.random.Generator,
     until: float = np.inf,
     common: int = 0,
@@ -161,7 +161,7 @@ def populate(
         prior: the density that is known without effort.
         fit: the evidence, which may be simulated.
         active: of each hypothesis, how many columns of the points it uses.
-        sizes: points of each round.
+        sizes: points of each round, asked for when it begins.
         random: where all chance comes from.
         until: see above.
         common: so many columns, the first ones, mean the same under all hypotheses, and `first` draws them

@@ -71,11 +71,14 @@ class Estimate:
 def best(estimates: Sequence[Estimate], name: str) -> Estimate | None:
     """The estimate to take of several files: the heaviest, then the one with the narrowest range.
 
-    Of round-trip times without queues the least of all files is the best: queues only add.
+    Of round-trip times without queues the least of all files is the best: queues only add. Of rates and
+    buffers it is the greatest of the heaviest: no transfer gets more than there is.
     """
     known = [one for one in estimates if one.name == name]
     if name == "rtt_s":
         return min(known, key=lambda one: one.value, default=None)
+    if name in ("rate_bps", "buffer_bytes"):
+        return max(known, key=lambda one: (one.weight, one.value), default=None)
     return max(known, key=lambda one: (one.weight, one.low - one.high), default=None)
 
 

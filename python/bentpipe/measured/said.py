@@ -9,6 +9,7 @@ import numpy as np
 
 from bentpipe.advice.spans import Span
 from bentpipe.measured.draws import SAME, Draw, Possible, Weighed
+from bentpipe.measured.transfers import SEEKERS
 from bentpipe.units import digits
 
 _ENDS = (5, 95)
@@ -20,6 +21,7 @@ _NOT_WORTH = math.log(1.2)
 _CLEAR = 20
 """Probes for each loss that is to be seen: of so many lost, the share is known to a quarter."""
 _USUAL_BITS = 12_000
+_TRANSFERS = {cc: f"a transfer by iperf3 -C {cc} -t 60 --json from the sender" for cc in ("bbr", "cubic")}
 _CAPTURE = "a capture (tcpdump -s 100 -w FILE) at the sender of an upload"
 
 
@@ -123,10 +125,12 @@ def _next(found: Possible, given: Mapping[str, Span]) -> str:
     name = max(worth, key=lambda one: worth[one], default="")
     if not name or worth[name] < _NOT_WORTH:
         return ""
+    if (transfer := _other_transfer(found)) is not None:
+        return transfer
     low, high = ends(found, name)
     match name:
         case "rate":
-            return "the rate: iperf3 -R -t 60 --json, with a sender whose algorithm does not mind losses"
+            return f"the rate: {_TRANSFERS['bbr']}"
         case "round trip":
             return "the round trip: ping -D -i 0.2 -c 300 while nothing else is sent"
         case "buffer":
@@ -144,6 +148,17 @@ def _for_losses(found: Possible, high: float) -> str:
     half = float(np.median([one.rate_bps for one in found.draws])) / 2
     lasts = min(max(math.ceil(count * _USUAL_BITS / half), 60), 600)
     return f"iperf3 -u -b {half / 1e6:.3g}M -t {lasts} --json"
+
+
+def _other_transfer(found: Possible) -> str | None:
+    """The kind of transfer that is missing, and what it shows; None if there is one of either kind."""
+    tests = () if found.weighed is None else found.weighed.tests
+    seeking = {test.cc in SEEKERS for test in tests}
+    if len(seeking) != 1:
+        return None
+    if seeking == {False}:
+        return f"what a sender that ignores losses can get: {_TRANSFERS['bbr']}"
+    return f"the queue and the losses: {_TRANSFERS['cubic']}"
 
 
 def _worth(found: Possible) -> dict[str, float]:

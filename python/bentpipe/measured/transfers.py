@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from bentpipe import _core
 from bentpipe.models import Flow, Link, Loss, Record
-from bentpipe.result import Result
 from bentpipe.scenario import Scenario
+
+Floats = NDArray[np.float64]
 
 ENOUGH_S = 20.0
 """At least so much of a transfer is simulated; one that is not simulated whole goes on as its second half."""
@@ -35,16 +37,27 @@ SENDERS_PLATEAU = 0.2
 """The same of a plateau by the sender's intervals, which also say how the buffer of a socket was filled."""
 SHARED_GOODPUT = 0.3
 """The same of goodput and plateau beside flows of others: chance decides what one gets of a shared link."""
+RATE_FLOOR = 12e3
+"""Bits per second below which all plateaus are the same: a segment in a second, of a stalled transfer."""
 RESENT_FLOOR, LOSSY_FLOOR = 5.0, 3.0
 """Numbers of segments sent again, and of intervals with any, below these are all the same."""
 _RECORDS = 30
 """Samples of a transfer whose own intervals are not known, or too long for its round trips."""
 _TRIPS, _ENDS = ("rtt_low", "rtt_mean", "rtt_high"), (10, 90)
 """What is compared of round trips: two percentiles, and their mean between them."""
-_NONE = 50.0
+SEEKERS = ("bbr", "bbr2", "bbr3")
+"""Algorithms that look for the rate of a link whatever is lost; others may have got any part of it."""
+FREEDOM = 5.0
+"""Degrees of freedom of the law by which differences count. Its tails are long: one quantity that chance, or
+what no hypothesis knows, has moved far does not outweigh all others (D. Prangle, Adapting the ABC Distance
+Function, Bayesian Analysis 12, 2017, has the question; K. L. Lange, R. J. A. Little, J. M. G. Taylor, Robust
+Statistical Modeling Using the t Distribution, JASA 84, 1989, the law)."""
+_NONE = 8.0
 """Tolerances by which a transfer that carried nothing differs; none differs by more."""
 _PACKET_BITS = 8 * 1500
 _JITTER = "1 s"
+RUN = 10_000
+"""Packets that take as long as what a run takes beside its packets."""
 AHEAD_S = 20.0
 """Flows of others that run beside a transfer ran for so long before it."""
 SMALL_WINDOW = 3 << 20
@@ -118,17 +131,36 @@ class Test:
             long_s = math.ceil(long_s / self.intervals.width_s) * self.intervals.width_s
         return min(self.lasted_s, long_s)
 
+    def start_s(self, at_least_s: float) -> float | None:
+        """The first whole intervals that last so long; None if they are not known, or there are no more."""
+        if self.intervals is None:
+            return None
+        long_s = math.ceil(at_least_s / self.intervals.width_s) * self.intervals.width_s
+        return long_s if self.omit_s == 0 and long_s < self.lasted_s else None
+
     def samples(self, lasted_s: float) -> int:
         """How many samples are taken of so much of it."""
         return _RECORDS if self.intervals is None else max(round(lasted_s / self.intervals.width_s), 1)
+
+    @property
+    def sent_again(self) -> float | None:
+        """The share of segments sent again in its second half, or in all of it; None if nobody tells."""
+        if self.intervals is not None:
+            half = len(self.intervals.resent) // 2
+            resent, lasted_s = sum(self.intervals.resent[half:]), self.lasted_s / 2
+        elif self.resent is not None:
+            resent, lasted_s = self.resent, self.lasted_s
+        else:
+            return None
+        return max(resent, 0.5) / self.packets(lasted_s, 0)
 
     def packets(self, lasted_s: float, beside: int) -> float:
         """About how many packets it and `beside` flows of others send in this time."""
         return max(self.goodput_bps * lasted_s / _PACKET_BITS, 1.0) * (1 + beside / self.streams)
 
     def cost(self, lasted_s: float, beside: int) -> float:
-        """About how many packets are simulated for this much of it."""
-        return self.packets(ahead_s(beside) + lasted_s, beside)
+        """The work of simulating this much of it once, in packets."""
+        return RUN + self.packets(ahead_s(beside) + lasted_s, beside)
 
 
 @dataclass(frozen=True)
@@ -186,43 +218,50 @@ def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
     )  # fmt: skip
 
 
-def log_fit(test: Test, result: Result, lasted_s: float) -> float:
-    """The logarithm of a normal kernel of how far what was simulated is from what was measured."""
-    return -0.5 * sum(difference**2 for difference in differences(test, result, lasted_s).values())
+def log_fit(test: Test, raw: _core.RawResult, lasted_s: float) -> float:
+    """The logarithm of a kernel, at most 0, of how far what was simulated is from what was measured."""
+    return sum(_kernel(difference) for difference in differences(test, raw, lasted_s).values())
 
 
-def differences(test: Test, result: Result, lasted_s: float) -> dict[str, float]:
+def log_fit_at_start(test: Test, raw: _core.RawResult, lasted_s: float) -> float:
+    """The same of the first seconds of a transfer whose intervals are known, by round trips and losses."""
+    begin, end = _played(raw, lasted_s)
+    ends = np.linspace(begin, end, test.samples(lasted_s) + 1)
+    told = test.intervals
+    assert told is not None
+    first = Intervals(told.width_s, told.rtts_s[: len(ends) - 1], told.resent[: len(ends) - 1])
+    t, _, smoothed = _samples(raw, test.streams)
+    per_interval = np.histogram(_resent_at(raw, test.streams), ends)[0]
+    found = _losses(first, per_interval) | _trips(first, t, smoothed, ends[1:])
+    return sum(map(_kernel, found.values()))
+
+
+def differences(test: Test, raw: _core.RawResult, lasted_s: float) -> dict[str, float]:
     """By quantity, how far the simulated value is from the measured one, in tolerances."""
-    end = float(result.json["simulated_s"])
-    begin = end - lasted_s
-    names = [flow["name"] for flow in result.json["flows"][: test.streams]]
-    trace = result.trace.filter(pl.col("flow").cast(pl.String).is_in(names))
-    t, delivered = _together(trace, test.streams)
+    told = json.loads(raw.json)
+    begin, end = _played(raw, lasted_s)
+    t, delivered, smoothed = _samples(raw, test.streams)
     ends = np.linspace(begin, end, test.samples(lasted_s) + 1)
     rates = 8 * np.diff(np.interp(ends, t, delivered)) / np.diff(ends)
     later = rates[len(rates) // 2 :]
     share = lasted_s / test.lasted_s
     goodput = share * float(rates.mean()) + (1 - share) * float(later.mean())
-    least = SHARED_GOODPUT if len(result.json["flows"]) > test.streams else 0.0
+    least = SHARED_GOODPUT if len(told["flows"]) > test.streams else 0.0
     plateau = TOLERANCES["plateau"] if test.by_receiver else SENDERS_PLATEAU
     found = {
         "goodput": _logs(goodput, test.goodput_bps, max(TOLERANCES["goodput"], least)),
         "plateau": _logs(
-            float(np.median(later) if test.by_receiver else later.mean()),
-            test.plateau_bps,
+            float(np.median(later) if test.by_receiver else later.mean()) + RATE_FLOOR,
+            test.plateau_bps + RATE_FLOOR,
             max(plateau, least),
         ),
     }
     if test.intervals is not None:
-        resent = result.segments.filter(
-            (pl.col("event") == "resent") & pl.col("flow").cast(pl.String).is_in(names)
-        )
-        per_interval = np.histogram(resent["t_s"].to_numpy(), ends)[0]
-        smoothed = trace["srtt_s"].to_numpy().reshape(-1, test.streams).mean(axis=1)
+        per_interval = np.histogram(_resent_at(raw, test.streams), ends)[0]
         found |= _losses(test.intervals, per_interval) | _trips(test.intervals, t, smoothed, ends[1:])
     elif test.resent is not None:
-        total = sum(flow["retransmitted_packets"] for flow in result.json["flows"][: test.streams])
-        more = (1 / share - 1) * 2 * _dropped_late(result, (begin + end) / 2)
+        total = sum(flow["retransmitted_packets"] for flow in told["flows"][: test.streams])
+        more = (1 / share - 1) * 2 * _dropped_late(raw, (begin + end) / 2)
         found["resent_late"] = _counts(total * (1 + more), test.resent, RESENT_FLOOR, "resent_late")
     return found
 
@@ -246,9 +285,7 @@ def _counts(ours: float, theirs: float, floor: float, name: str) -> float:
     return _logs(ours + floor, theirs + floor, TOLERANCES[name])
 
 
-def _trips(
-    measured: Intervals, t: NDArray[np.float64], smoothed: NDArray[np.float64], ends: NDArray[np.float64]
-) -> dict[str, float]:
+def _trips(measured: Intervals, t: Floats, smoothed: Floats, ends: Floats) -> dict[str, float]:
     """Smoothed round trips at the ends of the same intervals; `smoothed` are those simulated at `t`."""
     ours = smoothed[np.searchsorted(t, ends - 1e-9).clip(max=len(t) - 1)]
     ours = ours[~np.isnan(ours)]
@@ -259,25 +296,46 @@ def _trips(
     return {name: _logs(one, other, TOLERANCES[name]) for name, one, other in pairs}
 
 
-def _spread(trips: NDArray[np.float64]) -> tuple[float, float, float]:
+def _spread(trips: Floats) -> tuple[float, float, float]:
     low, high = np.percentile(trips, _ENDS)
     return float(low), float(trips.mean()), float(high)
 
 
-def _together(trace: pl.DataFrame, flows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Instants, and the bytes that all flows of a trace have delivered by then."""
-    t = trace["t_s"].to_numpy().reshape(-1, flows)[:, 0]
-    delivered = trace["delivered_bytes"].to_numpy().astype(float).reshape(-1, flows).sum(axis=1)
-    return t, delivered
+def _played(raw: _core.RawResult, lasted_s: float) -> tuple[float, float]:
+    """When the transfer begins to count, and ends."""
+    end = float(json.loads(raw.json)["simulated_s"])
+    return end - lasted_s, end
 
 
-def _dropped_late(result: Result, middle_s: float) -> float:
+def _samples(raw: _core.RawResult, flows: int) -> tuple[Floats, Floats, Floats]:
+    """Instants; the bytes that the first flows have delivered by then; their mean smoothed round trip."""
+    trace = raw.trace()
+    of = trace["flow"] < flows
+    t, delivered, smoothed = (
+        trace[name][of].astype(float).reshape(-1, flows) for name in ("t_s", "delivered_bytes", "srtt_s")
+    )
+    return t[:, 0], delivered.sum(axis=1), smoothed.mean(axis=1)
+
+
+def _resent_at(raw: _core.RawResult, flows: int) -> Floats:
+    """When the first flows sent a segment again."""
+    segments = raw.segments()
+    resent = segments["event"] == raw.event_names.index("resent")
+    return np.asarray(segments["t_s"][resent & (segments["flow"] < flows)], dtype=float)
+
+
+def _dropped_late(raw: _core.RawResult, middle_s: float) -> float:
     """The share of all packets lost that was lost after this instant."""
-    trace = result.link_trace
-    forward = trace["link"].cast(pl.String).str.ends_with("/forward")
-    t = trace["t_s"].filter(forward).to_numpy()
-    dropped = trace["dropped_packets"].filter(forward).to_numpy().astype(float)
+    trace = raw.link_trace()
+    forward = trace["link"] == [name.endswith("/forward") for name in raw.link_names].index(True)
+    dropped = trace["dropped_packets"][forward].astype(float)
+    t = trace["t_s"][forward].astype(float)
     return 1 - float(np.interp(middle_s, t, dropped)) / dropped[-1] if dropped[-1] else 0.0
+
+
+def _kernel(difference: float) -> float:
+    """The logarithm of Student's density with `FREEDOM` degrees, 0 where nothing differs."""
+    return -0.5 * (FREEDOM + 1) * math.log1p(difference**2 / FREEDOM)
 
 
 def _logs(ours: float, theirs: float, tolerance: float) -> float:
