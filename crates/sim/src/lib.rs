@@ -12,7 +12,7 @@ pub mod queue;
 pub mod record;
 mod resolve;
 pub mod scenario;
-mod workload;
+pub mod workload;
 
 pub use capture::pcap;
 pub use engine::many::{Finished, Job, RunPool};

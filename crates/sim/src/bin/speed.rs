@@ -37,7 +37,7 @@ fn delivered(plan: &Plan, report: &Report) -> u64 {
     let flows = plan.flows.iter().zip(&report.flows);
     let packets = flows.filter_map(|(flow, got)| match &*flow.source {
         Source::Tcp { options, .. } => Some(got.delivered_bytes / u64::from(options.mss)),
-        Source::Cbr { .. } => None,
+        Source::Cbr(_) => None,
     });
     packets.sum()
 }

@@ -17,7 +17,7 @@ use crate::host::carried::{Carried, MarkReport, Shown};
 use crate::host::control;
 use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
 use crate::link::random::Stream;
-use crate::resolve::plan::{FlowPlan, Source, Twin};
+use crate::resolve::plan::{CbrPlan, FlowPlan, Source, Twin};
 use bentpipe_tcp::unwrap;
 
 static ZEROS: [u8; 65_535] = [0; 65_535];
@@ -127,7 +127,7 @@ impl Conversation {
                 let handshake = plan.twin().map_or(options.handshake, |twin| twin.handshake);
                 Some(Connection::new(Options { handshake, ..**options }, *bytes))
             }
-            Source::Cbr { .. } => None,
+            Source::Cbr(_) => None,
         };
         Self { hosts, tcp, back: None }
     }
@@ -138,7 +138,7 @@ impl Conversation {
             Source::Tcp { options, bytes, .. } => {
                 Some(Back { twin, other: Connection::new(**options, *bytes) })
             }
-            Source::Cbr { .. } => None,
+            Source::Cbr(_) => None,
         };
         Self { back, ..self }
     }
@@ -166,7 +166,7 @@ impl Conversation {
     /// Why packets of this flow cannot be IPv4 packets.
     pub(crate) fn obstacle(plan: &FlowPlan) -> Option<String> {
         match &*plan.source {
-            Source::Cbr { packet, .. } if *packet < u32::from(IPV4 + UDP) => Some(format!(
+            Source::Cbr(CbrPlan { packet, .. }) if *packet < u32::from(IPV4 + UDP) => Some(format!(
                 "a packet of {packet} bytes has no room for the headers of IPv4 and UDP; write packet = \"28 bytes\" or more to capture it"
             )),
             Source::Tcp { options, .. } => {
@@ -179,7 +179,7 @@ impl Conversation {
                     )
                 })
             }
-            Source::Cbr { .. } => None,
+            Source::Cbr(_) => None,
         }
     }
 

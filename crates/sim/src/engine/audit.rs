@@ -150,7 +150,7 @@ fn goodput(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Re
             (tcp.receiver.delivered(), options.mss + options.header)
         }
         (Kind::Cbr(cbr), _) => (flow.data.arrived, u32::from(cbr.size)),
-        (Kind::Tcp(_), Source::Cbr { .. }) => return Ok(()),
+        (Kind::Tcp(_), Source::Cbr(_)) => return Ok(()),
     };
     // The last segment may be short, and one may have been sent on the remainder of a nanosecond.
     let bits = u128::from(packets.saturating_sub(2)) * u128::from(wire) * 8;

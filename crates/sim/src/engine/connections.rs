@@ -286,7 +286,7 @@ fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
     let of = &plan.flows[f];
     let application = |f: usize| match &*plan.flows[f].source {
         Source::Tcp { application, .. } => application.as_deref(),
-        Source::Cbr { .. } => None,
+        Source::Cbr(_) => None,
     };
     let transfer = match writer_of(of, f).and_then(application) {
         Some(ApplicationPlan::OnOff { .. }) => "burst",

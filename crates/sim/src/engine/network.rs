@@ -254,7 +254,7 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowSta
     let part = (jitter.uniform() * flow.start_jitter.0 as f64) as u64;
     let start = Time(flow.start.0.saturating_add(part));
     let cc = match &*flow.source {
-        Source::Cbr { .. } => None,
+        Source::Cbr(_) => None,
         Source::Tcp { cc, options, .. } => {
             let built = build(cc, &flow.name, options, supply);
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)

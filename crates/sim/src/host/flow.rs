@@ -12,7 +12,7 @@ use crate::host::control;
 use crate::host::ends::{Ends, RelayEnd, SubflowEnd, TwinEnd, WriterEnd};
 use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
-use crate::resolve::plan::{self, FlowPlan, ReadBy, Source};
+use crate::resolve::plan::{self, CbrPlan, FlowPlan, ReadBy, Source};
 use crate::workload::application::Application;
 use crate::workload::client::Client;
 use bentpipe_tcp::unwrap;
@@ -521,7 +521,7 @@ impl FlowState {
                 };
                 Kind::Tcp(Tcp::new(options, cc, *bytes, (writer, plan.reader().clone())))
             }
-            (Source::Cbr { rate_bps, packet, on, off }, _) => {
+            (Source::Cbr(CbrPlan { rate_bps, packet, on, off }), _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
                 Kind::Cbr(Box::new(Cbr::new(*rate_bps, size, on.0, off.0, start)))
             }

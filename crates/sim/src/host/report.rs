@@ -87,7 +87,7 @@ impl FlowState {
 /// The controller of a flow, as its report calls it.
 fn cc_name(plan: &FlowPlan) -> Cow<'static, str> {
     match &*plan.source {
-        Source::Cbr { .. } => "cbr".into(),
+        Source::Cbr(_) => "cbr".into(),
         Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => (*id).into(),
         Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key.clone().into(),
     }

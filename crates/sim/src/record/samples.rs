@@ -24,7 +24,7 @@ impl FlowSamples {
     pub(crate) fn new(flows: &[FlowPlan]) -> Self {
         let size = |flow: &FlowPlan| match &*flow.source {
             Source::Tcp { options, bytes, .. } => (options.mss, bytes.unwrap_or(u64::MAX)),
-            Source::Cbr { .. } => (1, 0), // constant-rate flows are not sampled
+            Source::Cbr(_) => (1, 0), // constant-rate flows are not sampled
         };
         Self { rows: Rows::new(flows.len()), sizes: flows.iter().map(size).collect() }
     }

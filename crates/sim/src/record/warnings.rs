@@ -83,7 +83,7 @@ impl Silence<'_> {
         }
         let back: &[DirectionId] = match &*self.flow.source {
             Source::Tcp { .. } => &self.flow.ack_path,
-            Source::Cbr { .. } => &[],
+            Source::Cbr(_) => &[],
         };
         let crossed = self.flow.path.iter().chain(back);
         if let Some(wall) = crossed.clone().find_map(|&direction| self.wall(direction, starts, end)) {

@@ -11,6 +11,7 @@ use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::{BothWays, Flow, LossRecovery, Profile, Traffic, WayBack};
+use crate::workload::Bulk;
 
 /// Do both ends write?
 pub(super) fn is_on(flow: &Flow) -> bool {
@@ -24,9 +25,9 @@ pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error
     }
     let key = key.with("both_ways");
     let refuse = |message: &str| Err(work.error(&key, message.to_owned()));
-    match flow.traffic {
-        None | Some(Traffic::Bulk { .. }) => {}
-        Some(Traffic::Cbr { .. }) => {
+    match &flow.traffic {
+        None | Some(Traffic::Bulk(_)) => {}
+        Some(traffic) if traffic.is_datagrams() => {
             return refuse("constant-rate traffic is no connection; leave both_ways out");
         }
         Some(_) => {
@@ -121,7 +122,7 @@ pub(super) fn parts(
 pub(super) fn answering(flow: &Flow) -> Flow {
     let given = way_back(flow);
     let traffic = match given.size {
-        Some(size) => Some(Traffic::Bulk { size: Some(size) }),
+        Some(size) => Some(Traffic::Bulk(Bulk { size: Some(size) })),
         None => flow.traffic.clone(),
     };
     Flow {

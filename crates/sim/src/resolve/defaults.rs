@@ -15,6 +15,7 @@ use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{Arg, BothWays, Cc, EcnKey, Flow, Link, Profile, Reverse, Scenario, Traffic};
+use crate::workload::Bulk;
 
 impl Scenario {
     /// The same scenario with all defaults written out: options of the profile, a controller's sender options and path parameters, queues,
@@ -43,14 +44,12 @@ impl Scenario {
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
             flow.extra_delay.get_or_insert(Duration(most(|part| part.extra_delay)));
             flow.priority.get_or_insert(first.priority);
-            if let Source::Cbr { packet, .. } = &*first.source {
-                if let Some(Traffic::Cbr { packet: size, .. }) = &mut flow.traffic {
-                    size.get_or_insert(Size(u64::from(*packet)));
-                }
+            flow.traffic.iter_mut().for_each(Traffic::write_out);
+            if matches!(&*first.source, Source::Cbr(_)) {
                 continue;
             }
             flow.ack_jitter.get_or_insert(Duration(most(|part| part.ack_jitter)));
-            flow.traffic.get_or_insert(Traffic::Bulk { size: None });
+            flow.traffic.get_or_insert(Traffic::Bulk(Bulk::default()));
             let key = Key::of(["flow"]).with(table as usize);
             let senders = senders(flow);
             let options = senders.iter().map(|sender| options::of(&work, sender, &key));
@@ -75,7 +74,7 @@ fn senders(flow: &Flow) -> Vec<Flow> {
 fn fill_controllers(flow: &mut Flow, parts: &[FlowPlan]) {
     let of_part = |number: usize| match &*parts.get(number)?.source {
         Source::Tcp { cc, .. } => controller(cc),
-        Source::Cbr { .. } => None,
+        Source::Cbr(_) => None,
     };
     let inherited = flow.cc.clone();
     if let Some(relay) = &mut flow.relay {

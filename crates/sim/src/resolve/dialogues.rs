@@ -8,26 +8,13 @@ use bentpipe_tcp::Options;
 use crate::link::random::Stream;
 use crate::resolve::names::Names;
 use crate::resolve::options;
-use crate::resolve::plan::{
-    Again, ApplicationPlan, ClientPlan, ConnectionPart, FlowPlan, Half, Lengths, ObjectNumbers, Opener,
-    Sizes, Source, VideoPlan, Way, WebPlan,
-};
+use crate::resolve::plan::{ApplicationPlan, ConnectionPart, FlowPlan, Half, Opener, Source, Way};
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::work::Work;
-use crate::resolve::workload::{fit, length, sizes};
+use crate::resolve::workload::{self, fit};
+use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
-use crate::scenario::units::{BitRate, Duration, Size};
-use crate::scenario::{CountLaw, Flow, ObjectCount, Traffic};
-
-/// Payload of a request of a browser or a player, bytes (3GPP2 C.R1002).
-const HTTP_REQUEST: u64 = 350;
-/// Most embedded objects of a page.
-const MOST_OBJECTS: u64 = 1_000_000;
-/// Most segments that a player keeps.
-const MOST_SEGMENTS: u64 = 1_000_000;
-
-/// The bitrates that Netflix had before 2015, in kbit/s ("Per-Title Encode Optimization", Netflix technology blog, 2015; from knowledge).
-const LADDER_KBPS: [u64; 10] = [235, 375, 560, 750, 1_050, 1_750, 2_350, 3_000, 4_300, 5_800];
+use crate::workload::kind::TrafficPlan;
 
 /// The flows of a dialogue, whose server sends on `responses`, one flow or with a relay two: as many again for the requests, and all of them
 /// for each connection. Requests take the way back. Themselves if the traffic is of another kind.
@@ -37,28 +24,9 @@ pub(super) fn parts(
     of_flow: &Key,
     responses: Vec<FlowPart>,
 ) -> Result<Vec<FlowPart>, Error> {
-    let key = of_flow.with("traffic");
-    let (request, clients) = match &flow.traffic {
-        Some(Traffic::Requests { request, think, every, .. }) => {
-            let again = again(work, think.as_ref().map(length), *every, &key)?;
-            (request.unwrap_or(Size(100)), vec![ClientPlan::Requests(again)])
-        }
-        Some(traffic @ Traffic::Web { request, .. }) => {
-            let plan = web(work, traffic, &key)?;
-            let further = vec![ClientPlan::Lane; plan.connections - 1];
-            let clients = [vec![ClientPlan::Browser(Arc::new(plan))], further].concat();
-            (request.unwrap_or(Size(HTTP_REQUEST)), clients)
-        }
-        Some(traffic @ Traffic::Video { request, .. }) => {
-            let plan = video(work, traffic, &key)?;
-            (request.unwrap_or(Size(HTTP_REQUEST)), vec![ClientPlan::Player(Arc::new(plan))])
-        }
-        _ => return Ok(responses),
+    let TrafficPlan::Dialogue { request, clients, .. } = workload::traffic(work, flow, of_flow)? else {
+        return Ok(responses);
     };
-    let Size(request) = request;
-    if request == 0 {
-        return Err(work.error(&key.with("request"), "a request is not empty; write e.g. \"100 bytes\""));
-    }
     let with = |of: &FlowPart, change: &dyn Fn(&mut Options), asks: Option<&ApplicationPlan>| {
         let mut source = (*of.source).clone();
         if let Source::Tcp { options, application, .. } = &mut source {
@@ -150,117 +118,4 @@ pub(super) fn name(
         });
     }
     Ok(named)
-}
-
-/// When a client that asks for one response after the other asks again.
-fn again(
-    work: &Work<'_>,
-    think: Option<Lengths>,
-    every: Option<Duration>,
-    key: &Key,
-) -> Result<Again, Error> {
-    match (think, every) {
-        (Some(think), None) => Ok(Again::After(think)),
-        (None, Some(every)) if every.0 > Span::ZERO => Ok(Again::Every(every.0)),
-        (None, Some(_)) => {
-            Err(work.error(&key.with("every"), "must be longer than zero; write e.g. \"10 s\""))
-        }
-        (Some(_), Some(_)) => {
-            let message = "think counts from the response, every from the request; leave one of them out";
-            Err(work.error(&key.with("every"), message))
-        }
-        (None, None) => {
-            let message = "is missing; add e.g. think = \"5 s\" from a response to the next request, or every = \"10 s\"";
-            Err(work.error(&key.with("think"), message))
-        }
-    }
-}
-
-/// The pages of a browser. What is not given is that of 3GPP2 C.R1002: its means and standard deviations of the log-normal laws, as medians
-/// and sigmas.
-fn web(work: &Work<'_>, traffic: &Traffic, key: &Key) -> Result<WebPlan, Error> {
-    let Traffic::Web { main, objects, embedded, parsing, reading, connections, .. } = traffic else {
-        unreachable!("the traffic of a browser")
-    };
-    let law = |median: f64, sigma: f64, least: f64| Sizes::LogNormal { median, sigma, least, most: 2e6 };
-    let object = |size: &Option<_>, default: Sizes, name: &str| match size {
-        None => Ok(default),
-        Some(size) => sizes(work, size, &key.with(name)),
-    };
-    let wait = |given: &Option<_>, ms: u64| {
-        given.as_ref().map_or(Lengths::Exponential(Span(ms * 1_000_000)), length)
-    };
-    Ok(WebPlan {
-        main: object(main, law(4_230.0, 1.37, 100.0), "main")?,
-        objects: count(work, objects.as_ref(), &key.with("objects"))?,
-        embedded: object(embedded, law(478.0, 2.36, 50.0), "embedded")?,
-        parsing: wait(parsing, 130),
-        reading: wait(reading, 30_000),
-        connections: connections.unwrap_or(1).max(1) as usize,
-    })
-}
-
-fn count(work: &Work<'_>, objects: Option<&ObjectCount>, key: &Key) -> Result<ObjectNumbers, Error> {
-    match objects {
-        None => Ok(ObjectNumbers::Pareto { least: 2.0, shape: 1.1, most: 55.0 }),
-        Some(ObjectCount::Fixed(count)) if *count > MOST_OBJECTS => {
-            Err(work.error(key, format!("{count} is too many; it must be at most {MOST_OBJECTS}")))
-        }
-        Some(ObjectCount::Fixed(count)) => Ok(ObjectNumbers::Fixed(*count)),
-        Some(ObjectCount::Drawn(CountLaw::ParetoCount { least, most, .. })) if most <= least => {
-            Err(work.error(&key.with("most"), format!("must be larger than least = {least}")))
-        }
-        Some(ObjectCount::Drawn(CountLaw::ParetoCount { least, shape, most })) => {
-            Ok(ObjectNumbers::Pareto { least: *least, shape: *shape, most: *most })
-        }
-    }
-}
-
-/// A video and its player. The parts of the buffer are those of BBA-0: of 240 s, 90 s are the reservoir and 126 s the cushion.
-fn video(work: &Work<'_>, traffic: &Traffic, key: &Key) -> Result<VideoPlan, Error> {
-    let Traffic::Video { ladder, segment, buffer, reservoir, cushion, startup, length, .. } = traffic else {
-        unreachable!("the traffic of a player")
-    };
-    let wrong = |name: &str, message: String| Err(work.error(&key.with(name), message));
-    let ladder: Vec<u64> = match ladder {
-        None => LADDER_KBPS.map(|kbps| 1_000 * kbps).into(),
-        Some(rates) => rates.iter().map(|BitRate(rate)| *rate).collect(),
-    };
-    if ladder.is_empty() || ladder[0] == 0 || ladder.windows(2).any(|pair| pair[0] >= pair[1]) {
-        let message = "needs bitrates above zero, each larger than the one before; write e.g. [\"1 Mbit/s\", \"3 Mbit/s\"]";
-        return wrong("ladder", message.to_owned());
-    }
-    for (i, rate) in ladder.iter().enumerate() {
-        work.rate(BitRate(*rate), &key.with("ladder").with(i))?;
-    }
-    let segment = segment.map_or(Span::from_secs(4.0), |d| d.0);
-    if segment == Span::ZERO {
-        return wrong("segment", "must be longer than zero; write e.g. \"4 s\"".to_owned());
-    }
-    let buffer = buffer.map_or(Span::from_secs(240.0), |d| d.0);
-    work.check_delay(buffer, &key.with("buffer"))?;
-    if buffer < segment || buffer.0 / segment.0 > MOST_SEGMENTS {
-        let message = format!(
-            "{} must have room for one segment of {} and for at most {MOST_SEGMENTS}",
-            Duration(buffer),
-            Duration(segment)
-        );
-        return wrong("buffer", message);
-    }
-    let startup = startup.map_or(segment, |d| d.0);
-    if startup > buffer {
-        let message = format!("must be at most buffer = {}", Duration(buffer));
-        return wrong("startup", message);
-    }
-    let part = |given: &Option<Duration>, of_40: u64| given.map_or(Span(buffer.0 / 40 * of_40), |d| d.0);
-    let segments = length.map_or(u64::MAX, |d| d.0.0.div_ceil(segment.0).max(1));
-    Ok(VideoPlan {
-        segment,
-        ladder: ladder.into(),
-        buffer,
-        reservoir: part(reservoir, 15),
-        cushion: part(cushion, 21),
-        startup,
-        segments,
-    })
 }

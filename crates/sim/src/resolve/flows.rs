@@ -18,11 +18,13 @@ use crate::resolve::relations::Relations;
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::subflows;
 use crate::resolve::time_lines::Course;
-use crate::resolve::work::{SUPPLIED, Work, name_of};
-use crate::resolve::workload::{self, MAX_FLOWS};
+use crate::resolve::work::{MAX_FLOWS, SUPPLIED, Work, name_of};
+use crate::resolve::workload;
 use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::units::{Duration, Size};
+use crate::scenario::units::Duration;
 use crate::scenario::{Arg, Cc, Flow, Profile, Traffic};
+use crate::workload::kind::{Context, TrafficPlan};
+use crate::workload::short_flows::ShortFlowsPlan;
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -35,18 +37,18 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
         let key = key_of(index);
         subflows::check(work, flow, &key)?;
         let there = directions(work, &flow.path, &key.with("path"))?;
-        let back = match (&flow.ack_path, &flow.traffic) {
-            (Some(_), Some(Traffic::Cbr { .. })) => {
+        let back = match &flow.ack_path {
+            Some(_) if workload::is_datagrams(flow) => {
                 let message = "nobody acknowledges constant-rate traffic; leave ack_path out";
                 return Err(work.error(&key.with("ack_path"), message));
             }
-            (Some(names), _) => directions(work, names, &key.with("ack_path"))?,
-            (None, _) => there.iter().rev().map(|direction| direction.opposite()).collect(),
+            Some(names) => directions(work, names, &key.with("ack_path"))?,
+            None => there.iter().rev().map(|direction| direction.opposite()).collect(),
         };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
         work.check_delay(extra, &key.with("extra_delay"))?;
-        let wire = match &flow.traffic {
-            Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
+        let wire = match workload::traffic(work, flow, &key)? {
+            TrafficPlan::Datagrams(plan) => plan.packet,
             _ => {
                 let options = options::sizes(work, flow, &key)?;
                 options.mss + options.header
@@ -89,7 +91,7 @@ pub(crate) fn expand(
             false => dialogues::parts(work, flow, &key, parts)?,
         };
         let spread = subflows::spread(work, flow, &key, &paths[index], &mut parts, source_of)?;
-        let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
+        let short = short_flows(work, flow, &paths[index], links, &key)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
@@ -130,8 +132,10 @@ pub(crate) fn expand(
                     ties: None,
                 });
             }
-            let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
-            let Some((by, connections)) = opened else {
+            let opened = short
+                .as_ref()
+                .map(|(plan, per_second)| plan.connections(work, &copies[0], *per_second, &key));
+            let Some((by, connections)) = opened.transpose()? else {
                 let from = plans.len();
                 plans.extend(match connection {
                     Some(_) => subflows::name(work, &mut names, copies, &key)?,
@@ -181,7 +185,7 @@ fn priority(
 ) -> Result<u8, Error> {
     let priority = flow.priority.unwrap_or(0);
     // Constant-rate traffic has no acknowledgements.
-    let answered = !matches!(flow.traffic, Some(Traffic::Cbr { .. }));
+    let answered = !workload::is_datagrams(flow);
     let mut met = false;
     let crossed =
         path.parts().iter().flat_map(|part| part.there.iter().chain(part.back.iter().filter(|_| answered)));
@@ -213,42 +217,21 @@ fn source(
     path: &PathPlan,
     links: &[LinkPlan],
 ) -> Result<Source, Error> {
-    let traffic = key.with("traffic");
-    let bytes = match &flow.traffic {
-        Some(Traffic::Cbr { rate, packet, on, off }) => {
+    let (bytes, application) = match workload::traffic(work, flow, key)? {
+        TrafficPlan::Bulk(bytes) => (bytes, None),
+        TrafficPlan::ShortFlows(_) => (None, None),
+        TrafficPlan::Application(application) => (None, Some(application)),
+        TrafficPlan::Dialogue { server, .. } => (None, Some(server)),
+        TrafficPlan::Datagrams(plan) => {
             if flow.cc.is_some() {
-                let message = "cbr traffic answers to nothing and has no controller; leave cc out";
+                let kind = flow.traffic.as_ref().map_or("this", Traffic::kind);
+                let message =
+                    format!("{kind} traffic answers to nothing and has no controller; leave cc out");
                 return Err(work.error(&key.with("cc"), message));
             }
-            let rate_bps = work.rate(*rate, &traffic.with("rate"))?;
-            let (on, off) = match (on, off) {
-                (None, None) => (Span::MAX, Span::ZERO),
-                (Some(on), Some(off)) if on.0 > Span::ZERO => (on.0, off.0),
-                (Some(_), Some(_)) => {
-                    return Err(
-                        work.error(&traffic.with("on"), "must be longer than zero; write e.g. \"30 s\"")
-                    );
-                }
-                (Some(_), None) => {
-                    let message = "is missing; on and off go together: add e.g. off = \"30 s\"";
-                    return Err(work.error(&traffic.with("off"), message));
-                }
-                (None, Some(_)) => {
-                    let message = "is missing; on and off go together: add e.g. on = \"30 s\"";
-                    return Err(work.error(&traffic.with("on"), message));
-                }
-            };
-            let packet = cbr_packet(work, *packet, key)?;
-            return Ok(Source::Cbr { rate_bps, packet, on, off });
+            return Ok(Source::Cbr(plan));
         }
-        Some(Traffic::Bulk { size: Some(Size(0)) }) => {
-            let message = "there is nothing to send; write e.g. \"10 MB\", or leave size out for no end";
-            return Err(work.error(&traffic.with("size"), message));
-        }
-        Some(Traffic::Bulk { size }) => size.map(|size| size.0),
-        _ => None,
     };
-    let application = workload::application(work, flow, key)?;
     let Some(cc) = &flow.cc else {
         let names: Vec<&str> = registry::all().iter().map(|entry| entry.id).collect();
         let message = format!("is missing; add e.g. cc = \"reno\" (there are {})", names.join(", "));
@@ -275,9 +258,18 @@ fn source(
     Ok(Source::Tcp { cc, bytes, options: Arc::new(options), application: application.map(Arc::new) })
 }
 
-fn cbr_packet(work: &Work<'_>, packet: Option<Size>, key: &Key) -> Result<u32, Error> {
-    let size = packet.unwrap_or(Size(1_000));
-    options::bytes(work, size, 1, &key.with("traffic").with("packet"))
+/// The source of short flows that a flow is, if it is one, with the connections that it opens a second.
+fn short_flows(
+    work: &Work<'_>,
+    flow: &Flow,
+    path: &PathPlan,
+    links: &[LinkPlan],
+    key: &Key,
+) -> Result<Option<(ShortFlowsPlan, f64)>, Error> {
+    let TrafficPlan::ShortFlows(plan) = workload::traffic(work, flow, key)? else { return Ok(None) };
+    let slowest = path.there.iter().map(|id| id.of(links).rate_bps).min().unwrap_or(0);
+    let per_second = plan.per_second(slowest, &Context::new(work, key))?;
+    Ok(Some((plan, per_second)))
 }
 
 /// Checks a controller's name and parameters, and fills in those of the path or of Linux.
@@ -400,7 +392,7 @@ fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Sp
 fn ack_jitter(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Span, Error> {
     let Some(Duration(jitter)) = flow.ack_jitter else { return Ok(Span::ZERO) };
     let key = key.with("ack_jitter");
-    if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
+    if workload::is_datagrams(flow) {
         let message = "nobody acknowledges constant-rate traffic; leave ack_jitter out";
         return Err(work.error(&key, message));
     }

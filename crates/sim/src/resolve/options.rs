@@ -221,7 +221,7 @@ pub(super) fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, 
 }
 
 /// A size of at least `least` bytes that fits a packet.
-pub(super) fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Result<u32, Error> {
+pub(crate) fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Result<u32, Error> {
     match u32::try_from(size.0) {
         Ok(bytes) if (least..=MAX_PACKET).contains(&size.0) => Ok(bytes),
         _ => {

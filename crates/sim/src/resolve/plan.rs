@@ -19,6 +19,7 @@ pub use crate::queue::{
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
 pub use crate::resolve::ties::{ConnectionPlan, Dialogue, EndHosts, ReadBy, Subflow, Ties, Twin, WrittenBy};
 pub use crate::scenario::Scheduler;
+pub use crate::workload::CbrPlan;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
 pub use crate::workload::client::{Again, ClientPlan};
@@ -314,17 +315,8 @@ pub enum Source {
         /// Its application, if that does not always have data to send; `bytes` is then `None`.
         application: Option<Arc<ApplicationPlan>>,
     },
-    /// Packets at a constant rate that does not react to the network: on for `on`, then off for `off`, and so on.
-    Cbr {
-        /// Bits per second on the wire while on.
-        rate_bps: u64,
-        /// Bytes on the wire of each packet.
-        packet: u32,
-        /// Length of an on-period; `Span::MAX` for always.
-        on: Span,
-        /// Length of an off-period.
-        off: Span,
-    },
+    /// Packets at a constant rate that does not react to the network.
+    Cbr(CbrPlan),
 }
 
 /// Which congestion controller a flow uses.

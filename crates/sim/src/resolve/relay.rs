@@ -9,8 +9,9 @@ use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{ConnectionPart, DirectionId, Half, Source};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
+use crate::resolve::workload::is_datagrams;
 use crate::scenario::error::{Error, Key, quoted};
-use crate::scenario::{Flow, Relay, Traffic};
+use crate::scenario::{Flow, Relay};
 
 /// The name of the only place on a path of two links, which a satellite's operator calls so.
 const GATEWAY: &str = "gateway";
@@ -71,7 +72,7 @@ pub(super) fn place(
 ) -> Result<Option<usize>, Error> {
     let Some(relay) = &flow.relay else { return Ok(None) };
     let key = key.with("relay");
-    if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
+    if is_datagrams(flow) {
         let message = "constant-rate traffic is no connection that a relay could end; leave relay out";
         return Err(work.error(&key, message));
     }

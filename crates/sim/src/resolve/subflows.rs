@@ -42,7 +42,7 @@ pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error
         return refuse("both_ways", "both ends write over one path only; leave this or the subflows out");
     }
     match &flow.traffic {
-        None | Some(Traffic::Bulk { .. }) => {}
+        None | Some(Traffic::Bulk(_)) => {}
         Some(_) => {
             let name = name_of(flow);
             let message = format!(

@@ -7,8 +7,10 @@ use bentpipe_cc::Span;
 
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration};
-use crate::scenario::{Flow, Scenario, Traffic, schema, text};
+use crate::scenario::{Flow, Scenario, schema, text};
 
+/// Most connections of a run.
+pub(crate) const MAX_FLOWS: u64 = 100_000;
 /// Longest propagation delay: a day.
 pub(super) const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
 /// Highest rate, bits per second.
@@ -33,7 +35,7 @@ pub(super) fn name_of(flow: &Flow) -> &str {
 /// The name of a flow that is given none.
 pub(super) fn default_name(flow: &Flow) -> &str {
     match (&flow.cc, &flow.traffic) {
-        (_, Some(Traffic::Cbr { .. })) => "cbr",
+        (_, Some(traffic)) if traffic.is_datagrams() => traffic.kind(),
         (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),
         (None, _) => "flow",
     }

@@ -9,7 +9,7 @@ pub use bentpipe_tcp::choices::*;
 use crate::scenario::controller::Cc;
 use crate::scenario::order::in_order;
 use crate::scenario::units::{BitRate, Duration, Size, WindowSize};
-use crate::scenario::workload::Traffic;
+use crate::workload::Traffic;
 
 /// The key of an option of this type.
 #[rustfmt::skip]

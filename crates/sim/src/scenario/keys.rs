@@ -16,6 +16,7 @@ pub use crate::scenario::moving::{
 };
 use crate::scenario::order::in_order;
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude};
+pub use crate::workload::Traffic;
 
 /// Links, flows, duration, seed, and what to record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

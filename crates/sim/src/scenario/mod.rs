@@ -19,7 +19,6 @@ mod synonyms;
 mod syntax;
 pub(crate) mod text;
 pub mod units;
-mod workload;
 
 pub use controller::*;
 pub use flow::*;
@@ -27,4 +26,3 @@ pub use keys::*;
 pub use link_layer::*;
 pub use read::SWEEP_KEYS;
 pub use schema::schema;
-pub use workload::*;

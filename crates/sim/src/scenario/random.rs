@@ -3,8 +3,8 @@
 //! A scenario is TOML text, as a user writes it, so one that fails can be printed and run again. Bytes that run out count as zeros, and
 //! zero stands for the simplest choice. So a test may shrink the bytes: fewer and smaller ones make a simpler scenario.
 //!
-//! Queues, controllers and the options of a flow are drawn from the JSON Schema and the registry of controllers. A new one needs no line
-//! here, unless a key needs a range of its own; these stand in [`Draw::value`].
+//! Queues, loss models, traffic, controllers and the options of a flow are drawn from the JSON Schema and the registry of controllers. A new
+//! one needs no line here, unless a key needs a range of its own; these stand in [`Draw::value`].
 
 mod links;
 mod traffic;
@@ -159,7 +159,7 @@ impl Draw<'_> {
     }
 
     fn flow(&mut self, links: &[&str]) -> Value {
-        let mut flow = if self.one_in(6) { json!({ "traffic": self.cbr() }) } else { self.tcp(links) };
+        let mut flow = if self.one_in(6) { json!({ "traffic": self.datagrams() }) } else { self.tcp(links) };
         let (start, jitter) =
             (self.to(self.by([1_500, 1_000, 4, 2])), self.to(self.by([1_000, 1_000, 0, 0])));
         flow["path"] = self.path(links);

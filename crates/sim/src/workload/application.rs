@@ -66,7 +66,7 @@ impl Application {
         match plan {
             ApplicationPlan::OnOff { on, off } => Self::OnOff(OnOff {
                 on: on.clone(),
-                off: *off,
+                off: off.clone(),
                 draws: stream("size"),
                 pauses: stream("pause"),
                 due: Time::MAX,

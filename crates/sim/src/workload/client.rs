@@ -25,7 +25,7 @@ pub enum ClientPlan {
 }
 
 /// When a client asks again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Again {
     /// So long after the response is complete.
     After(Lengths),
@@ -73,7 +73,7 @@ impl Client {
     pub(crate) fn new(plan: &ClientPlan, request: u64, seed: u64, (flow, source): (&str, &str)) -> Self {
         let kind = match plan {
             ClientPlan::Requests(again) => ClientKind::Requests {
-                again: *again,
+                again: again.clone(),
                 pauses: Stream::new(seed, &format!("flow/{flow}/pause")),
             },
             ClientPlan::Browser(plan) => ClientKind::Browser(Box::new(Browser::new(plan, seed, source))),
@@ -184,10 +184,10 @@ impl Client {
             let next = match &mut self.kind {
                 ClientKind::Requests { again, pauses } => {
                     let asked_at = self.orders[self.asked - 1].at;
-                    let at = match *again {
+                    let at = match again {
                         Again::After(pause) if !self.stopped => now + pause.draw(pauses),
                         Again::After(_) => Time::MAX,
-                        Again::Every(period) => now.max(asked_at + period),
+                        Again::Every(period) => now.max(asked_at + *period),
                     };
                     Some((at, None))
                 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::plan::{
-    CcPlan, CodelPlan, DirectionId, Discipline, FqCodelPlan, LossPlan, OutagePlan, PacketError, PiePlan,
-    Plan, PriorityPlan, QueueLimit, RedPlan, Source,
+    CbrPlan, CcPlan, CodelPlan, DirectionId, Discipline, FqCodelPlan, LossPlan, OutagePlan, PacketError,
+    PiePlan, Plan, PriorityPlan, QueueLimit, RedPlan, Source,
 };
 use bentpipe_sim::{Scenario, schema};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
@@ -23,7 +23,7 @@ fn one(flow: &str) -> Plan {
 fn options(plan: &Plan) -> Options {
     match &*plan.flows[0].source {
         Source::Tcp { options, .. } => **options,
-        Source::Cbr { .. } => panic!("not TCP"),
+        Source::Cbr(_) => panic!("not TCP"),
     }
 }
 
@@ -373,18 +373,18 @@ fn constant_bit_rate() {
     let cbr = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", on = \"30 s\", off = \"10 s\" }\n");
     assert_eq!(
         *cbr.flows[0].source,
-        Source::Cbr {
+        Source::Cbr(CbrPlan {
             rate_bps: 1_000_000,
             packet: 1000,
             on: Span(30_000_000_000),
             off: Span(10_000_000_000)
-        }
+        })
     );
     assert_eq!(cbr.flows[0].name, "cbr");
     let always = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", packet = \"200 bytes\" }\n");
     assert_eq!(
         *always.flows[0].source,
-        Source::Cbr { rate_bps: 1_000_000, packet: 200, on: Span::MAX, off: Span::ZERO }
+        Source::Cbr(CbrPlan { rate_bps: 1_000_000, packet: 200, on: Span::MAX, off: Span::ZERO })
     );
 }
 

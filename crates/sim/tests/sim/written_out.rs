@@ -21,7 +21,7 @@ fn plan(scenario: &Scenario) -> Plan {
 fn sizes(plan: &Plan) -> Vec<(u32, u32)> {
     let of = |source: &Source| match source {
         Source::Tcp { options, .. } => (options.mss, options.header),
-        Source::Cbr { .. } => panic!("constant-rate traffic has no segments"),
+        Source::Cbr(_) => panic!("constant-rate traffic has no segments"),
     };
     plan.flows.iter().map(|flow| of(&flow.source)).collect()
 }
@@ -60,7 +60,7 @@ fn each_subflow_has_its_own_marks() {
         let plan = plan(&scenario(LINKS, &flow));
         let marks = plan.flows.iter().map(|flow| match &*flow.source {
             Source::Tcp { options, .. } => (options.ecn, options.ect1),
-            Source::Cbr { .. } => panic!("no marks"),
+            Source::Cbr(_) => panic!("no marks"),
         });
         marks.collect::<Vec<_>>()
     };
@@ -120,7 +120,7 @@ fn each_half_has_its_own_answer_to_a_pause() {
         let plan = plan(&scenario(links, &flow));
         let restarts = plan.flows.iter().map(|flow| match &*flow.source {
             Source::Tcp { options, .. } => options.idle_restart,
-            Source::Cbr { .. } => panic!("no pause"),
+            Source::Cbr(_) => panic!("no pause"),
         });
         assert_eq!(restarts.collect::<Vec<_>>(), [true, false].repeat(plan.flows.len() / 2), "{traffic}");
     }

@@ -2,11 +2,33 @@
 
 use serde_json::{Value, json};
 
-use super::{Draw, Regime};
+use super::{Draw, Regime, SCHEMA, properties};
+
+/// Keys of which traffic has one or the other.
+const EITHER: [[&str; 2]; 3] = [["load", "per_second"], ["on", "size"], ["every", "think"]];
 
 impl Draw<'_> {
+    /// Datagrams of any kind.
+    pub(super) fn datagrams(&mut self) -> Value {
+        let chosen = self.kind("Traffic", |of| of["x-carriage"] == "datagrams");
+        if kind_of(chosen) == "cbr" { self.cbr() } else { self.traffic(chosen, 1) }
+    }
+
+    /// An application that does not always have data to send, or several connections, with transfers of about `size` bytes.
+    pub(super) fn application(&mut self, size: u64) -> Value {
+        let chosen = self.kind("Traffic", |of| of["x-carriage"] != "datagrams" && kind_of(of) != "bulk");
+        if kind_of(chosen) == "video" { self.video(size / 8 + 1) } else { self.traffic(chosen, size / 8 + 1) }
+    }
+
+    /// One of those kinds of a table in the schema that are `fit`.
+    fn kind(&mut self, table: &str, fit: impl Fn(&Value) -> bool) -> &'static Value {
+        let kinds = SCHEMA["$defs"][table]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
+        let kinds: Vec<&Value> = kinds.iter().filter(|kind| fit(kind)).collect();
+        self.pick(&kinds)
+    }
+
     /// Packets at a constant rate; 2,500 a second or fewer in the regimes without a rate of their own.
-    pub(super) fn cbr(&mut self) -> Value {
+    fn cbr(&mut self) -> Value {
         match self.regime {
             Regime::Milliseconds => json!({ "kind": "cbr", "rate": "6000 kbit/s", "packet": "1500 bytes" }),
             Regime::Nanoseconds => json!({
@@ -23,66 +45,6 @@ impl Draw<'_> {
                 cbr
             }
         }
-    }
-
-    /// An application that does not always have data to send, with transfers of about `size` bytes.
-    pub(super) fn application(&mut self, size: u64) -> Value {
-        let size = size / 8 + 1;
-        // Where a round trip may take no time, a pause has to. Elsewhere, pauses of no time make very many small packets.
-        let least = u64::from(self.finite || !self.one_in(8));
-        match self.to(4) {
-            0 => {
-                if self.regime != Regime::Nanoseconds && self.one_in(4) {
-                    // A link may have any rate, and so few connections at most.
-                    let size = self.transfer(size + 20_000);
-                    return json!({ "kind": "short-flows", "load": 1e-5, "size": size });
-                }
-                let often = self.by([3.0, 3.0, 10.0, 10_000.0]) * self.part();
-                json!({ "kind": "short-flows", "per_second": often.max(1e-3), "size": self.transfer(size) })
-            }
-            1 => {
-                let mut on_off = json!({ "kind": "on-off", "off": self.length(least) });
-                if !self.finite && self.one_in(2) {
-                    on_off["on"] = self.length(1);
-                } else {
-                    on_off["size"] = self.transfer(size);
-                }
-                on_off
-            }
-            2 => self.web(size, least),
-            3 => self.video(size),
-            _ => {
-                let mut requests = json!({ "kind": "requests", "response": self.transfer(size) });
-                if self.one_in(2) {
-                    requests["request"] = self.bytes(1, 4_000);
-                }
-                if self.one_in(2) {
-                    requests["every"] = self.time(1, [3_000, 2_000, 30, 90_000]);
-                } else {
-                    requests["think"] = self.length(least);
-                }
-                requests
-            }
-        }
-    }
-
-    /// A browser. Its sizes are always given, since those of the model may be millions of segments.
-    fn web(&mut self, size: u64, least: u64) -> Value {
-        let (main, embedded) = (self.transfer(size), self.transfer(size));
-        let mut web =
-            json!({ "kind": "web", "main": main, "embedded": embedded, "reading": self.length(least) });
-        web["parsing"] = self.length(0);
-        web["objects"] = match self.to(2) {
-            0 => json!(self.to(9)),
-            _ => json!({ "kind": "pareto-count", "least": 1.5, "shape": 0.5 + self.part(), "most": 9.0 }),
-        };
-        if self.one_in(2) {
-            web["connections"] = json!(1 + self.to(5));
-        }
-        if self.one_in(2) {
-            web["request"] = self.bytes(1, 4_000);
-        }
-        web
     }
 
     /// A video, with segments of up to `size` bytes.
@@ -110,39 +72,113 @@ impl Draw<'_> {
         video
     }
 
+    /// Traffic by the schema of its kind, with transfers around `size`. A key that may be a law is always given, since the default may be
+    /// millions of segments.
+    fn traffic(&mut self, of: &'static Value, size: u64) -> Value {
+        let mut traffic = json!({ "kind": kind_of(of) });
+        // Where a round trip may take no time, a pause has to. Elsewhere, pauses of no time make very many small packets.
+        let least = u64::from(self.finite || !self.one_in(8));
+        // A link may have any rate, and so few connections at most.
+        let by_load = self.regime != Regime::Nanoseconds && self.one_in(4);
+        let size = if by_load && of["properties"]["load"].is_object() { size + 20_000 } else { size };
+        let by_time = !self.finite && self.one_in(2);
+        let left_out = EITHER.map(|[one, other]| match one {
+            "load" if by_load => other,
+            "on" if by_time => other,
+            "every" if self.one_in(2) => other,
+            _ => one,
+        });
+        for (key, schema) in properties(of) {
+            let pair = EITHER.iter().find(|pair| pair.contains(&key));
+            let has_pair = pair.is_some_and(|pair| pair.iter().all(|key| of["properties"][key].is_object()));
+            let given = match key {
+                "kind" => false,
+                _ if has_pair => !left_out.contains(&key),
+                _ => law_of(schema).is_some() || is_required(of, key) || self.one_in(2),
+            };
+            if given {
+                traffic[key] = match (key, law_of(schema)) {
+                    ("load", _) => json!(1e-5),
+                    ("per_second", _) => json!((self.by([3.0, 3.0, 10.0, 10_000.0]) * self.part()).max(1e-3)),
+                    ("every", _) => self.time(1, [3_000, 2_000, 30, 90_000]),
+                    ("connections", _) => json!(1 + self.to(5)),
+                    ("request", _) => self.bytes(1, 4_000),
+                    (_, Some("SizeLaw")) => self.transfer(size),
+                    ("on", Some(_)) => self.length(1),
+                    ("parsing", Some(_)) => self.length(0),
+                    (_, Some("LengthLaw")) => self.length(least),
+                    (_, Some("CountLaw")) => self.count(),
+                    _ => self.value(key, schema),
+                };
+            }
+        }
+        traffic
+    }
+
     /// A length of time, fixed or random, from `least` on.
     fn length(&mut self, least: u64) -> Value {
         let time = self.time(least, [3_000, 2_000, 30, 90_000]);
-        if self.one_in(3) { json!({ "kind": "exponential", "mean": time }) } else { time }
+        if self.one_in(3) { self.law("LengthLaw", |_, _| Some(time.clone())) } else { time }
+    }
+
+    /// A number of things, fixed or random.
+    fn count(&mut self) -> Value {
+        if self.one_in(3) {
+            return json!(self.to(9));
+        }
+        self.law("CountLaw", |draw, key| match key {
+            "least" => Some(json!(1.5)),
+            "shape" => Some(json!(0.5 + draw.part())),
+            "most" => Some(json!(9.0)),
+            _ => None,
+        })
     }
 
     /// Sizes of transfers around `size`.
     fn transfer(&mut self, size: u64) -> Value {
         let text = |size: u64| json!(format!("{size} bytes"));
-        match self.to(7) {
-            0..=2 => text(size),
-            3 => json!({ "kind": "exponential", "mean": text(size) }),
-            4 => {
-                let shape = 0.1 + 4.0 * self.part();
-                json!({ "kind": "pareto", "least": text(size), "shape": shape, "most": text(9 * size) })
-            }
-            5 => {
-                let sigma = 1.5 * self.part();
-                let mut law = json!({ "kind": "log-normal", "median": text(size), "sigma": sigma });
-                if self.one_in(2) {
-                    law["least"] = text(size / 2);
-                    law["most"] = text(2 * size);
-                }
-                law
-            }
-            6 => {
-                let mut list = json!({ "kind": "list", "sizes": [text(size), text(1), text(3 * size)] });
-                if self.one_in(2) {
-                    list["weights"] = json!([self.part(), 0.5, self.part()]);
-                }
-                list
-            }
-            _ => json!({ "kind": "file", "file": self.losses }),
+        if self.to(7) <= 2 {
+            return text(size);
         }
+        self.law("SizeLaw", |draw, key| match key {
+            "mean" | "median" => Some(text(size)),
+            "least" => Some(text(size / 2 + 1)),
+            "most" => Some(text(9 * size)),
+            "shape" => Some(json!(0.1 + 4.0 * draw.part())),
+            "sigma" => Some(json!(1.5 * draw.part())),
+            "sizes" => Some(json!([text(size), text(1), text(3 * size)])),
+            "weights" => Some(json!([draw.part(), 0.5, draw.part()])),
+            "file" => Some(json!(draw.losses)),
+            _ => None,
+        })
     }
+
+    /// A law of any kind of a table in the schema. `value` gives its keys, and the schema those that `value` does not know.
+    fn law(&mut self, table: &str, value: impl Fn(&mut Self, &str) -> Option<Value>) -> Value {
+        let of = self.kind(table, |_| true);
+        let mut law = json!({ "kind": kind_of(of) });
+        for (key, schema) in properties(of).filter(|(key, _)| *key != "kind") {
+            // Without a bound a Pareto law has sizes beyond any run.
+            if is_required(of, key) || (key, kind_of(of)) == ("most", "pareto") || self.one_in(2) {
+                law[key] = value(self, key).unwrap_or_else(|| self.by_schema(schema));
+            }
+        }
+        law
+    }
+}
+
+/// The name of a kind.
+fn kind_of(table: &Value) -> &str {
+    table["properties"]["kind"]["const"].as_str().unwrap_or_default()
+}
+
+fn is_required(table: &Value, key: &str) -> bool {
+    table["required"].as_array().is_some_and(|keys| keys.iter().any(|name| name == key))
+}
+
+/// The table of the laws by which a value may be drawn, if it may.
+fn law_of(schema: &Value) -> Option<&str> {
+    let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
+    let each = schema["anyOf"].as_array().into_iter().flatten();
+    name.filter(|name| name.ends_with("Law")).or_else(|| each.filter_map(law_of).next())
 }

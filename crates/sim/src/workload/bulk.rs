@@ -1,0 +1,29 @@
+//! Bulk data: a transfer that always has data to send.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::error::Error;
+use crate::scenario::units::Size;
+use crate::workload::kind::{Carriage, Context, TrafficKeys, TrafficPlan};
+
+/// A transfer that always has data to send: without end, or `size` of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bulk {
+    /// Payload to transfer; without it, there is no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+}
+
+impl TrafficKeys for Bulk {
+    const CARRIAGE: Carriage = Carriage::Connection;
+
+    fn resolve(&self, context: &Context<'_>) -> Result<TrafficPlan, Error> {
+        if self.size == Some(Size(0)) {
+            let message = "there is nothing to send; write e.g. \"10 MB\", or leave size out for no end";
+            return Err(context.error("size", message));
+        }
+        Ok(TrafficPlan::Bulk(self.size.map(|size| size.0)))
+    }
+}

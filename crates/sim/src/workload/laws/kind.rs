@@ -1,0 +1,41 @@
+//! What the file of a law defines.
+
+use crate::link::random::Stream;
+
+/// A wrong key of a law: its name and the message.
+pub(crate) type Wrong = (&'static str, String);
+
+/// The keys of a law of such values.
+pub(super) trait LawKeys<Value> {
+    /// The law at work.
+    type Rule: Rule<Value>;
+
+    /// The law at work, if the keys fit together.
+    fn resolve(&self) -> Result<Self::Rule, Wrong>;
+}
+
+/// A law at work.
+pub(super) trait Rule<Value> {
+    /// Refuses keys that do not fit together.
+    fn check(&self) -> Result<(), Wrong> {
+        Ok(())
+    }
+
+    /// The next value.
+    fn draw(&self, stream: &mut Stream) -> Value;
+}
+
+/// A law that has a mean: in bytes, or in nanoseconds.
+pub(super) trait MeanRule<Value>: Rule<Value> {
+    /// The mean; infinite for a heavy tail without bound.
+    fn mean(&self) -> f64;
+}
+
+/// Most keys are the law at work.
+impl<Value, Keys: Rule<Value> + Clone> LawKeys<Value> for Keys {
+    type Rule = Self;
+
+    fn resolve(&self) -> Result<Self, Wrong> {
+        self.check().map(|()| self.clone())
+    }
+}
