@@ -12,7 +12,7 @@ use crate::record::histogram::Histogram;
 use crate::record::report::{ApplicationReport, FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
 use crate::resolve::plan::{
-    ApplicationPlan, ConnectionPart, FlowPlan, Opener, Plan, ReadBy, Source, WrittenBy,
+    ApplicationPlan, CbrPlan, ConnectionPart, FlowPlan, Opener, Plan, ReadBy, Source, WrittenBy,
 };
 use crate::workload::client::Client;
 use crate::workload::player::Playback;
@@ -258,7 +258,7 @@ fn writer_of(plan: &FlowPlan, f: usize) -> Option<usize> {
 /// The transfers of flow `f`. Of a dialogue a request that is under way is one. Those of a browser are its pages, and stand with its first
 /// connection.
 fn transfers_of(flows: &[FlowState], plan: &FlowPlan, f: usize) -> Option<Vec<Transfer>> {
-    let mut transfers = flows[writer_of(plan, f)?].tcp()?.transfers()?.to_vec();
+    let mut transfers = flows[writer_of(plan, f)?].transfers()?.to_vec();
     let Some(client) = client_of(flows, plan) else { return Some(transfers) };
     if client.browses() {
         return Some(client.pages().unwrap_or_default().to_vec());
@@ -284,6 +284,12 @@ fn client_of<'a>(flows: &'a [FlowState], plan: &FlowPlan) -> Option<&'a Client> 
 /// The report of an application that makes the transfers of flow `f`, with what they are called and no more.
 fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
     let of = &plan.flows[f];
+    let named = |transfer| {
+        Some(Box::new(ApplicationReport { transfer: Some(transfer), ..ApplicationReport::default() }))
+    };
+    if let Source::Cbr(CbrPlan { transfer: Some(_), .. }) = &*of.source {
+        return named("packet");
+    }
     let application = |f: usize| match &*plan.flows[f].source {
         Source::Tcp { application, .. } => application.as_deref(),
         Source::Cbr(_) => None,
@@ -294,7 +300,7 @@ fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
         Some(ApplicationPlan::Client { .. }) => return None,
         None => of.opened_by.as_ref().filter(|_| of.part.way.is_none()).map(|_| "connection")?,
     };
-    Some(Box::new(ApplicationReport { transfer: Some(transfer), ..ApplicationReport::default() }))
+    named(transfer)
 }
 
 /// A connection as a transfer, if it has nothing else to do.

@@ -272,9 +272,8 @@ pub(super) trait Hosts: EventLoop {
         flow.sender_armed = NEVER;
         match &mut flow.kind {
             Kind::Cbr(cbr) if now < flow.stop => {
-                let mut packet =
-                    Packet { flow: f as u32, hop: flow.data_route, size: cbr.size, ..Packet::default() };
-                cbr.send();
+                let (hop, size, seq) = (flow.data_route, cbr.size, cbr.send());
+                let mut packet = Packet { seq, flow: f as u32, hop, size, ..Packet::default() };
                 let due = cbr.due();
                 flow.data.sent += 1;
                 self.depart(&mut packet);

@@ -139,7 +139,7 @@ impl Network {
         flow.data.arrived += 1;
         match &mut flow.kind {
             Kind::Cbr(cbr) => {
-                cbr.on_data(at);
+                cbr.on_data(at, packet.seq);
                 false
             }
             Kind::Tcp(tcp) => {

@@ -1,25 +1,71 @@
 //! A source of packets at a constant rate.
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Span, Time};
+
+use crate::link::random::Stream;
+use crate::resolve::plan::{CbrPlan, Lengths};
+use crate::workload::transfers::Transfer;
 
 /// A constant-rate source, which does not react to the network.
 #[derive(Debug)]
 pub(crate) struct Cbr {
-    rate: u64,
     pub(crate) size: u16,
-    on: u64,
-    off: u64,
-    begin: u64,
+    /// The time between two packets, in 1/rate nanoseconds.
+    work: u64,
+    rate: u64,
     /// When the next packet is due, and the remainder of that time in 1/rate nanoseconds.
     due: u64,
     carry: u64,
+    periods: Periods,
     /// When its last packet so far arrived.
     pub(super) last_arrival: Time,
+    /// Payload bytes of a packet, and all packets so far, if each is a transfer.
+    transfers: Option<(u32, Vec<Transfer>)>,
+}
+
+/// When a source is on.
+#[derive(Debug)]
+enum Periods {
+    /// On and off for equally long each time, from the beginning on.
+    Equal { on: u64, off: u64, begin: u64 },
+    /// On and off for random times.
+    Drawn(Box<DrawnPeriods>),
+}
+
+/// Periods of random lengths.
+#[derive(Debug)]
+struct DrawnPeriods {
+    on: (Lengths, Stream),
+    off: (Lengths, Stream),
+    /// When the present on-period ends.
+    until: u64,
 }
 
 impl Cbr {
-    pub(crate) fn new(rate: u64, size: u16, on: u64, off: u64, start: Time) -> Self {
-        Self { rate: rate.max(1), size, on, off, begin: start.0, due: start.0, carry: 0, last_arrival: start }
+    /// The source of `plan` that starts at `start`. `stream` gives its random streams, by what they are for.
+    pub(crate) fn new(plan: &CbrPlan, start: Time, stream: impl Fn(&str) -> Stream) -> Self {
+        let (work, rate) = plan.pace.interval(plan.packet);
+        let periods = match (&plan.on, &plan.off) {
+            (Lengths::Fixed(on), Lengths::Fixed(off)) => {
+                Periods::Equal { on: on.0, off: off.0, begin: start.0 }
+            }
+            (on, off) => {
+                let (on, off) = ((on.clone(), stream("on")), (off.clone(), stream("off")));
+                let mut periods = DrawnPeriods { on, off, until: 0 };
+                periods.begin(start.0);
+                Periods::Drawn(Box::new(periods))
+            }
+        };
+        Self {
+            size: plan.packet.min(u32::from(u16::MAX)) as u16,
+            work,
+            rate,
+            due: start.0,
+            carry: 0,
+            periods,
+            last_arrival: start,
+            transfers: plan.transfer.map(|bytes| (bytes, Vec::new())),
+        }
     }
 
     /// When the next packet is due.
@@ -27,20 +73,64 @@ impl Cbr {
         Time(self.due)
     }
 
-    /// A packet arrives at `at`.
-    pub(crate) fn on_data(&mut self, at: Time) {
-        self.last_arrival = self.last_arrival.max(at);
+    /// Its packets, if each is a transfer.
+    pub(super) fn transfers(&self) -> Option<&[Transfer]> {
+        self.transfers.as_ref().map(|(_, packets)| packets.as_slice())
     }
 
-    /// One packet leaves now; the next is due one packet time later, or when the next on-period begins.
-    pub(crate) fn send(&mut self) {
-        let work = u64::from(self.size) * 8 * 1_000_000_000 + self.carry;
+    /// Its packet of this number arrives at `at`.
+    pub(crate) fn on_data(&mut self, at: Time, number: u32) {
+        self.last_arrival = self.last_arrival.max(at);
+        if let Some(packet) =
+            self.transfers.as_mut().and_then(|(_, packets)| packets.get_mut(number as usize))
+        {
+            packet.end = Some(at);
+        }
+    }
+
+    /// One packet leaves now; the next is due one packet time later, or when the next on-period begins. Gives its number if each is a
+    /// transfer.
+    pub(crate) fn send(&mut self) -> u32 {
+        let number = self.transfers.as_mut().map_or(0, |(bytes, packets)| {
+            packets.push(Transfer { start: Time(self.due), bytes: u64::from(*bytes), end: None });
+            packets.len() as u32 - 1
+        });
+        let work = self.work + self.carry;
         self.due = self.due.saturating_add(work / self.rate);
         self.carry = work % self.rate;
-        let period = self.on.saturating_add(self.off);
-        let into = (self.due - self.begin) % period.max(1);
-        if into >= self.on {
-            self.due = self.due.saturating_add(period - into);
+        self.due = self.periods.next(self.due);
+        number
+    }
+}
+
+impl Periods {
+    /// The instant from `due` on at which it is on.
+    fn next(&mut self, due: u64) -> u64 {
+        match self {
+            Periods::Equal { on, off, begin } => {
+                let period = on.saturating_add(*off);
+                let into = (due - *begin) % period.max(1);
+                if into >= *on { due.saturating_add(period - into) } else { due }
+            }
+            Periods::Drawn(periods) => periods.next(due),
         }
+    }
+}
+
+impl DrawnPeriods {
+    /// An on-period begins.
+    fn begin(&mut self, at: u64) {
+        let Span(length) = self.on.0.draw(&mut self.on.1);
+        self.until = at.saturating_add(length.max(1));
+    }
+
+    fn next(&mut self, mut due: u64) -> u64 {
+        while due >= self.until && self.until < u64::MAX {
+            let Span(pause) = self.off.0.draw(&mut self.off.1);
+            let begins = self.until.saturating_add(pause);
+            self.begin(begins);
+            due = due.max(begins);
+        }
+        due
     }
 }

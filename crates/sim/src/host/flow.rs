@@ -11,10 +11,12 @@ use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, RelayEnd, SubflowEnd, TwinEnd, WriterEnd};
 use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
+use crate::link::random::Stream;
 use crate::record::histogram::Histogram;
-use crate::resolve::plan::{self, CbrPlan, FlowPlan, ReadBy, Source};
+use crate::resolve::plan::{self, FlowPlan, ReadBy, Source};
 use crate::workload::application::Application;
 use crate::workload::client::Client;
+use crate::workload::transfers::Transfer;
 use bentpipe_tcp::unwrap;
 
 /// Marks "no timer armed" and "not finished".
@@ -521,9 +523,9 @@ impl FlowState {
                 };
                 Kind::Tcp(Tcp::new(options, cc, *bytes, (writer, plan.reader().clone())))
             }
-            (Source::Cbr(CbrPlan { rate_bps, packet, on, off }), _) => {
-                let size = (*packet).min(u32::from(u16::MAX)) as u16;
-                Kind::Cbr(Box::new(Cbr::new(*rate_bps, size, on.0, off.0, start)))
+            (Source::Cbr(of), _) => {
+                let stream = |what: &str| Stream::new(seed, &format!("flow/{}/{what}", plan.name));
+                Kind::Cbr(Box::new(Cbr::new(of, start, stream)))
             }
             (Source::Tcp { .. }, None) => unreachable!("the engine builds a controller for every TCP flow"),
         };
@@ -546,6 +548,14 @@ impl FlowState {
     pub(crate) fn missing(&mut self, packet: &Packet) -> Option<&mut Missing> {
         let missing = if packet.has(ACK) { &mut self.missing_acks } else { &mut self.missing_data };
         (!packet.has(CONTROL)).then_some(missing)
+    }
+
+    /// The transfers that its sending end has written, if it knows them.
+    pub(crate) fn transfers(&self) -> Option<&[Transfer]> {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.transfers(),
+            Kind::Cbr(cbr) => cbr.transfers(),
+        }
     }
 
     /// Its connection, if it is one of TCP.

@@ -100,7 +100,8 @@ pub struct RttReport {
 /// What the application of a flow did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ApplicationReport {
-    /// What a transfer of the flow is: "connection" (a short flow), "burst", "response", "page" or "segment" (of a video).
+    /// What a transfer of the flow is: "connection" (a short flow), "burst", "response", "page", "segment" (of a video) or
+    /// "packet" (of a source that reports on each).
     pub transfer: Option<&'static str>,
     /// Transfers that an application has begun.
     pub transfers: Option<u64>,

@@ -19,12 +19,12 @@ pub use crate::queue::{
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
 pub use crate::resolve::ties::{ConnectionPlan, Dialogue, EndHosts, ReadBy, Subflow, Ties, Twin, WrittenBy};
 pub use crate::scenario::Scheduler;
-pub use crate::workload::CbrPlan;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
 pub use crate::workload::client::{Again, ClientPlan};
 pub use crate::workload::laws::{Lengths, ObjectNumbers, Sizes};
 pub use crate::workload::player::VideoPlan;
+pub use crate::workload::{CbrPlan, Pace};
 
 /// Everything that one run needs.
 #[derive(Clone, Debug, PartialEq)]

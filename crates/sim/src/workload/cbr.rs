@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::scenario::error::Error;
 use crate::scenario::units::{BitRate, Duration, Size};
 use crate::workload::kind::{Carriage, Context, TrafficKeys, TrafficPlan};
+use crate::workload::laws::{Length, Lengths};
 
 const PACKET: Size = Size(1_000);
 
@@ -22,23 +23,58 @@ pub struct Cbr {
     pub packet: Option<Size>,
     /// Length of a period of sending; without it, there is no pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<Duration>,
+    pub on: Option<Length>,
     /// Length of the pause after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub off: Option<Duration>,
+    pub off: Option<Length>,
 }
 
 /// Packets at a constant rate that does not react to the network: on for `on`, then off for `off`, and so on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CbrPlan {
-    /// Bits per second on the wire while on.
-    pub rate_bps: u64,
     /// Bytes on the wire of each packet.
     pub packet: u32,
-    /// Length of an on-period; `Span::MAX` for always.
-    pub on: Span,
-    /// Length of an off-period.
-    pub off: Span,
+    /// How often a packet is sent while on.
+    pub pace: Pace,
+    /// Lengths of on-periods; `Span::MAX` for always.
+    pub on: Lengths,
+    /// Lengths of off-periods.
+    pub off: Lengths,
+    /// Payload bytes of each packet if each is a transfer, of which the report tells how long it took. `None` if none is.
+    pub transfer: Option<u32>,
+}
+
+/// How often a source sends a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// At so many bits per second on the wire.
+    Rate(u64),
+    /// At this interval.
+    Interval(Span),
+}
+
+impl Pace {
+    /// The time between two packets of so many bytes: nanoseconds, to be divided by the second number.
+    pub(crate) fn interval(self, packet: u32) -> (u64, u64) {
+        match self {
+            Pace::Rate(bps) => (u64::from(packet) * 8 * 1_000_000_000, bps.max(1)),
+            Pace::Interval(interval) => (interval.0, 1),
+        }
+    }
+}
+
+impl CbrPlan {
+    /// Refuses on-periods, of key `name`, whose random lengths are mostly too short for a packet.
+    pub(super) fn check(self, name: &str, context: &Context<'_>) -> Result<TrafficPlan, Error> {
+        let (work, rate) = self.pace.interval(self.packet);
+        let drawn = !matches!((&self.on, &self.off), (Lengths::Fixed(_), Lengths::Fixed(_)));
+        if drawn && self.on.mean() < Span(work / rate) {
+            let (mean, interval) = (Duration(self.on.mean()), Duration(Span(work / rate)));
+            let message = format!("{mean} is shorter than the time between two packets, {interval}");
+            return Err(context.error(name, message));
+        }
+        Ok(TrafficPlan::Datagrams(self))
+    }
 }
 
 impl TrafficKeys for Cbr {
@@ -46,12 +82,9 @@ impl TrafficKeys for Cbr {
 
     fn resolve(&self, context: &Context<'_>) -> Result<TrafficPlan, Error> {
         let rate_bps = context.work.rate(self.rate, &context.key.with("rate"))?;
-        let (on, off) = match (self.on, self.off) {
-            (None, None) => (Span::MAX, Span::ZERO),
-            (Some(on), Some(off)) if on.0 > Span::ZERO => (on.0, off.0),
-            (Some(_), Some(_)) => {
-                return Err(context.error("on", "must be longer than zero; write e.g. \"30 s\""));
-            }
+        let (on, off) = match (&self.on, &self.off) {
+            (None, None) => (Lengths::Fixed(Span::MAX), Lengths::Fixed(Span::ZERO)),
+            (Some(on), Some(off)) => (context.lengths(on, "on")?, context.lengths(off, "off")?),
             (Some(_), None) => {
                 let message = "is missing; on and off go together: add e.g. off = \"30 s\"";
                 return Err(context.error("off", message));
@@ -61,8 +94,11 @@ impl TrafficKeys for Cbr {
                 return Err(context.error("on", message));
             }
         };
+        if on.is_zero() {
+            return Err(context.error("on", "must be longer than zero; write e.g. \"30 s\""));
+        }
         let packet = context.packet_size(self.packet.unwrap_or(PACKET), "packet")?;
-        Ok(TrafficPlan::Datagrams(CbrPlan { rate_bps, packet, on, off }))
+        CbrPlan { packet, pace: Pace::Rate(rate_bps), on, off, transfer: None }.check("on", context)
     }
 
     fn write_out(&mut self) {

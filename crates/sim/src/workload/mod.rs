@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::scenario::error::Error;
 use crate::scenario::order::in_order;
-pub use cbr::CbrPlan;
+pub use cbr::{CbrPlan, Pace};
 use kind::{Carriage, Context, TrafficKeys, TrafficPlan};
 use laws::TransferSize;
 

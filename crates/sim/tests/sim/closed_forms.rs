@@ -118,6 +118,19 @@ fn constant_rate_traffic_has_its_rate_and_its_pauses() {
 }
 
 #[test]
+fn constant_rate_traffic_may_be_on_and_off_for_random_times() {
+    let cbr = "path = [\"sat\"]\ntraffic = { kind = \"cbr\", rate = \"1 Mbit/s\", packet = \"1000 bytes\", \
+               on = { kind = \"exponential\", mean = \"2 s\" }, off = { kind = \"exponential\", mean = \"3 s\" } }";
+    let text = format!(
+        "duration = \"20000 s\"\n[link.sat]\nrate = \"10 Mbit/s\"\ndelay = \"0 ms\"\n[[flow]]\n{cbr}\n"
+    );
+    // On for 2 of 5 s at 125 packets a second, and one packet begins each of the 4,000 periods. The standard error of the share of the time
+    // is 2/5 * 3/5 * sqrt(2 / 4000) = 0.0054, 1.3 % of it.
+    let sent = report(&text).flows[0].sent_packets as f64;
+    close(sent, 20_000.0 / 5.0 / (1.0 - (-0.008_f64 / 2.0).exp()), 0.05);
+}
+
+#[test]
 fn a_path_of_several_links_adds_their_delays_and_the_slowest_decides() {
     let text = r#"
         duration = "100 s"

@@ -5,8 +5,8 @@ use std::path::Path;
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::plan::{
-    CbrPlan, CcPlan, CodelPlan, DirectionId, Discipline, FqCodelPlan, LossPlan, OutagePlan, PacketError,
-    PiePlan, Plan, PriorityPlan, QueueLimit, RedPlan, Source,
+    CbrPlan, CcPlan, CodelPlan, DirectionId, Discipline, FqCodelPlan, Lengths, LossPlan, OutagePlan, Pace,
+    PacketError, PiePlan, Plan, PriorityPlan, QueueLimit, RedPlan, Source,
 };
 use bentpipe_sim::{Scenario, schema};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
@@ -370,22 +370,18 @@ fn a_link_between_stations_takes_its_delay_from_the_satellite() {
 
 #[test]
 fn constant_bit_rate() {
+    let plan = |packet, on, off| CbrPlan {
+        packet,
+        pace: Pace::Rate(1_000_000),
+        on: Lengths::Fixed(on),
+        off: Lengths::Fixed(off),
+        transfer: None,
+    };
     let cbr = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", on = \"30 s\", off = \"10 s\" }\n");
-    assert_eq!(
-        *cbr.flows[0].source,
-        Source::Cbr(CbrPlan {
-            rate_bps: 1_000_000,
-            packet: 1000,
-            on: Span(30_000_000_000),
-            off: Span(10_000_000_000)
-        })
-    );
+    assert_eq!(*cbr.flows[0].source, Source::Cbr(plan(1000, Span(30_000_000_000), Span(10_000_000_000))));
     assert_eq!(cbr.flows[0].name, "cbr");
     let always = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", packet = \"200 bytes\" }\n");
-    assert_eq!(
-        *always.flows[0].source,
-        Source::Cbr(CbrPlan { rate_bps: 1_000_000, packet: 200, on: Span::MAX, off: Span::ZERO })
-    );
+    assert_eq!(*always.flows[0].source, Source::Cbr(plan(200, Span::MAX, Span::ZERO)));
 }
 
 #[test]

@@ -152,9 +152,14 @@ impl Sizes {
 }
 
 impl Lengths {
+    /// The mean.
+    pub(crate) fn mean(&self) -> Span {
+        Span(self.rule().mean() as u64)
+    }
+
     /// Is it always zero?
     pub(crate) fn is_zero(&self) -> bool {
-        self.rule().mean() == 0.0
+        self.mean() == Span::ZERO
     }
 }
 
