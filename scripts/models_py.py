@@ -235,6 +235,8 @@ def class_text(name: str, table: dict[str, Any], kind: str | None = None) -> lis
     lines += [f"class {name}({'OnPath' if 'path' in keys else 'Model'}):", *docstring(name, table, keys)]
     if kind is not None:
         lines.append(f"    kind = {literal(kind)}")
+    if "x-carriage" in table:
+        lines.append(f"    carriage = {literal(table['x-carriage'])}")
     for i, key in enumerate(keys):
         if positional is not None and i == len(positional):
             lines.append("    _: KW_ONLY")

@@ -276,7 +276,7 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
 def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
     from bentpipe.comparison import named_algorithm
-    from bentpipe.models import Cbr
+    from bentpipe.plain import is_datagrams
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source
 
@@ -284,7 +284,7 @@ def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     if cc is not None:
         algorithm = named_algorithm(cc)
         for flow in scenario.flows:
-            if not isinstance(flow.traffic, Cbr):
+            if not is_datagrams(flow.traffic):
                 flow.cc = algorithm
     return scenario
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, measures, stats
 from bentpipe.controller import load_controller
-from bentpipe.models import BitError, Cbr, Flow, Link, Loss, PacketError, Record
+from bentpipe.models import BitError, Flow, Link, Loss, PacketError, Record
+from bentpipe.plain import is_datagrams
 from bentpipe.registry import find
 from bentpipe.relays import BUFFER, NONE, listed, relay_of
 from bentpipe.result import LIMITS, Result, each_once
@@ -435,7 +436,7 @@ def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario,
     kept: list[Flow] = []
     model: Flow | None = None
     for flow in base.flows:
-        if isinstance(flow.traffic, Cbr):
+        if is_datagrams(flow.traffic):
             kept.append(flow)
         elif model is None:
             model = flow

@@ -524,12 +524,12 @@ class Link(Model):
 
 @dataclass(frozen=True)
 class Exponential(Model):
-    """Sizes of an exponential law.
+    """Lengths of time of an exponential law.
 
-    Lengths of time of an exponential law.
+    Sizes of an exponential law.
 
     Args:
-        mean: Mean. A size such as "100 kB" or a time such as "5 s".
+        mean: Mean. A time such as "5 s" or a size such as "100 kB".
     """
 
     kind = "exponential"
@@ -627,6 +627,7 @@ class Bulk(Model):
     """
 
     kind = "bulk"
+    carriage = "connection"
     size: str | None = None
 
 
@@ -637,15 +638,17 @@ class Cbr(Model):
     Args:
         rate: Bits per second on the wire while on. A rate such as "1 Mbit/s".
         packet: Size of each packet on the wire. A size such as "1448 bytes". Default: "1000 bytes".
-        on: Length of a period of sending; without it, there is no pause. A time such as "250 ms".
-        off: Length of the pause after it. A time such as "250 ms".
+        on: Length of a period of sending; without it, there is no pause. A time such as "250 ms" or
+            `Exponential`.
+        off: Length of the pause after it. A time such as "250 ms" or `Exponential`.
     """
 
     kind = "cbr"
+    carriage = "datagrams"
     rate: str
     packet: str | None = None
-    on: str | None = None
-    off: str | None = None
+    on: str | LengthLaw | dict[str, Any] | None = None
+    off: str | LengthLaw | dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -663,6 +666,7 @@ class ShortFlows(Model):
     """
 
     kind = "short-flows"
+    carriage = "connection"
     size: str | SizeLaw | dict[str, Any]
     per_second: float | None = None
     load: float | None = None
@@ -682,6 +686,7 @@ class OnOff(Model):
     """
 
     kind = "on-off"
+    carriage = "application"
     off: str | LengthLaw | dict[str, Any]
     on: str | LengthLaw | dict[str, Any] | None = None
     size: str | SizeLaw | dict[str, Any] | None = None
@@ -706,6 +711,7 @@ class Requests(Model):
     """
 
     kind = "requests"
+    carriage = "dialogue"
     response: str | SizeLaw | dict[str, Any]
     request: str | None = None
     think: str | LengthLaw | dict[str, Any] | None = None
@@ -740,6 +746,7 @@ class Web(Model):
     """
 
     kind = "web"
+    carriage = "dialogue"
     main: str | SizeLaw | dict[str, Any] | None = None
     objects: int | CountLaw | dict[str, Any] | None = None
     embedded: str | SizeLaw | dict[str, Any] | None = None
@@ -775,6 +782,7 @@ class Video(Model):
     """
 
     kind = "video"
+    carriage = "dialogue"
     ladder: Sequence[str] | None = None
     segment: str | None = None
     buffer: str | None = None
@@ -1014,12 +1022,12 @@ Access = Dama
 """How a terminal gets the right to send."""
 
 
-SizeLaw = Exponential | Pareto | LogNormal | SizeList | SizeFile
-"""A law of sizes."""
-
-
 LengthLaw = Exponential
 """A law of lengths of time."""
+
+
+SizeLaw = Exponential | Pareto | LogNormal | SizeList | SizeFile
+"""A law of sizes."""
 
 
 CountLaw = ParetoCount

@@ -36,6 +36,8 @@ class Model(Checked):
     """
 
     kind: ClassVar[str | None] = None
+    carriage: ClassVar[str | None] = None
+    """What carries traffic: "connection", "application" (on a connection), "dialogue" or "datagrams"."""
 
     def to_dict(self) -> dict[str, Any]:
         """The table: fields that are None are left out, and `from_` is written `from`."""
@@ -51,6 +53,11 @@ class OnPath(Model):
     def __post_init__(self) -> None:
         if isinstance(self.path, str):
             self.path = [self.path]
+
+
+def is_datagrams(traffic: Any) -> bool:
+    """Whether traffic does without TCP, and so without a controller."""
+    return isinstance(traffic, Model) and traffic.carriage == "datagrams"
 
 
 def filled(item: Any) -> dict[str, Any]:

@@ -132,10 +132,10 @@ class Result:
         """One row per flow, as in the result object; `limited` is spread over `limited_cwnd` and so on.
 
         A source of short flows is one row. Applications that send in pieces have transfer (what a piece is:
-        connection, burst, response, page or segment), transfers, completed (how many), and of the times that
-        these took completion_mean_s, completion_p50_s, _p95_s and _p99_s. A video has video_bitrate_bps (mean
-        of the segments received), video_startup_s, video_played_s, video_stalls, video_stalled_s and
-        video_switches.
+        connection, burst, response, page, segment or packet), transfers, completed (how many), and of the
+        times that these took completion_mean_s, completion_p50_s, _p95_s and _p99_s. A video has
+        video_bitrate_bps (mean of the segments received), video_startup_s, video_played_s, video_stalls,
+        video_stalled_s and video_switches.
         """
         return flow_frame(self.json["flows"])
 

@@ -122,6 +122,7 @@ _PIECES = {
     "response": "responses",
     "page": "page loads",
     "segment": "video segments",
+    "packet": "packets",
 }
 """What transfers are called in the head of their table."""
 

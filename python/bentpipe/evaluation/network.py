@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bentpipe import units
-from bentpipe.models import Bulk, Cbr, DropTail, Flow, Link, Queue, Record
+from bentpipe.models import Bulk, DropTail, Flow, Link, Queue, Record
+from bentpipe.plain import is_datagrams
 from bentpipe.scenario import Scenario
 
 FULL_PACKET = 1500
@@ -76,7 +77,7 @@ def scenario(
     room = max(_room(each.queue) for each in links.values())
     window = max(math.ceil(WINDOW * (bdp_packets(rate, rtt * 1e3) + room)), LEAST_WINDOW)
     for one in flows:
-        if not isinstance(one.traffic, Cbr):
+        if not is_datagrams(one.traffic):
             one.receive_window = f"{window} segments"
     return Scenario(
         links=links, flows=flows, duration=f"{seconds:g} s", seed=seed, record=RECORD if traced else None

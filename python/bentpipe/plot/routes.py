@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from bentpipe.models import KINDS
 from bentpipe.result import Result
 from bentpipe.units import seconds
 
@@ -121,7 +122,8 @@ def size(value: Any) -> float:
 
 def _is_dialogue(given: dict[str, Any]) -> bool:
     """Whether a client asks and a server answers."""
-    return (given.get("traffic") or {}).get("kind") in ("requests", "web", "video")
+    kind = KINDS.get((given.get("traffic") or {}).get("kind", ""))
+    return kind is not None and kind.carriage == "dialogue"
 
 
 def _writes_back(given: dict[str, Any]) -> bool:
