@@ -214,6 +214,7 @@ EXAMPLES = {
 OWN = {
     "Access.vbdc": 8,
     "Traffic.size": "2 MB",
+    "Traffic.interval": "10 ms",
     "Queue.first": 0.05,
     "Queue.max": "15 packets",
     "Queue.min": "5 packets",

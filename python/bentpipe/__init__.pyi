@@ -52,6 +52,7 @@ from .models import SizeFile as SizeFile
 from .models import SizeList as SizeList
 from .models import Vcp as Vcp
 from .models import Video as Video
+from .models import Voice as Voice
 from .models import Web as Web
 from .models import Xcp as Xcp
 from .registry import controllers as controllers

@@ -652,6 +652,31 @@ class Cbr(Model):
 
 
 @dataclass(frozen=True)
+class Voice(Model):
+    """One side of a call: talk spurts and silences of exponential lengths, without TCP.
+
+    In a spurt a packet leaves at a constant interval. It begins with a spurt. The transfers of the result are
+    its packets, so `completion_p95_s` is a percentile of their one-way delay.
+
+    Args:
+        payload: Payload of each packet. A size such as "20 bytes". Default: "160 bytes".
+        header: Bytes on the wire added to each packet: IPv4, UDP and RTP, less if a link compresses them. A
+            size such as "1448 bytes". Default: "40 bytes".
+        interval: From one packet of a spurt to the next. A time such as "250 ms". Default: "20 ms".
+        spurt: Mean length of a talk spurt. A time such as "1.2 s". Default: "1004 ms".
+        silence: Mean length of a silence. A time such as "1.8 s". Default: "1587 ms".
+    """
+
+    kind = "voice"
+    carriage = "datagrams"
+    payload: str | None = None
+    header: str | None = None
+    interval: str | None = None
+    spurt: str | None = None
+    silence: str | None = None
+
+
+@dataclass(frozen=True)
 class ShortFlows(Model):
     """A new connection for each transfer, at the instants of a Poisson process.
 
@@ -812,8 +837,8 @@ class Flow(OnPath):
         start_jitter: A uniform random part of this is added to the start. A time such as "250 ms". Default:
             "0 s".
         count: How many such flows there are. A whole number from 1 to 100000. Default: 1.
-        traffic: What it sends, and when. `Bulk`, `Cbr`, `ShortFlows`, `OnOff`, `Requests`, `Web` or `Video`.
-            Default: bulk data without end.
+        traffic: What it sends, and when. `Bulk`, `Cbr`, `Voice`, `ShortFlows`, `OnOff`, `Requests`, `Web` or
+            `Video`. Default: bulk data without end.
         profile: Defaults of all the options below. "modern", "paper", "linux" or "scps". Default: "modern".
         extra_delay: Private propagation delay in front of the path, one way, both directions. A time such as
             "250 ms". Default: "0 s".
@@ -1034,7 +1059,7 @@ CountLaw = ParetoCount
 """A law of numbers."""
 
 
-Traffic = Bulk | Cbr | ShortFlows | OnOff | Requests | Web | Video
+Traffic = Bulk | Cbr | Voice | ShortFlows | OnOff | Requests | Web | Video
 """What a flow sends."""
 
 
@@ -1064,6 +1089,7 @@ KINDS: dict[str, type[Model]] = {
     "pareto-count": ParetoCount,
     "bulk": Bulk,
     "cbr": Cbr,
+    "voice": Voice,
     "short-flows": ShortFlows,
     "on-off": OnOff,
     "requests": Requests,

@@ -16,6 +16,7 @@ pub(crate) mod player;
 mod requests;
 pub(crate) mod short_flows;
 pub(crate) mod transfers;
+mod voice;
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,7 @@ macro_rules! traffic {
 traffic! {
     "bulk" is bulk: Bulk;
     "cbr" is cbr: Cbr;
+    "voice" is voice: Voice;
     "short-flows" is short_flows: ShortFlows;
     "on-off" is on_off: OnOff;
     "requests" is requests: Requests;

@@ -103,6 +103,8 @@ impl Draw<'_> {
                     ("every", _) => self.time(1, [3_000, 2_000, 30, 90_000]),
                     ("connections", _) => json!(1 + self.to(5)),
                     ("request", _) => self.bytes(1, 4_000),
+                    // Shorter than most spurts.
+                    ("interval", _) => self.time(1, [60, 60, 4, 3_000]),
                     (_, Some("SizeLaw")) => self.transfer(size),
                     ("on", Some(_)) => self.length(1),
                     ("parsing", Some(_)) => self.length(0),
