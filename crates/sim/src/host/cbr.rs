@@ -8,7 +8,7 @@ use crate::workload::transfers::Transfer;
 
 /// A constant-rate source, which does not react to the network.
 #[derive(Debug)]
-pub(crate) struct Cbr {
+pub(crate) struct CbrSource {
     pub(crate) size: u16,
     /// The time between two packets, in 1/rate nanoseconds.
     work: u64,
@@ -41,7 +41,7 @@ struct DrawnPeriods {
     until: u64,
 }
 
-impl Cbr {
+impl CbrSource {
     /// The source of `plan` that starts at `start`. `stream` gives its random streams, by what they are for.
     pub(crate) fn new(plan: &CbrPlan, start: Time, stream: impl Fn(&str) -> Stream) -> Self {
         let (work, rate) = plan.pace.interval(plan.packet);

@@ -7,7 +7,7 @@ use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, P
 
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::carried::CarriedStore;
-use crate::host::cbr::Cbr;
+use crate::host::cbr::CbrSource;
 use crate::host::control;
 use crate::host::ends::{Ends, RelayEnd, SubflowEnd, TwinEnd, WriterEnd};
 use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
@@ -47,7 +47,7 @@ pub(crate) struct Tcp {
 )]
 pub(crate) enum Kind {
     Tcp(Tcp),
-    Cbr(Box<Cbr>),
+    Cbr(Box<CbrSource>),
 }
 
 /// A flow in the engine. Its first cache line holds the fields that every packet needs, and ends where the connection begins.
@@ -525,7 +525,7 @@ impl FlowState {
             }
             (Source::Cbr(of), _) => {
                 let stream = |what: &str| Stream::new(seed, &format!("flow/{}/{what}", plan.name));
-                Kind::Cbr(Box::new(Cbr::new(of, start, stream)))
+                Kind::Cbr(Box::new(CbrSource::new(of, start, stream)))
             }
             (Source::Tcp { .. }, None) => unreachable!("the engine builds a controller for every TCP flow"),
         };

@@ -13,7 +13,7 @@ use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::options;
 use crate::resolve::path::{PathPlan, directions};
-use crate::resolve::plan::{CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, Way};
+use crate::resolve::plan::{CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Opener, Source, Way};
 use crate::resolve::relations::Relations;
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::subflows;
@@ -23,8 +23,9 @@ use crate::resolve::workload;
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::Duration;
 use crate::scenario::{Arg, Cc, Flow, Profile, Traffic};
-use crate::workload::kind::{Context, TrafficPlan};
-use crate::workload::short_flows::ShortFlowsPlan;
+use crate::workload::arrivals::ShortFlowsPlan;
+use crate::workload::context::TrafficContext;
+use crate::workload::kind::TrafficPlan;
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -132,10 +133,14 @@ pub(crate) fn expand(
                     ties: None,
                 });
             }
-            let opened = short
-                .as_ref()
-                .map(|(plan, per_second)| plan.connections(work, &copies[0], *per_second, &key));
-            let Some((by, connections)) = opened.transpose()? else {
+            let run = (work.scenario.seed, Time(work.scenario.duration.0.0));
+            let opened = short.as_ref().map(|(plan, per_second)| {
+                let FlowPlan { name, start, start_jitter, stop, .. } = &copies[0];
+                let source = Opener { name: name.clone(), start: *start, stop: *stop };
+                let context = TrafficContext::new(&work.scenario.origin, &key);
+                plan.connections(source, *start_jitter, run, *per_second, &context)
+            });
+            let Some((by, mut connections)) = opened.transpose()? else {
                 let from = plans.len();
                 plans.extend(match connection {
                     Some(_) => subflows::name(work, &mut names, copies, &key)?,
@@ -150,6 +155,10 @@ pub(crate) fn expand(
                 }
                 continue;
             };
+            if connections.is_empty() {
+                work.warnings.push(format!("flow {}: it opens no connection in this run", by.name));
+                connections.push((Time(run.1.0.saturating_add(1)), 1)); // it never starts, and stands for the source
+            }
             for (number, (start, bytes)) in (1..).zip(connections) {
                 let from = plans.len();
                 let name = names.take(work, format!("{name}/{number}"), &key.with("name"))?;
@@ -268,7 +277,7 @@ fn short_flows(
 ) -> Result<Option<(ShortFlowsPlan, f64)>, Error> {
     let TrafficPlan::ShortFlows(plan) = workload::traffic(work, flow, key)? else { return Ok(None) };
     let slowest = path.there.iter().map(|id| id.of(links).rate_bps).min().unwrap_or(0);
-    let per_second = plan.per_second(slowest, &Context::new(work, key))?;
+    let per_second = plan.per_second(slowest, &TrafficContext::new(&work.scenario.origin, key))?;
     Ok(Some((plan, per_second)))
 }
 

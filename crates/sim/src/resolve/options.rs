@@ -222,13 +222,7 @@ pub(super) fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, 
 
 /// A size of at least `least` bytes that fits a packet.
 pub(crate) fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Result<u32, Error> {
-    match u32::try_from(size.0) {
-        Ok(bytes) if (least..=MAX_PACKET).contains(&size.0) => Ok(bytes),
-        _ => {
-            Err(work
-                .error(key, format!("{size} is out of range; it must be from {least} to {MAX_PACKET} bytes")))
-        }
-    }
+    size.of_packet(least).map_err(|message| work.error(key, message))
 }
 
 /// What is the same of all senders, if it is.

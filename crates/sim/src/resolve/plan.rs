@@ -20,6 +20,7 @@ pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
 pub use crate::resolve::ties::{ConnectionPlan, Dialogue, EndHosts, ReadBy, Subflow, Ties, Twin, WrittenBy};
 pub use crate::scenario::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
+pub use crate::workload::arrivals::Opener;
 pub use crate::workload::browser::WebPlan;
 pub use crate::workload::client::{Again, ClientPlan};
 pub use crate::workload::laws::{Lengths, ObjectNumbers, Sizes};
@@ -205,17 +206,6 @@ pub struct FlowPlan {
     /// What it has to do with other flows. `None`: nothing. Its hosts are then its own, its source writes, and nobody else learns of what
     /// it brings.
     pub ties: Option<Box<Ties>>,
-}
-
-/// What opens several connections, of which the report has one row: a source of short flows, or a browser.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opener {
-    /// Unique name.
-    pub name: String,
-    /// When it begins to open connections.
-    pub start: Time,
-    /// When it opens no more.
-    pub stop: Time,
 }
 
 impl FlowPlan {

@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::resolve::work::{MAX_DELAY, MAX_RATE};
 use crate::scenario::error::{quoted, quoted_name};
 use crate::scenario::file;
+use crate::scenario::units::{MAX_DELAY, MAX_RATE};
 
 /// The version of the format that is read.
 const VERSION: u32 = 1;

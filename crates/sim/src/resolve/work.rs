@@ -8,13 +8,7 @@ use bentpipe_cc::Span;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration};
 use crate::scenario::{Flow, Scenario, schema, text};
-
-/// Most connections of a run.
-pub(crate) const MAX_FLOWS: u64 = 100_000;
-/// Longest propagation delay: a day.
-pub(super) const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
-/// Highest rate, bits per second.
-pub(super) const MAX_RATE: u64 = 100_000_000_000_000;
+pub(crate) use crate::workload::arrivals::MAX_FLOWS;
 
 /// A plan in the making.
 pub(crate) struct Work<'a> {
@@ -57,19 +51,10 @@ impl Work<'_> {
     }
 
     pub(crate) fn check_delay(&self, delay: Span, key: &Key) -> Result<(), Error> {
-        match delay > MAX_DELAY {
-            true => Err(self.error(key, format!("{} is too long; it must be at most 1 d", Duration(delay)))),
-            false => Ok(()),
-        }
+        Duration(delay).of_delay().map(drop).map_err(|message| self.error(key, message))
     }
 
     pub(crate) fn rate(&self, rate: BitRate, key: &Key) -> Result<u64, Error> {
-        match rate.0 {
-            0 => Err(self.error(key, "a rate must be greater than zero; write e.g. \"10 Mbit/s\"")),
-            high if high > MAX_RATE => {
-                Err(self.error(key, format!("{rate} is too high; it must be at most 100 Tbit/s")))
-            }
-            fine => Ok(fine),
-        }
+        rate.of_link().map_err(|message| self.error(key, message))
     }
 }

@@ -7,11 +7,15 @@ use crate::resolve::plan::{ApplicationPlan, Burst, Sizes, Source};
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::{Arg, Flow, Profile, Traffic};
-use crate::workload::kind::{Carriage, Context, TrafficPlan};
+use crate::workload::context::TrafficContext;
+use crate::workload::kind::{Carriage, TrafficPlan};
 
 /// What the flow sends. Without a word on it, bulk data without end.
 pub(super) fn traffic(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<TrafficPlan, Error> {
-    let resolved = flow.traffic.as_ref().map(|traffic| traffic.resolve(&Context::new(work, key)));
+    let resolved = flow
+        .traffic
+        .as_ref()
+        .map(|traffic| traffic.resolve(&TrafficContext::new(&work.scenario.origin, key)));
     resolved.unwrap_or(Ok(TrafficPlan::Bulk(None)))
 }
 

@@ -21,6 +21,10 @@ pub(crate) const LONGITUDE: &str = "longitude";
 
 /// Largest packet of IPv4, bytes.
 pub(crate) const MAX_PACKET: u64 = 65_535;
+/// Longest propagation delay: a day.
+pub(crate) const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
+/// Highest rate, bits per second.
+pub(crate) const MAX_RATE: u64 = 100_000_000_000_000;
 
 type Table = &'static [(&'static str, u64)];
 
@@ -343,6 +347,46 @@ impl fmt::Display for Duration {
 pub struct BitRate(pub u64);
 
 quantity!(BitRate, "rate", "10 Mbit/s", RATES; "A rate, in bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s.");
+
+impl BitRate {
+    /// Bits per second of a link or a source.
+    ///
+    /// # Errors
+    /// Zero, and what is above [`MAX_RATE`].
+    pub(crate) fn of_link(self) -> Result<u64, String> {
+        match self.0 {
+            0 => Err("a rate must be greater than zero; write e.g. \"10 Mbit/s\"".to_owned()),
+            high if high > MAX_RATE => Err(format!("{self} is too high; it must be at most 100 Tbit/s")),
+            fine => Ok(fine),
+        }
+    }
+}
+
+impl Duration {
+    /// A length of time that a propagation delay or a buffer of a player may have.
+    ///
+    /// # Errors
+    /// What is above [`MAX_DELAY`].
+    pub(crate) fn of_delay(self) -> Result<Span, String> {
+        match self.0 > MAX_DELAY {
+            true => Err(format!("{self} is too long; it must be at most 1 d")),
+            false => Ok(self.0),
+        }
+    }
+}
+
+impl Size {
+    /// Bytes that fit a packet.
+    ///
+    /// # Errors
+    /// Less than `least`, or more than [`MAX_PACKET`].
+    pub(crate) fn of_packet(self, least: u64) -> Result<u32, String> {
+        match u32::try_from(self.0) {
+            Ok(bytes) if (least..=MAX_PACKET).contains(&self.0) => Ok(bytes),
+            _ => Err(format!("{self} is out of range; it must be from {least} to {MAX_PACKET} bytes")),
+        }
+    }
+}
 
 impl FromStr for BitRate {
     type Err = String;

@@ -48,7 +48,7 @@ pub enum Burst {
 /// The application of a connection that has begun.
 #[derive(Debug)]
 pub(crate) enum Application {
-    OnOff(OnOff),
+    OnOff(Alternation),
     Client(Client),
     Server(Server),
 }
@@ -64,7 +64,7 @@ impl Application {
     ) -> Self {
         let stream = |what: &str| Stream::new(seed, &format!("flow/{flow}/{what}"));
         match plan {
-            ApplicationPlan::OnOff { on, off } => Self::OnOff(OnOff {
+            ApplicationPlan::OnOff { on, off } => Self::OnOff(Alternation {
                 on: on.clone(),
                 off: off.clone(),
                 draws: stream("size"),
@@ -173,7 +173,7 @@ impl Application {
 
 /// An application that sends, is silent, and so on.
 #[derive(Debug)]
-pub(crate) struct OnOff {
+pub(crate) struct Alternation {
     on: Burst,
     off: Lengths,
     /// Draws sizes or lengths of what is sent, and lengths of silence.
@@ -190,7 +190,7 @@ pub(crate) struct OnOff {
     passed_on: Option<u64>,
 }
 
-impl OnOff {
+impl Alternation {
     fn act(&mut self, now: Time, sender: &mut Sender) {
         while self.due <= now && !self.stopped {
             self.due = Time::MAX;

@@ -1,18 +1,102 @@
-//! Arrivals of a Poisson process: independent, and exponential times between them.
+//! Connections that open one after the other, at the instants of a Poisson process: independent, and exponential times between them.
 
-use bentpipe_cc::Time;
+use std::sync::Arc;
+
+use bentpipe_cc::{Span, Time};
 
 use crate::link::random::Stream;
-use crate::workload::laws::exponential;
+use crate::scenario::error::Error;
+use crate::workload::context::TrafficContext;
+use crate::workload::laws::{Sizes, exponential};
+
+/// Most connections of a run.
+pub(crate) const MAX_FLOWS: u64 = 100_000;
+
+/// What opens several connections, of which the report has one row: a source of short flows, or a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opener {
+    /// Unique name.
+    pub name: String,
+    /// When it begins to open connections.
+    pub start: Time,
+    /// When it opens no more.
+    pub stop: Time,
+}
+
+/// A source of short flows, as far as it is the same for all its copies.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ShortFlowsPlan {
+    pub(super) often: Often,
+    pub(super) sizes: Sizes,
+}
+
+/// How often a connection opens on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Often {
+    /// So many a second.
+    PerSecond(f64),
+    /// So that the payload is this part of the rate of the slowest link.
+    Load(f64),
+}
+
+/// Start and size in bytes of each connection of a source.
+type Connections = Vec<(Time, u64)>;
+
+impl ShortFlowsPlan {
+    /// Connections a second on a path whose slowest link has so many bits per second at the start.
+    pub(crate) fn per_second(&self, slowest_bps: u64, context: &TrafficContext<'_>) -> Result<f64, Error> {
+        let load = match self.often {
+            Often::PerSecond(rate) => return Ok(rate),
+            Often::Load(load) => load,
+        };
+        let rate = load * slowest_bps as f64 / (8.0 * self.sizes.mean());
+        if rate > 0.0 && rate.is_finite() {
+            return Ok(rate);
+        }
+        let message = if self.sizes.mean().is_infinite() {
+            "the mean size has no bound, so that no rate makes this load; write per_second instead, \
+             or add most to the size"
+        } else {
+            "the slowest link of the path has no rate at the start; write per_second instead"
+        };
+        Err(context.error("load", message))
+    }
+
+    /// The connections that a source opens, `per_second` on average: their starts and sizes.
+    ///
+    /// The source begins up to `jitter` after its start. The run has this seed, and this end. Returns the source with its true start.
+    pub(crate) fn connections(
+        &self,
+        Opener { name, start, stop }: Opener,
+        jitter: Span,
+        (seed, end): (u64, Time),
+        per_second: f64,
+        context: &TrafficContext<'_>,
+    ) -> Result<(Arc<Opener>, Connections), Error> {
+        let stream = |what: &str| Stream::new(seed, &format!("flow/{name}/{what}"));
+        let late = (stream("start").uniform() * jitter.0 as f64) as u64;
+        let start = Time(start.0.saturating_add(late));
+        let until = stop.min(end);
+        let expected = per_second * until.since(start).secs();
+        let arrivals = match expected > 2.0 * MAX_FLOWS as f64 {
+            true => Vec::new(),
+            false => poisson(per_second, start, until, MAX_FLOWS as usize, &mut stream("arrivals")),
+        };
+        if expected > 2.0 * MAX_FLOWS as f64 || arrivals.len() > MAX_FLOWS as usize {
+            let message = format!(
+                "this opens about {expected:.0} connections; a run has at most {MAX_FLOWS} flows; choose fewer a second"
+            );
+            let given = if matches!(self.often, Often::Load(_)) { "load" } else { "per_second" };
+            return Err(context.error(given, message));
+        }
+        let mut draws = stream("size");
+        let connections = arrivals.into_iter().map(|at| (at, self.sizes.draw(&mut draws))).collect();
+        Ok((Arc::new(Opener { name, start, stop }), connections))
+    }
+}
 
 /// The instants of arrivals from `from` to `until`, with so many a second on average; at most `most`, and one more if there are more.
-pub(crate) fn poisson(
-    per_second: f64,
-    from: Time,
-    until: Time,
-    most: usize,
-    stream: &mut Stream,
-) -> Vec<Time> {
+fn poisson(per_second: f64, from: Time, until: Time, most: usize, stream: &mut Stream) -> Vec<Time> {
     let mean_ns = 1e9 / per_second;
     let mut arrivals = Vec::new();
     let mut at = from;

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::error::Error;
 use crate::scenario::units::Size;
-use crate::workload::kind::{Carriage, Context, TrafficKeys, TrafficPlan};
+use crate::workload::context::TrafficContext;
+use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 
 /// A transfer that always has data to send: without end, or `size` of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +20,7 @@ pub struct Bulk {
 impl TrafficKeys for Bulk {
     const CARRIAGE: Carriage = Carriage::Connection;
 
-    fn resolve(&self, context: &Context<'_>) -> Result<TrafficPlan, Error> {
+    fn resolve(&self, context: &TrafficContext<'_>) -> Result<TrafficPlan, Error> {
         if self.size == Some(Size(0)) {
             let message = "there is nothing to send; write e.g. \"10 MB\", or leave size out for no end";
             return Err(context.error("size", message));

@@ -11,6 +11,9 @@ use crate::workload::laws::Lengths;
 use crate::workload::player::{Playback, Player, VideoPlan};
 use crate::workload::transfers::{Transfer, write};
 
+/// Payload of a request of a browser or a player, bytes (3GPP2 C.R1002).
+pub(super) const HTTP_REQUEST: u64 = 350;
+
 /// What a client is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientPlan {

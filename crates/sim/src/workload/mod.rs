@@ -4,19 +4,23 @@
 //! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan that they come to; and the rule at work.
 
 pub(crate) mod application;
-mod arrivals;
+pub(crate) mod arrivals;
 pub(crate) mod browser;
 mod bulk;
 mod cbr;
 pub(crate) mod client;
+pub(crate) mod context;
+mod datagrams;
 pub(crate) mod kind;
 pub mod laws;
 mod on_off;
 pub(crate) mod player;
 mod requests;
-pub(crate) mod short_flows;
+mod short_flows;
 pub(crate) mod transfers;
+mod video;
 mod voice;
+mod web;
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -24,8 +28,9 @@ use serde_json::Value;
 
 use crate::scenario::error::Error;
 use crate::scenario::order::in_order;
-pub use cbr::{CbrPlan, Pace};
-use kind::{Carriage, Context, TrafficKeys, TrafficPlan};
+use context::TrafficContext;
+pub use datagrams::{CbrPlan, Pace};
+use kind::{Carriage, TrafficKeys, TrafficPlan};
 use laws::TransferSize;
 
 /// Schema member: what carries a kind of traffic, in a word.
@@ -61,7 +66,7 @@ macro_rules! traffic {
             }
 
             /// What its keys come to.
-            pub(crate) fn resolve(&self, context: &Context<'_>) -> Result<TrafficPlan, Error> {
+            pub(crate) fn resolve(&self, context: &TrafficContext<'_>) -> Result<TrafficPlan, Error> {
                 match self {
                     $(Traffic::$keys(keys) => keys.resolve(context),)*
                 }
@@ -93,8 +98,8 @@ traffic! {
     "short-flows" is short_flows: ShortFlows;
     "on-off" is on_off: OnOff;
     "requests" is requests: Requests;
-    "web" is browser: Web;
-    "video" is player: Video;
+    "web" is web: Web;
+    "video" is video: Video;
 }
 
 impl Traffic {

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::error::Error;
 use crate::workload::application::{ApplicationPlan, Burst};
-use crate::workload::kind::{Carriage, Context, TrafficKeys, TrafficPlan};
+use crate::workload::context::TrafficContext;
+use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::{Length, TransferSize};
 
 /// One connection on which an application sends, is silent, and so on.
@@ -26,7 +27,7 @@ pub struct OnOff {
 impl TrafficKeys for OnOff {
     const CARRIAGE: Carriage = Carriage::Application;
 
-    fn resolve(&self, context: &Context<'_>) -> Result<TrafficPlan, Error> {
+    fn resolve(&self, context: &TrafficContext<'_>) -> Result<TrafficPlan, Error> {
         let on = match (&self.on, &self.size) {
             (Some(on), None) => {
                 let length = context.lengths(on, "on")?;

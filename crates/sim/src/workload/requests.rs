@@ -8,7 +8,8 @@ use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size};
 use crate::workload::application::ApplicationPlan;
 use crate::workload::client::{Again, ClientPlan};
-use crate::workload::kind::{Carriage, Context, TrafficKeys, TrafficPlan};
+use crate::workload::context::TrafficContext;
+use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::{Length, TransferSize};
 
 /// One connection on which a client asks and a server answers, one request at a time. `path` is that of the responses; requests
@@ -33,7 +34,7 @@ pub struct Requests {
 impl TrafficKeys for Requests {
     const CARRIAGE: Carriage = Carriage::Dialogue;
 
-    fn resolve(&self, context: &Context<'_>) -> Result<TrafficPlan, Error> {
+    fn resolve(&self, context: &TrafficContext<'_>) -> Result<TrafficPlan, Error> {
         let server = ApplicationPlan::Server {
             sizes: Some(context.sizes(&self.response, "response")?),
             what: "response",
@@ -49,7 +50,7 @@ impl TrafficKeys for Requests {
 
 impl Requests {
     /// When the client asks again.
-    fn again(&self, context: &Context<'_>) -> Result<Again, Error> {
+    fn again(&self, context: &TrafficContext<'_>) -> Result<Again, Error> {
         match (&self.think, self.every) {
             (Some(think), None) => Ok(Again::After(context.lengths(think, "think")?)),
             (None, Some(every)) if every.0 > Span::ZERO => Ok(Again::Every(every.0)),

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size};
-use crate::workload::cbr::{CbrPlan, Pace};
-use crate::workload::kind::{Carriage, Context, TrafficKeys, TrafficPlan};
+use crate::workload::context::TrafficContext;
+use crate::workload::datagrams::{CbrPlan, Pace};
+use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::{ExponentialLengths, Lengths};
 
 /// One side of a call: talk spurts and silences of exponential lengths, without TCP. In a spurt a packet leaves at a constant interval. It
@@ -52,7 +53,7 @@ impl Default for Voice {
 impl TrafficKeys for Voice {
     const CARRIAGE: Carriage = Carriage::Datagrams;
 
-    fn resolve(&self, context: &Context<'_>) -> Result<TrafficPlan, Error> {
+    fn resolve(&self, context: &TrafficContext<'_>) -> Result<TrafficPlan, Error> {
         if self.interval.0 == Span::ZERO {
             return Err(context.error("interval", "must be longer than zero; write e.g. \"20 ms\""));
         }
@@ -61,7 +62,9 @@ impl TrafficKeys for Voice {
         let lengths = |mean| Lengths::ExponentialLengths(ExponentialLengths { mean });
         let (on, off) = (lengths(self.spurt), lengths(self.silence));
         let pace = Pace::Interval(self.interval.0);
-        CbrPlan { packet, pace, on, off, transfer: Some(payload) }.check("spurt", context)
+        CbrPlan { packet, pace, on, off, transfer: Some(payload) }
+            .checked("spurt", context)
+            .map(TrafficPlan::Datagrams)
     }
 }
 

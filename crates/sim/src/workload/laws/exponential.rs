@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::scenario::units::{Duration, Size};
-use crate::workload::laws::kind::{MeanRule, Rule, Wrong};
+use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{not_empty, whole};
 
 /// Sizes of an exponential law.
@@ -27,8 +27,8 @@ pub struct ExponentialLengths {
     pub mean: Duration,
 }
 
-impl Rule<u64> for ExponentialSizes {
-    fn check(&self) -> Result<(), Wrong> {
+impl Law<u64> for ExponentialSizes {
+    fn check(&self) -> Result<(), WrongKey> {
         not_empty("mean", self.mean)
     }
 
@@ -37,19 +37,19 @@ impl Rule<u64> for ExponentialSizes {
     }
 }
 
-impl MeanRule<u64> for ExponentialSizes {
+impl MeanLaw<u64> for ExponentialSizes {
     fn mean(&self) -> f64 {
         self.mean.0 as f64
     }
 }
 
-impl Rule<Span> for ExponentialLengths {
+impl Law<Span> for ExponentialLengths {
     fn draw(&self, stream: &mut Stream) -> Span {
         exponential(self.mean(), stream)
     }
 }
 
-impl MeanRule<Span> for ExponentialLengths {
+impl MeanLaw<Span> for ExponentialLengths {
     fn mean(&self) -> f64 {
         self.mean.0.0 as f64
     }

@@ -3,21 +3,21 @@
 use crate::link::random::Stream;
 
 /// A wrong key of a law: its name and the message.
-pub(crate) type Wrong = (&'static str, String);
+pub(crate) type WrongKey = (&'static str, String);
 
 /// The keys of a law of such values.
 pub(super) trait LawKeys<Value> {
     /// The law at work.
-    type Rule: Rule<Value>;
+    type AtWork: Law<Value>;
 
     /// The law at work, if the keys fit together.
-    fn resolve(&self) -> Result<Self::Rule, Wrong>;
+    fn resolve(&self) -> Result<Self::AtWork, WrongKey>;
 }
 
 /// A law at work.
-pub(super) trait Rule<Value> {
+pub(super) trait Law<Value> {
     /// Refuses keys that do not fit together.
-    fn check(&self) -> Result<(), Wrong> {
+    fn check(&self) -> Result<(), WrongKey> {
         Ok(())
     }
 
@@ -26,16 +26,16 @@ pub(super) trait Rule<Value> {
 }
 
 /// A law that has a mean: in bytes, or in nanoseconds.
-pub(super) trait MeanRule<Value>: Rule<Value> {
+pub(super) trait MeanLaw<Value>: Law<Value> {
     /// The mean; infinite for a heavy tail without bound.
     fn mean(&self) -> f64;
 }
 
 /// Most keys are the law at work.
-impl<Value, Keys: Rule<Value> + Clone> LawKeys<Value> for Keys {
-    type Rule = Self;
+impl<Value, Keys: Law<Value> + Clone> LawKeys<Value> for Keys {
+    type AtWork = Self;
 
-    fn resolve(&self) -> Result<Self, Wrong> {
+    fn resolve(&self) -> Result<Self, WrongKey> {
         self.check().map(|()| self.clone())
     }
 }

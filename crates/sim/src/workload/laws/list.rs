@@ -9,7 +9,7 @@ use crate::link::random::Stream;
 use crate::scenario::error::quoted_name;
 use crate::scenario::file;
 use crate::scenario::units::Size;
-use crate::workload::laws::kind::{LawKeys, MeanRule, Rule, Wrong};
+use crate::workload::laws::kind::{Law, LawKeys, MeanLaw, WrongKey};
 
 /// Largest file of sizes, bytes.
 const MAX_FILE: u64 = 16 << 20;
@@ -44,9 +44,9 @@ pub struct ListedSizes {
 }
 
 impl LawKeys<u64> for SizeList {
-    type Rule = ListedSizes;
+    type AtWork = ListedSizes;
 
-    fn resolve(&self) -> Result<ListedSizes, Wrong> {
+    fn resolve(&self) -> Result<ListedSizes, WrongKey> {
         let listed: Vec<u64> = self.sizes.iter().map(|size| size.0).collect();
         if listed.is_empty() || listed.contains(&0) {
             let message = "needs sizes of at least one byte; write e.g. [\"1 kB\", \"10 kB\"]";
@@ -65,9 +65,9 @@ impl LawKeys<u64> for SizeList {
 }
 
 impl LawKeys<u64> for SizeFile {
-    type Rule = ListedSizes;
+    type AtWork = ListedSizes;
 
-    fn resolve(&self) -> Result<ListedSizes, Wrong> {
+    fn resolve(&self) -> Result<ListedSizes, WrongKey> {
         let sizes = read(&self.file).map_err(|message| ("file", message))?;
         let weights = vec![1.0; sizes.len()];
         Ok(ListedSizes::new(sizes, &weights))
@@ -92,7 +92,7 @@ impl ListedSizes {
     }
 }
 
-impl Rule<u64> for ListedSizes {
+impl Law<u64> for ListedSizes {
     fn draw(&self, stream: &mut Stream) -> u64 {
         let share = stream.uniform();
         let i = self.shares.partition_point(|&upto| upto < share).min(self.sizes.len() - 1);
@@ -100,7 +100,7 @@ impl Rule<u64> for ListedSizes {
     }
 }
 
-impl MeanRule<u64> for ListedSizes {
+impl MeanLaw<u64> for ListedSizes {
     fn mean(&self) -> f64 {
         let before = std::iter::once(&0.0).chain(self.shares.iter());
         let parts = self.sizes.iter().zip(self.shares.iter()).zip(before);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::scenario::units::Size;
-use crate::workload::laws::kind::{MeanRule, Rule, Wrong};
+use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{not_empty, whole};
 
 /// How often a size outside its bounds is drawn again.
@@ -39,8 +39,8 @@ impl LogNormalSizes {
     }
 }
 
-impl Rule<u64> for LogNormalSizes {
-    fn check(&self) -> Result<(), Wrong> {
+impl Law<u64> for LogNormalSizes {
+    fn check(&self) -> Result<(), WrongKey> {
         not_empty("median", self.median)?;
         let (median, [least, most]) = (self.median.0 as f64, self.bounds());
         if (least..=most).contains(&median) {
@@ -58,7 +58,7 @@ impl Rule<u64> for LogNormalSizes {
     }
 }
 
-impl MeanRule<u64> for LogNormalSizes {
+impl MeanLaw<u64> for LogNormalSizes {
     fn mean(&self) -> f64 {
         let (median, sigma, [least, most]) = (self.median.0 as f64, self.sigma, self.bounds());
         // Of the law without bounds, the share of sizes up to x, and the share of all bytes that they hold.

@@ -17,8 +17,8 @@ use crate::link::random::Stream;
 use crate::scenario::order::in_order;
 use crate::scenario::units::{Duration, Size};
 pub(crate) use exponential::exponential;
-pub(crate) use kind::Wrong;
-use kind::{LawKeys, MeanRule, Rule};
+pub(crate) use kind::WrongKey;
+use kind::{Law, LawKeys, MeanLaw};
 
 /// Largest value that is drawn.
 const LARGEST: f64 = 1e12;
@@ -56,7 +56,7 @@ macro_rules! laws {
 
         impl $laws {
             /// The law at work.
-            pub(crate) fn resolve(&self) -> Result<$at_work, Wrong> {
+            pub(crate) fn resolve(&self) -> Result<$at_work, WrongKey> {
                 match self {
                     $($laws::$keys(keys) => keys.resolve().map($at_work::$keys),)*
                 }
@@ -81,7 +81,7 @@ macro_rules! laws {
 
 laws! {
     /// A law of sizes.
-    SizeLaw, at work Sizes, draws u64, by MeanRule<u64>:
+    SizeLaw, at work Sizes, draws u64, by MeanLaw<u64>:
     "exponential" is exponential: ExponentialSizes;
     "pareto" is pareto: ParetoSizes;
     "log-normal" is log_normal: LogNormalSizes;
@@ -91,13 +91,13 @@ laws! {
 
 laws! {
     /// A law of lengths of time.
-    LengthLaw, at work Lengths, draws Span, by MeanRule<Span>:
+    LengthLaw, at work Lengths, draws Span, by MeanLaw<Span>:
     "exponential" is exponential: ExponentialLengths;
 }
 
 laws! {
     /// A law of numbers.
-    CountLaw, at work ObjectNumbers, draws u64, by Rule<u64>:
+    CountLaw, at work ObjectNumbers, draws u64, by Law<u64>:
     "pareto-count" is pareto: ParetoCounts;
 }
 
@@ -164,26 +164,26 @@ impl Lengths {
 }
 
 /// One value is a law, too.
-impl<Value: Copy> Rule<Value> for Value {
+impl<Value: Copy> Law<Value> for Value {
     fn draw(&self, _: &mut Stream) -> Value {
         *self
     }
 }
 
-impl MeanRule<u64> for u64 {
+impl MeanLaw<u64> for u64 {
     fn mean(&self) -> f64 {
         *self as f64
     }
 }
 
-impl MeanRule<Span> for Span {
+impl MeanLaw<Span> for Span {
     fn mean(&self) -> f64 {
         self.0 as f64
     }
 }
 
 /// Refuses a key that says a size of nothing.
-fn not_empty(name: &'static str, size: Size) -> Result<(), Wrong> {
+fn not_empty(name: &'static str, size: Size) -> Result<(), WrongKey> {
     let message = "there is nothing to send; write e.g. \"10 kB\"";
     if size.0 == 0 { Err((name, message.to_owned())) } else { Ok(()) }
 }
@@ -200,7 +200,7 @@ mod tests {
     pub(super) const DRAWS: u32 = 200_000;
 
     /// Draws of a law, sorted.
-    pub(super) fn drawn(law: &impl Rule<u64>) -> Vec<f64> {
+    pub(super) fn drawn(law: &impl Law<u64>) -> Vec<f64> {
         let mut stream = Stream::new(7, "sizes");
         let mut drawn: Vec<f64> = (0..DRAWS).map(|_| law.draw(&mut stream) as f64).collect();
         drawn.sort_by(f64::total_cmp);

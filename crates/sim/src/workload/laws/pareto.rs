@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::scenario::units::Size;
-use crate::workload::laws::kind::{MeanRule, Rule, Wrong};
+use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{LARGEST, not_empty, whole};
 
 /// Sizes of a Pareto law: many small ones, and few that hold most of the bytes.
@@ -45,8 +45,8 @@ impl ParetoSizes {
     }
 }
 
-impl Rule<u64> for ParetoSizes {
-    fn check(&self) -> Result<(), Wrong> {
+impl Law<u64> for ParetoSizes {
+    fn check(&self) -> Result<(), WrongKey> {
         not_empty("least", self.least)?;
         let [least, most] = self.bounds();
         if most <= least { Err(("most", not_above(self.least))) } else { Ok(()) }
@@ -62,7 +62,7 @@ impl Rule<u64> for ParetoSizes {
     }
 }
 
-impl MeanRule<u64> for ParetoSizes {
+impl MeanLaw<u64> for ParetoSizes {
     fn mean(&self) -> f64 {
         let ([least, most], shape) = (self.bounds(), self.shape);
         let ratio = least / most;
@@ -77,8 +77,8 @@ impl MeanRule<u64> for ParetoSizes {
     }
 }
 
-impl Rule<u64> for ParetoCounts {
-    fn check(&self) -> Result<(), Wrong> {
+impl Law<u64> for ParetoCounts {
+    fn check(&self) -> Result<(), WrongKey> {
         if self.most <= self.least { Err(("most", not_above(self.least))) } else { Ok(()) }
     }
 
