@@ -16,7 +16,7 @@ use crate::time::{Rate, Span, Time};
 
 /// Who drives the effective window during fast recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Recovery {
+pub enum RecoveryWindow {
     /// The sender, by RFC 6675 or proportional rate reduction, towards `ssthresh`. Window-based controllers.
     #[default]
     Sender,
@@ -76,7 +76,7 @@ pub struct Needs {
     /// Of other window algorithms a sender asks for one cut (RFC 3168 section 6.1.2).
     pub losses_after_marks: bool,
     /// Who drives the window during fast recovery. It may change, so a sender asks again when a recovery begins.
-    pub recovery: Recovery,
+    pub recovery: RecoveryWindow,
     /// The receiving end's part, if the algorithm has one: its data segments then carry the header of [`Event::Departure`], and its
     /// acknowledgements what the echo answers.
     pub echo: Option<Box<dyn Echo>>,

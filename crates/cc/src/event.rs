@@ -158,7 +158,7 @@ mod tests {
         }
 
         fn everything() -> Needs {
-            let recovery = crate::Recovery::Controller;
+            let recovery = crate::RecoveryWindow::Controller;
             let echo: Option<Box<dyn crate::Echo>> = Some(Box::new(Newest::default()));
             Needs {
                 rate: true,
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(around.add(Rule::SlowStart(SlowStart::Hystart)), Ok(()));
         assert_eq!(spy.0.load(Ordering::Relaxed), usize::MAX);
         let windows = Windowed::new(spy.clone(), START);
-        let sender = Needs { recovery: crate::Recovery::Sender, ..Spy::everything() };
+        let sender = Needs { recovery: crate::RecoveryWindow::Sender, ..Spy::everything() };
         assert_eq!(format!("{:?}", windows.needs()), format!("{sender:?}"));
     }
 }

@@ -30,7 +30,7 @@ mod time;
 mod window_validation;
 mod windowed;
 
-pub use controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery, Rule};
+pub use controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow, Rule};
 pub use event::{Congestion, Event, Hint, Life};
 pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;

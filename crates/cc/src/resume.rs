@@ -33,7 +33,7 @@
 //!  * a hint that the path changes is taken as the local signal of sections 3.2 and 3.3. In the Unvalidated Phase an RTT that would not confirm
 //!    the path is one, too: section 3.3 demands a Safe Retreat where the RTT tells of another path, and leaves open when it does.
 
-use crate::controller::Recovery;
+use crate::controller::RecoveryWindow;
 use crate::event::{Congestion, Life};
 use crate::registry::{Args, Param};
 use crate::report::{Ack, Flow, Phase};
@@ -293,9 +293,9 @@ impl Resume {
     }
 
     /// Who drives the window in recovery.
-    pub(crate) fn recovery(&self) -> Recovery {
+    pub(crate) fn recovery(&self) -> RecoveryWindow {
         let retreats = matches!(self.phase, ResumePhase::SafeRetreat { .. });
-        if retreats { Recovery::Controller } else { Recovery::Sender }
+        if retreats { RecoveryWindow::Controller } else { RecoveryWindow::Sender }
     }
 
     /// Names internal quantities for traces.

@@ -21,7 +21,7 @@ mod swift;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use crate::controller::Recovery;
+use crate::controller::RecoveryWindow;
 use crate::event::{Congestion, Life};
 use crate::registry::{Args, Param, PathFact};
 use crate::report::{Ack, Flow};
@@ -168,8 +168,8 @@ pub(crate) trait SlowStartRule: Debug + Send {
     }
 
     /// Who drives the window in recovery.
-    fn recovery(&self) -> Recovery {
-        Recovery::Sender
+    fn recovery(&self) -> RecoveryWindow {
+        RecoveryWindow::Sender
     }
 }
 

@@ -6,7 +6,7 @@ mod added;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery, Rule};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow, Rule};
 use crate::event::{Congestion, Event, Hint, Life};
 use crate::report::{Ack, Flow, Phase};
 use crate::resume::Resume;
@@ -365,7 +365,7 @@ impl<P: Policy> Controller for Windowed<P> {
     }
 
     fn needs(&self) -> Needs {
-        let recovery = self.added.as_ref().map_or(Recovery::Sender, |added| added.recovery());
+        let recovery = self.added.as_ref().map_or(RecoveryWindow::Sender, |added| added.recovery());
         Needs { recovery, ..self.policy.needs() }
     }
 

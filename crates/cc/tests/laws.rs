@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use bentpipe_cc::registry::{self, Entry, Kind, Value};
 use bentpipe_cc::{
     Ack, Congestion, Controller, Decision, Event, ExtraOrder, Flow, Header, Hint, Life, Needs, PathChange,
-    Phase, Rate, RateChange, RateSample, Recovery, Rtt, RttSample, Span, Start, Subflow, Time,
+    Phase, Rate, RateChange, RateSample, RecoveryWindow, Rtt, RttSample, Span, Start, Subflow, Time,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -322,12 +322,12 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
             // the data in flight, computed from that model. It does not probe by growing, so unused growth is no harm, and
             // it comes back after a recovery whoever held the sender back. All others are held to the law.
             let needs = run.cc.needs();
-            let models = needs.rate && needs.recovery == Recovery::Controller;
+            let models = needs.rate && needs.recovery == RecoveryWindow::Controller;
             let idle = !run.flow.cwnd_limited && !models;
-            let recovers = run.flow.phase == Phase::Recovery && needs.recovery == Recovery::Sender;
+            let recovers = run.flow.phase == Phase::Recovery && needs.recovery == RecoveryWindow::Sender;
             let held = match op {
                 Op::Ack { report, .. } => {
-                    let stands = report.uncounted == report.acked && needs.recovery == Recovery::Sender;
+                    let stands = report.uncounted == report.acked && needs.recovery == RecoveryWindow::Sender;
                     idle || recovers || stands
                 }
                 // Linux's Westwood+ goes to its estimate when recovery ends (CA_EVENT_COMPLETE_CWR), whoever held back.

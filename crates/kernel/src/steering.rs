@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use bentpipe_cc::{
-    Ack, Congestion, Controller, Decision, Event, Flow, Life, Pacing, Phase, Rate, RateSample, Recovery, Rtt,
-    RttSample, Span, Start, Time,
+    Ack, Congestion, Controller, Decision, Event, Flow, Life, Pacing, Phase, Rate, RateSample,
+    RecoveryWindow, Rtt, RttSample, Span, Start, Time,
 };
 
 use crate::layout::{News, Order, Report, Standing, pace, tells};
@@ -213,7 +213,7 @@ impl Steering {
         let order = Order {
             seq: 0,
             pacing,
-            own_recovery: u8::from(self.controller.needs().recovery == Recovery::Controller),
+            own_recovery: u8::from(self.controller.needs().recovery == RecoveryWindow::Controller),
             again: u16::from(self.answered == self.answers),
             id: self.id,
             number: self.number + 1,

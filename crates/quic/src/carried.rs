@@ -2,7 +2,7 @@
 
 use bentpipe_cc::registry::{self, Entry};
 use bentpipe_cc::{
-    Ack, Congestion, Controller, Event, Flow, Life, Pacing, Rate, RateSample, Recovery, Rtt, RttSample,
+    Ack, Congestion, Controller, Event, Flow, Life, Pacing, Rate, RateSample, RecoveryWindow, Rtt, RttSample,
 };
 use bentpipe_cc::{Span, Start, Time};
 
@@ -94,7 +94,7 @@ fn one(entry: &'static Entry) -> Carried {
     Carried {
         entry,
         pacing: plain.pacing,
-        own_recovery: needs.recovery == Recovery::Controller,
+        own_recovery: needs.recovery == RecoveryWindow::Controller,
         undo: undone.state() != lost.state(),
         ecn: changes(&|trial| trial.cc.on(&trial.flow, Event::Congestion(Congestion::Ecn))),
         rate_samples: needs.rate,

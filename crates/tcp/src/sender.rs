@@ -197,7 +197,7 @@ impl Sender {
                 || options.ecn && options.echo == EcnEcho::AccEcn
                 || options.reading == Reading::Growing,
             headers,
-            self_driven: needs.recovery == bentpipe_cc::Recovery::Controller,
+            self_driven: needs.recovery == bentpipe_cc::RecoveryWindow::Controller,
             board: Scoreboard::new(needs.rate, rack),
             cc,
             flow,

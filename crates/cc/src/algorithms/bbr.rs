@@ -34,7 +34,7 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
@@ -529,7 +529,7 @@ impl<E: Extension> Controller for Bbr<E> {
     fn needs(&self) -> Needs {
         Needs {
             path_change: self.extension.needs_path_change(),
-            recovery: Recovery::Controller,
+            recovery: RecoveryWindow::Controller,
             rate: true,
             ..Needs::default()
         }

@@ -42,7 +42,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase, RateSample};
@@ -498,7 +498,7 @@ impl Controller for Bbr3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Controller, rate: true, ..Needs::default() }
+        Needs { recovery: RecoveryWindow::Controller, rate: true, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -24,7 +24,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event, Life};
 use crate::filter::WindowedMin;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
@@ -276,7 +276,7 @@ impl Controller for Copa {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Controller, ..Needs::default() }
+        Needs { recovery: RecoveryWindow::Controller, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

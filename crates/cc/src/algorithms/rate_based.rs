@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::algorithms::model::{GUARD, LARGEST, guard, times};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event, Life};
 use crate::header::Echo;
 use crate::report::{Ack, Flow};
@@ -100,7 +100,7 @@ impl<P: RatePolicy> Controller for RateBased<P> {
 
     fn needs(&self) -> Needs {
         let echo = self.policy.echo(self.mss);
-        Needs { rate: true, recovery: Recovery::Controller, echo, ..Needs::default() }
+        Needs { rate: true, recovery: RecoveryWindow::Controller, echo, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

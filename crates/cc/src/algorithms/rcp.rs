@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::model::{guard, pace};
 use crate::algorithms::reno::additive;
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event};
 use crate::header::{Header, Newest, seconds};
 use crate::registry::{Entry, Grade, SenderOptions};
@@ -115,7 +115,11 @@ impl Controller for Rcp {
     }
 
     fn needs(&self) -> Needs {
-        Needs { echo: Some(Box::new(Newest::default())), recovery: Recovery::Controller, ..Needs::default() }
+        Needs {
+            echo: Some(Box::new(Newest::default())),
+            recovery: RecoveryWindow::Controller,
+            ..Needs::default()
+        }
     }
 
     fn decision(&self) -> Decision {

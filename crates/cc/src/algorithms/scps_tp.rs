@@ -31,7 +31,7 @@ use alloc::boxed::Box;
 use crate::algorithms::model::LARGEST;
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
@@ -255,7 +255,7 @@ impl Controller for PureRate {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Controller, rate: true, ..Needs::default() }
+        Needs { recovery: RecoveryWindow::Controller, rate: true, ..Needs::default() }
     }
 }
 

@@ -52,7 +52,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::algorithms::model::{GUARD, LARGEST, guard, times};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, Recovery};
+use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -399,7 +399,7 @@ impl Controller for Vivace {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Controller, rate: true, ..Needs::default() }
+        Needs { recovery: RecoveryWindow::Controller, rate: true, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

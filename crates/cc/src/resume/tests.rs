@@ -1,7 +1,7 @@
 use alloc::string::ToString;
 
 use super::{CWND, RTT};
-use crate::controller::{Pacing, Recovery};
+use crate::controller::{Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event, Hint, Life};
 use crate::path_change::PathChange;
 use crate::registry::{self, Value};
@@ -90,7 +90,7 @@ fn a_loss_leads_to_safe_retreat() {
     rig.congestion(Congestion::Loss);
     assert_eq!((rig.w(), phase(&rig)), (46.0, 3.0));
     assert_eq!(said.cwnd, rig.cc.decision().cwnd);
-    assert_eq!(rig.cc.needs().recovery, Recovery::Controller);
+    assert_eq!(rig.cc.needs().recovery, RecoveryWindow::Controller);
     rig.flow.phase = Phase::Recovery;
     (0..87).for_each(|_| rig.ack(1.0, 0.001, 0.6, false)); // the last is the retransmission
     assert_eq!(rig.w(), 46.0);
@@ -98,7 +98,7 @@ fn a_loss_leads_to_safe_retreat() {
     rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
     // 29 in flight before and 29 + 120 since would count the retransmission; 150 were out, less the lost one.
     assert_eq!((rig.t(), phase(&rig)), (149.0 / 2.0, 4.0));
-    assert_eq!(rig.cc.needs().recovery, Recovery::Sender);
+    assert_eq!(rig.cc.needs().recovery, RecoveryWindow::Sender);
 }
 
 /// Section 3.3, "check flight_size": 50 segments were sent in the RTT, 79 with those before; 29 are acknowledged. 50 are no more than

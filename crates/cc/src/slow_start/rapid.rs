@@ -26,7 +26,7 @@
 //!  * the bound of an initial window times beta, at which a sender may stop the descent, is left out.
 
 use super::SlowStartRule;
-use crate::controller::Recovery;
+use crate::controller::RecoveryWindow;
 use crate::event::{Congestion, Life};
 use crate::filter::WindowedMin;
 use crate::report::{Ack, Flow};
@@ -171,8 +171,8 @@ impl SlowStartRule for Rapid {
         self.found.take()
     }
 
-    fn recovery(&self) -> Recovery {
-        if self.descent.is_some() { Recovery::Controller } else { Recovery::Sender }
+    fn recovery(&self) -> RecoveryWindow {
+        if self.descent.is_some() { RecoveryWindow::Controller } else { RecoveryWindow::Sender }
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     use super::Factors;
     use alloc::vec;
 
-    use crate::controller::Recovery;
+    use crate::controller::RecoveryWindow;
     use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::report::Phase;
@@ -237,13 +237,13 @@ mod tests {
         let said = rig.cc.backoff(&rig.flow, Congestion::Loss);
         rig.congestion(Congestion::Loss);
         assert_eq!((rig.w(), said.cwnd), (75.0, 75_000_000));
-        assert_eq!(rig.cc.needs().recovery, Recovery::Controller);
+        assert_eq!(rig.cc.needs().recovery, RecoveryWindow::Controller);
         rig.flow.phase = Phase::Recovery;
         let lost = crate::report::Ack { acks: 1, lost: 30_000_000, ..Default::default() };
         rig.cc.on_ack(&rig.flow, &lost);
         (0..60).for_each(|_| rig.ack(1.0, 0.01, 0.6, false));
         near(rig.w(), 30.0, 1e-6);
-        assert_eq!(rig.cc.needs().recovery, Recovery::Sender);
+        assert_eq!(rig.cc.needs().recovery, RecoveryWindow::Sender);
         rig.flow.phase = Phase::Open;
         rig.ack(1.0, 0.01, 0.6, false);
         near(rig.w(), 30.0 + 1.0 / 30.0, 1e-6);

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::{Cut, Window};
-use crate::controller::Recovery;
+use crate::controller::RecoveryWindow;
 use crate::event::{Congestion, Life};
 use crate::report::{Ack, Flow};
 use crate::resume::Resume;
@@ -73,13 +73,13 @@ impl Added {
         resumed.or_else(|| self.slow_start.as_ref()?.pace(cwnd))
     }
 
-    pub(super) fn recovery(&self) -> Recovery {
+    pub(super) fn recovery(&self) -> RecoveryWindow {
         let resumed = self.resume.map(|resume| resume.recovery());
         let started = self.slow_start.as_ref().map(|rule| rule.recovery());
-        if [resumed, started].contains(&Some(Recovery::Controller)) {
-            Recovery::Controller
+        if [resumed, started].contains(&Some(RecoveryWindow::Controller)) {
+            RecoveryWindow::Controller
         } else {
-            Recovery::Sender
+            RecoveryWindow::Sender
         }
     }
 

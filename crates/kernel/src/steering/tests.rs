@@ -2,8 +2,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs, Pacing, Phase, Rate, Recovery, Span,
-    Start, Time, registry,
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs, Pacing, Phase, Rate, RecoveryWindow,
+    Span, Start, Time, registry,
 };
 
 use super::{Steering, ack_of, start_of};
@@ -89,7 +89,7 @@ impl Controller for Diary {
         Backoff { cwnd: 10 * n, ssthresh: 100 * n, repeat: false }
     }
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Controller, ..Needs::default() }
+        Needs { recovery: RecoveryWindow::Controller, ..Needs::default() }
     }
 }
 

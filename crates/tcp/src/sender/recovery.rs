@@ -115,7 +115,7 @@ impl Sender {
 
     /// Does the controller set the window during recovery, too? It may change its mind.
     fn is_self_driven(&self) -> bool {
-        self.cc.needs().recovery == bentpipe_cc::Recovery::Controller
+        self.cc.needs().recovery == bentpipe_cc::RecoveryWindow::Controller
     }
 
     /// Begins a fast recovery. The ACK that brings it about delivered so many segments.

@@ -1,6 +1,6 @@
 //! RFC 3168: explicit congestion notification.
 
-use bentpipe_cc::{Congestion, Phase, Recovery, Start, registry};
+use bentpipe_cc::{Congestion, Phase, RecoveryWindow, Start, registry};
 use bentpipe_tcp::{EcnEcho, LossRecovery, Options, RtoRule};
 
 use crate::script::{Fixed, Listener, Script, ms, plain, reno};
@@ -134,7 +134,7 @@ fn dctcp_and_prague_cut_for_a_loss_after_a_mark() {
 /// A controller that drives its own window hears of each: BBR answers losses alone.
 #[test]
 fn a_controller_that_drives_itself_hears_of_marks_and_losses() {
-    let cc = Fixed::new(10).with(|c| c.recovery = Recovery::Controller);
+    let cc = Fixed::new(10).with(|c| c.recovery = RecoveryWindow::Controller);
     let mut t = Script::new(options(), cc.boxed(), None);
     t.sends("0-9").at(100).ece(1).sack(1, &[(2, 5)]);
     assert_eq!(cc.told().congestion, [Congestion::Ecn, Congestion::Loss]);

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Hint, Life, Needs, Pacing, Rate, Recovery,
-    Span, Start, Time,
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Hint, Life, Needs, Pacing, Rate,
+    RecoveryWindow, Span, Start, Time,
 };
 use bentpipe_tcp::{
     AckSegment, Block, Data, LossRecovery, NewRenoExit, Options, Receiver, Sack, Sender, Snack,
@@ -75,7 +75,7 @@ pub(crate) struct Fixed {
     pub(crate) pacing: Pacing,
     /// Pacing from the first congestion on.
     pub(crate) paced_after: Option<Pacing>,
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: RecoveryWindow,
     pub(crate) repeat: bool,
     ssthresh: u64,
     told: Arc<Mutex<Told>>,
@@ -91,7 +91,7 @@ impl Fixed {
             after_hint: None,
             pacing: Pacing::Off,
             paced_after: None,
-            recovery: Recovery::Sender,
+            recovery: RecoveryWindow::Sender,
             repeat: false,
             ssthresh: u64::MAX,
             told: Arc::default(),

@@ -1,6 +1,6 @@
 //! Which window limits the sender, and the ends of a transfer.
 
-use bentpipe_cc::{Hint, Life, PathChange, Recovery, Time};
+use bentpipe_cc::{Hint, Life, PathChange, RecoveryWindow, Time};
 use bentpipe_tcp::{Limit, LossRecovery, Options, ShortSegmentSent};
 
 use crate::script::{Fixed, MSS, Script, bytes_per_second, ms, plain, reno};
@@ -41,7 +41,7 @@ fn fractions_are_not_sent() {
 #[test]
 fn controller_drives_recovery() {
     let options = Options { prr: true, ..plain(LossRecovery::Sack) };
-    let cc = Fixed::new(10).with(|c| (c.recovery, c.after_loss) = (Recovery::Controller, 8));
+    let cc = Fixed::new(10).with(|c| (c.recovery, c.after_loss) = (RecoveryWindow::Controller, 8));
     let mut t = Script::new(options, cc.boxed(), None);
     t.sends("0-9").at(100).sack(0, &[(1, 4)]).flight(6).sends("r0 10").at(200).ack(4).flight(7).sends("11");
     t.ack(10).sends("12-17");
