@@ -78,7 +78,7 @@ class Fitting:
         alive = np.arange(len(links))
         for number, (test, lasted_s, fit) in enumerate(self._parts):
             more = partial(self._told, told, number * len(links))
-            new = self._simulated(test, [links[i] for i in alive], lasted_s, fit, more)
+            new = self._simulated(test, [links[int(i)] for i in alive], lasted_s, fit, more)
             starting = self._starts and number == 0
             found[alive] = new if starting else (found[alive] if number > self._starts else 0.0) + new
             hopeless = alive[found[alive] < found[alive].max() - _HOPELESS]

@@ -310,7 +310,7 @@ def _played(raw: _core.RawResult, lasted_s: float) -> tuple[float, float]:
 def _samples(raw: _core.RawResult, flows: int) -> tuple[Floats, Floats, Floats]:
     """Instants; the bytes that the first flows have delivered by then; their mean smoothed round trip."""
     trace = raw.trace()
-    of = trace["flow"] < flows
+    of = np.asarray(trace["flow"], dtype=np.int64) < flows
     t, delivered, smoothed = (
         trace[name][of].astype(float).reshape(-1, flows) for name in ("t_s", "delivered_bytes", "srtt_s")
     )
@@ -321,7 +321,8 @@ def _resent_at(raw: _core.RawResult, flows: int) -> Floats:
     """When the first flows sent a segment again."""
     segments = raw.segments()
     resent = segments["event"] == raw.event_names.index("resent")
-    return np.asarray(segments["t_s"][resent & (segments["flow"] < flows)], dtype=float)
+    ours = np.asarray(segments["flow"], dtype=np.int64) < flows
+    return np.asarray(segments["t_s"][resent & ours], dtype=np.float64)
 
 
 def _dropped_late(raw: _core.RawResult, middle_s: float) -> float:
