@@ -80,7 +80,7 @@ test-python-root:
 test-python-others:
 	$(BIN)/python -m pytest -m 'not root' -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 20
 
-lint: setup ## clippy, rustdoc, ruff, mypy, and the stubs against the extension; warnings are errors
+lint: setup ## clippy, rustdoc, ruff, mypy, the stubs against the extension, and the English; warnings are errors
 	@$(MAKE) --jobs $(JOBS) --output-sync=target lint-rust lint-python
 
 lint-rust:
@@ -90,6 +90,7 @@ lint-rust:
 
 lint-python:
 	$(BIN)/ruff check .
+	$(BIN)/python scripts/english.py
 	$(BIN)/mypy
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
 		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.(Kernel.*|kernel_detach)')
