@@ -280,7 +280,7 @@ def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source
 
-    scenario = Scenario.from_dict(Source(file).load(overrides(set_)))
+    scenario = Scenario.from_dict(Source(file).load(overrides(set_), own=True))
     if cc is not None:
         algorithm = named_algorithm(cc)
         for flow in scenario.flows:

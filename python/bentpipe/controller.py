@@ -168,6 +168,11 @@ class Controller(ABC):
         """
 
 
+def is_own(name: str) -> bool:
+    """Is this the name of a controller in a file, "FILE.py:CLASS"?"""
+    return ":" in name and not name.startswith("python:")
+
+
 def load_controller(spec: str) -> type[Controller]:
     """The controller class that "FILE.py:CLASS" names.
 

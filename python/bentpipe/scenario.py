@@ -88,7 +88,7 @@ class Scenario(Checked):
             ScenarioError: the file does not hold a correct scenario; the message names file, line and key.
         """
         _expect(path, (str, Path), "Scenario.load", "a file or the name of a scenario")
-        return cls.from_dict(Source(path).load(overrides or {}))
+        return cls.from_dict(Source(path).load(overrides or {}, own=True))
 
     @classmethod
     def of(cls, given: Scenario | Mapping[str, Any] | str | Path) -> Scenario:

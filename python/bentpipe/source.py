@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core, foreign
+from bentpipe.controller import Controller, is_own, load_controller
 from bentpipe.registry import unknown
 from bentpipe.relays import NONE
 
@@ -22,6 +23,7 @@ STDIN = "-"
 """Stands for standard input."""
 FILE_KEYS = ("timeline", "file", "opportunities")
 """Last parts of keys whose values are names of files."""
+_CC = re.compile(r"flow\.(\d+|\*)\.cc")
 _RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
 SWEEP_KEYS = ("vary", "seeds")
 """The keys at the top of a file that say what a sweep varies."""
@@ -78,7 +80,11 @@ class Source:
         return table
 
     def load(
-        self, overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = (), *, sweep: bool = False
+        self,
+        overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = (),
+        *,
+        sweep: bool = False,
+        own: bool = False,
     ) -> dict[str, Any]:
         """The table of the scenario, checked; files that it names can be found from the working directory.
 
@@ -86,6 +92,7 @@ class Source:
             overrides: values by dotted key, or pairs of a key and its value as TOML. "none" for the `relay`
                 of a flow takes it away.
             sweep: leave out the keys that say what a sweep varies, `vary` and `seeds`.
+            own: an algorithm may be a class in Python, "FILE.py:CLASS"; the table then has the class.
 
         Raises:
             ScenarioError: it is not correct; the message names file, line and key.
@@ -94,6 +101,7 @@ class Source:
             overrides = [(key, json.dumps(value)) for key, value in overrides.items()]
         pairs, bare = _without_relays(overrides)
         self._check_links(key for key, _ in pairs)
+        pairs, classes = self._without_classes(pairs) if own else (pairs, {})
         if self._path is not None:
             pairs = [(key, _from_here(key, value)) for key, value in pairs]
             text = _core.load(str(self._path), pairs, sweep)
@@ -109,7 +117,53 @@ class Source:
                 raise _core.ScenarioError(f"{self.name}: flow.{which}.relay: the flows are {len(flows)}")
             for flow in flows if which == "*" else [flows[int(which)]]:
                 flow.pop("relay", None)
+        for i, flow in enumerate(flows):
+            if found := classes.get(str(i)) or classes.get("*"):
+                flow["cc"] = found
         return table
+
+    def controller(self, spec: str) -> type[Controller]:
+        """The class that "FILE.py:CLASS" names; its file is beside the scenario, or in the working directory.
+
+        Raises:
+            ScenarioError: the file cannot be read or run, or has no such class, or the class lacks a method.
+        """
+        beside = str(self.folder / spec)
+        return load_controller(beside if Path(beside.rpartition(":")[0]).is_file() else spec)
+
+    def _without_classes(
+        self, overrides: Sequence[tuple[str, str]]
+    ) -> tuple[list[tuple[str, str]], dict[str, type[Controller]]]:
+        """Overrides with names for algorithms that are classes; the classes by the flow's number, or "*"."""
+        pairs: list[tuple[str, str]] = []
+        classes: dict[str, type[Controller]] = {}
+        given = list(overrides)
+        if any(":" in value for key, value in given if _CC.fullmatch(key)) or ".py:" in self._whole_text():
+            flows = self.raw().get("flow")
+            of_file = enumerate(flows if isinstance(flows, list) else [])
+            written = [(f"flow.{i}.cc", flow.get("cc")) for i, flow in of_file if isinstance(flow, dict)]
+            given = [*((key, cc) for key, cc in written if isinstance(cc, str) and is_own(cc)), *given]
+        for key, value in given:
+            known = _CC.fullmatch(key)
+            spec = value.strip().strip("\"'")
+            if known is None or not is_own(spec):
+                if known is not None:  # the later override holds
+                    classes.clear() if known[1] == "*" else classes.pop(known[1], None)
+                pairs.append((key, value))
+                continue
+            found = self.controller(spec)
+            if known[1] == "*":
+                classes.clear()
+            classes[known[1]] = found
+            pairs.append((key, json.dumps(f"python:{found.__name__}")))
+        return pairs, classes
+
+    def _whole_text(self) -> str:
+        """The text, as far as it can be one of a scenario: `load` says what is wrong with others."""
+        if self._path is None:
+            return self._text
+        readable = self._path.is_file() and self._path.stat().st_size <= MOST_BYTES
+        return self._path.read_text(encoding="utf-8", errors="replace") if readable else ""
 
     def _check_links(self, keys: Iterable[str]) -> None:
         """Makes sure that overrides change links that there are, or make whole ones.

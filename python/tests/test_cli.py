@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -171,6 +172,23 @@ def test_run_cc_replaces_every_algorithm_and_leaves_other_traffic(cli, scenario_
     found = answer(cli("run", scenario_file, "--cc", "cubic", "--json"))
     assert [(f["name"], f["cc"]) for f in found["flows"][:2]] == [("cubic-1", "cubic"), ("cubic-2", "cubic")]
     assert found["flows"][2]["name"] == "noise"
+
+
+def test_an_own_controller_in_a_file_or_an_override_is_run_as_sweep_runs_it(cli, scenario_file, tmp_path):
+    """The file lies beside the scenario. A later override holds."""
+    (scenario_file.parent / "own.py").write_text(OWN)
+    written = scenario_file.read_text()
+    first = answer(cli("run", scenario_file, "--set", "flow.0.cc=own.py:Fixed", "--json"))["flows"][0]
+    assert first["cc"] == "Fixed"
+    inside = scenario_file.with_name("inside.toml")
+    inside.write_text(re.sub(r"^cc = .*$", 'cc = "own.py:Fixed"', written, count=1, flags=re.MULTILINE))
+    found = answer(cli("run", inside, "--json"))["flows"][0]
+    assert found == first
+    assert answer(cli("run", inside, "--set", "flow.0.cc=reno", "--json"))["flows"][0]["cc"] == "reno"
+    assert bp.run(bp.Scenario.load(inside)).json["flows"][0] == first
+    assert cli("sweep", inside, "--vary", "flow.0.extra_delay=0ms", "--out", tmp_path / "s").exit_code == 0
+    wrong = cli("run", inside, "--set", "flow.0.cc=own.py:Fixd")
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1) and "did you mean Fixed" in wrong.stderr
 
 
 def test_run_out_can_be_loaded(cli, scenario_file, tmp_path):

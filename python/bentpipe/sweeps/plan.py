@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from bentpipe import _core
 from bentpipe._core import ScenarioError
+from bentpipe.controller import is_own
 from bentpipe.scenario import Scenario
 from bentpipe.source import Source
 from bentpipe.sweeps.case import Case, Key
@@ -189,7 +190,7 @@ class Plan(Planned):
         flows = self._raw.get("flow")
         for i, flow in enumerate(flows if isinstance(flows, list) else []):
             cc = flow.get("cc") if isinstance(flow, Mapping) else None
-            if isinstance(cc, str) and _in_python(cc):
+            if isinstance(cc, str) and is_own(cc):
                 found.append((f"flow.{i}.cc", toml(self._algorithm(cc))))
         return found
 
@@ -212,9 +213,8 @@ class Plan(Planned):
         """What stands for an algorithm in the scenario; one in Python is loaded."""
         from bentpipe.comparison import named_algorithm
 
-        if isinstance(value, str) and _in_python(value):
-            beside = self._source.folder / value
-            value = str(beside) if Path(str(beside).rpartition(":")[0]).is_file() else value
+        if isinstance(value, str) and is_own(value):
+            value = self._source.controller(value)
         elif isinstance(value, str) and " " not in value.strip():
             return value
         found = named_algorithm(value)
@@ -331,10 +331,6 @@ class Plan(Planned):
             if numbers.count(seed) > 1 if len(numbers) < 1000 else len(set(numbers)) < len(numbers):
                 raise ScenarioError(f"{where}: {seed} is there twice")
         return numbers
-
-
-def _in_python(value: str) -> bool:
-    return ":" in value and not value.startswith("python:")
 
 
 def _plain(value: Any) -> Any:
