@@ -259,7 +259,7 @@ pub(crate) mod tests {
         assert_eq!(read, [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Congested]);
     }
 
-    /// A segment of TCP that acknowledges `number`, with these flags and options, and so many bytes of data.
+    /// A TCP segment that acknowledges `number`, with these flags and options, and `data` bytes of data.
     pub(crate) fn segment(number: u32, flags: u8, options: &[u8], data: usize) -> Vec<u8> {
         let mut bytes = packet(40 + options.len() + data, 0, 5);
         bytes[9] = TCP;

@@ -281,7 +281,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Drops flows whose end was not told. False if the datapath serves nobody any more.
+    /// Drops flows whose end was not reported. False if the datapath serves nobody any more.
     fn sweep(&mut self, now: u64) -> bool {
         self.swept_ns = now;
         let gone: Vec<u64> = self

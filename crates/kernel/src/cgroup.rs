@@ -110,7 +110,8 @@ pub struct Leftover {
     pub removed: bool,
 }
 
-/// Removes the groups whose makers were killed, wherever they are. What cannot be changed is left alone; what has changed is told.
+/// Removes the groups whose makers were killed, wherever they are. A group that cannot be changed is left
+/// alone; each change is reported.
 pub fn sweep() -> Vec<Leftover> {
     let mut found = Vec::new();
     for Mounted { at, .. } in hierarchies().unwrap_or_default() {
@@ -163,7 +164,8 @@ fn give_back(group: &Path) -> Vec<u32> {
 /// The processes of a group. Those of another PID namespace are not among them: the kernel calls them 0, which is this process when it is
 /// written.
 fn processes(group: &Path) -> Vec<u32> {
-    // A threaded group does not say its processes. A thread stands for its process when it is written to cgroup.procs.
+    // A threaded group does not list its processes. A thread represents its process when it is written to
+    // cgroup.procs.
     let told = fs::read_to_string(group.join("cgroup.procs"))
         .or_else(|_| fs::read_to_string(group.join("cgroup.threads")));
     let told = told.unwrap_or_default();

@@ -307,7 +307,7 @@ impl Native {
     }
 }
 
-/// What the kernel calls an algorithm unless told otherwise: `bp_` and its name, in characters that the kernel takes.
+/// The kernel's default name of an algorithm: `bp_` and its own name, in characters that the kernel takes.
 pub fn usual_name(cc: &str) -> String {
     let kept = cc.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
     "bp_".chars().chain(kept).take(LONGEST).collect()

@@ -18,7 +18,7 @@ const ROUND_TRIP: Span = Span::from_millis(100);
 pub enum OwnPacing {
     /// It leaves that to the sender. quinn paces at 1.25 window / SRTT.
     Sender,
-    /// At a rate that never holds back what its window allows. quinn's own pacing stands in its place.
+    /// At a rate that never holds back what its window allows. quinn's own pacing takes its place.
     Faster,
     /// At a rate that holds back more than its window. quinn gets the window rate times SRTT.
     Binding,
@@ -31,20 +31,21 @@ pub struct Carried {
     pub entry: &'static Entry,
     /// Its pacing.
     pub pacing: OwnPacing,
-    /// It drives its window in fast recovery itself, as quinn expects. For the others quinn has no proportional rate reduction: it stops
-    /// until what is in flight is less than the window.
+    /// It drives its window in fast recovery itself, as quinn expects. For the others quinn has no
+    /// proportional rate reduction: it stops until the data in flight is less than the window.
     pub own_recovery: bool,
-    /// A spurious loss would be undone; quinn does not tell.
+    /// A spurious loss would be undone, but quinn does not report it.
     pub undo: bool,
-    /// It answers an ECN mark. quinn tells that there was one, not how many bytes were marked.
+    /// It answers an ECN mark. quinn reports that there was one, not how many bytes were marked.
     pub ecn: bool,
     /// It reads delivery-rate samples. They are worked out from quinn's calls; packets sent between two ACKs share their stamp.
     pub rate_samples: bool,
-    /// It has a timer. It is told late, with the next packet that is sent or acknowledged.
+    /// It has a timer. Its expiry is reported late, with the next packet that is sent or acknowledged.
     pub timer: bool,
-    /// It answers the restart after a pause of the application. It is told once the first packet after the pause has been sent.
+    /// It answers the restart after a pause of the application. The restart is reported once the first packet
+    /// after the pause has been sent.
     pub restart: bool,
-    /// It reads the peer's receive window, which quinn does not tell.
+    /// It reads the peer's receive window, which quinn does not report.
     pub receive_window: bool,
     /// It uses hints that the path changes hands, which nobody gives under quinn.
     pub path_hints: bool,

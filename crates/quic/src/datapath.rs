@@ -1,8 +1,9 @@
-//! What a controller of `bentpipe-cc` is told, made from what quinn tells.
+//! Turns quinn's reports into those that a controller of `bentpipe-cc` gets.
 //!
-//! For one acknowledgement quinn calls `on_ack` for each packet, `on_end_acks` once, and then `on_congestion_event` if packets were lost or
-//! marked. A controller of `bentpipe-cc` hears of congestion first. So an acknowledgement is held back as a [`Batch`], and reported when
-//! quinn asks for the window or tells something else. No time passes in between: the report carries the batch's own instant.
+//! For one acknowledgement quinn calls `on_ack` for each packet, `on_end_acks` once, and then
+//! `on_congestion_event` if packets were lost or marked. A controller of `bentpipe-cc` learns of congestion
+//! first. An acknowledgement is therefore held back as a [`Batch`], and reported when quinn asks for the
+//! window or reports something else. No time passes in between: the report carries the batch's own instant.
 
 use bentpipe_cc::{Ack, Congestion, Controller, Event, Flow, Life, Pacing, Phase, RttSample, Span, Time};
 
@@ -16,7 +17,7 @@ const LEAST_DATAGRAMS: u64 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     now: Time,
-    /// All packets of the acknowledgement have been told.
+    /// True once all packets of the acknowledgement have been reported.
     ended: bool,
     acked: u64,
     /// Of `acked`, what was sent before the last congestion: it makes no window grow (RFC 9002 section 7.3.2).
@@ -69,13 +70,13 @@ impl Datapath {
         }
     }
 
-    /// The controller, with everything told.
+    /// The controller, after all pending reports.
     pub(crate) fn controller(&mut self) -> &dyn Controller {
         self.report();
         &*self.cc
     }
 
-    /// The flow, with everything told.
+    /// The flow, after all pending reports.
     pub(crate) fn flow(&mut self) -> &Flow {
         self.report();
         &self.flow
@@ -104,7 +105,7 @@ impl Datapath {
         batch.app_limited = app_limited;
     }
 
-    /// All packets of the acknowledgement have been told; so much remains in flight.
+    /// All packets of the acknowledgement have been reported; `in_flight` bytes remain in flight.
     pub(crate) fn on_end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
         let batch = self.batch_at(now, false);
         (batch.ended, batch.app_limited) = (true, app_limited);
@@ -163,7 +164,8 @@ impl Datapath {
         self.batch.get_or_insert(Batch { now, ..Batch::default() })
     }
 
-    /// The clock moves on, never back. A deadline that has passed is told now, since quinn has no timer for it.
+    /// The clock moves on, never back. A deadline that has passed is reported now, since quinn has no timer
+    /// for it.
     fn advance(&mut self, now: Time) {
         self.flow.now = self.flow.now.max(now);
         if self.cc.decision().deadline <= self.flow.now {

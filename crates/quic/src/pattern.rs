@@ -4,7 +4,7 @@
 const PERIOD: usize = 251;
 /// The most bytes at a time.
 pub(crate) const LONGEST: usize = 1 << 14;
-/// From each place within a period, so many bytes follow.
+/// The pattern, long enough that the largest piece can start at every position within a period.
 static BYTES: [u8; PERIOD + LONGEST] = {
     let mut bytes = [0; PERIOD + LONGEST];
     let mut i = 0;

@@ -14,7 +14,7 @@ fn plan(text: &str) -> Plan {
     Scenario::from_toml(text, "bench", &[]).and_then(|s| s.resolve()).expect("the scenario is correct")
 }
 
-/// One flow over so many links in a row.
+/// One flow over a chain of `links` links.
 fn chain(links: u64) -> Plan {
     let mut text = String::from("duration = \"10 s\"\n");
     let mut path = Vec::new();

@@ -28,7 +28,7 @@ const OF_A_CONNECTION: u32 = 1 << 1 | 1 << 2;
 /// The length of a device's name in a register.
 const NAME: usize = 16;
 
-/// Where a rule stands.
+/// The chain to which a rule belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chain {
     /// Addresses of packets that leave are translated.

@@ -52,7 +52,7 @@ fn reno() -> Steering {
     Steering::new(registry::build("reno", &[], start).expect("registered"), &opened(), false)
 }
 
-/// Writes down what it is told.
+/// Writes down the reports it gets.
 #[derive(Debug, Clone, Default)]
 struct Diary(Rc<RefCell<Vec<String>>>);
 

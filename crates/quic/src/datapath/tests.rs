@@ -13,7 +13,7 @@ use super::Datapath;
 const MTU: u16 = 1200;
 const MS: u64 = 1_000_000;
 
-/// A controller that writes down what it is told.
+/// A controller that writes down the reports it gets.
 #[derive(Clone, Debug)]
 struct Scribe {
     told: Arc<Mutex<Vec<String>>>,
@@ -72,8 +72,9 @@ fn ms(ms: u64) -> Time {
     Time(ms * MS)
 }
 
-/// Ten packets, the first of which is lost. quinn tells of the loss after the acknowledgement, the controller hears of it before. Later
-/// losses of the same window are no news, and the first packet sent after the loss ends the recovery (RFC 9002 section 7.3.2).
+/// Ten packets; the first of them is lost. quinn reports the loss after the acknowledgement, the controller
+/// learns of it before. Later losses of the same window are no news, and the first packet sent after the loss
+/// ends the recovery (RFC 9002 section 7.3.2).
 #[test]
 fn an_episode_is_told_once_and_in_order() {
     let (mut path, told) = scribe(PLAIN);
@@ -132,7 +133,7 @@ fn marks_and_persistent_congestion_have_their_names() {
     assert_eq!(lines(&told), ["2000 Timeout Open 0", "2000 ack 1200-0 lost 10800 rtt 1899 round Loss 0"]);
 }
 
-/// There is no timer under quinn: the deadline is told with the next packet.
+/// There is no timer under quinn: the deadline is reported with the next packet.
 #[test]
 fn a_deadline_is_told_late_and_a_pause_after_its_end() {
     let (mut path, told) = scribe(Decision { deadline: ms(150), ..PLAIN });

@@ -22,7 +22,7 @@ impl Tally {
     pub(crate) fn add(&mut self, since: Duration, bytes: u64) {
         let at = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
         let step = Self::INTERVAL.as_nanos() as u64;
-        // The last row stands for all that came within the interval of the one before it.
+        // The last row covers everything that came within the interval of the row before it.
         if let [.., before, last] = &mut self.rows[..]
             && at.saturating_sub(before.0) < step
         {

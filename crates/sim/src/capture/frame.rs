@@ -221,8 +221,8 @@ impl Conversation {
         Some((from, from + u64::from(packet.size).saturating_sub(u64::from(tcp.options.header))))
     }
 
-    /// The byte that an acknowledgement expects next, and the right edge of its window; `None` for other packets. `told`: the window in
-    /// segments, if windows change.
+    /// The byte that an acknowledgement expects next, and the right edge of its window; `None` for other
+    /// packets. `told`: the advertised window in segments, if windows change.
     pub(crate) fn acknowledged(&self, packet: &Packet, told: u64) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_ref()?;
         if !packet.has(ACK) || control::signal(packet).is_some() {

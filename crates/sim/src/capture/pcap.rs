@@ -1,7 +1,9 @@
-//! Captures of the packets of a run, as files that other programs read: the format pcapng (draft-ietf-opsawg-pcapng).
+//! Captures of the packets of a run, as files that other programs read: the format pcapng
+//! (draft-ietf-opsawg-pcapng).
 //!
-//! One section; one interface for each place where packets are seen; nanoseconds since the start of the run, which stands at the epoch. A
-//! packet is IPv4 without a link layer. The file has a provisional name until the run is complete; a run that fails removes it.
+//! A file has one section, and one interface for each place where packets are seen. Time is in nanoseconds
+//! since the start of the run, which is placed at the epoch. A packet is IPv4 without a link layer. The file
+//! has a provisional name until the run is complete; a run that fails removes it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

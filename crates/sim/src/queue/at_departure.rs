@@ -23,7 +23,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// The class of a packet whose flow has this hash, of which the upper 53 bits count.
+    /// The class of a packet whose flow has this hash; only the upper 53 bits of the hash count.
     pub fn of_hash(band: u8, hash: u64) -> Self {
         Self { band, hash: hash >> 11 }
     }
@@ -65,7 +65,7 @@ pub(crate) trait AtDeparture: fmt::Debug {
 pub(crate) struct Scheduled {
     rule: Box<dyn AtDeparture>,
     pub(crate) store: Store,
-    /// What stands between the queue and the channel, if packets are not just sent one after the other.
+    /// What lies between the queue and the channel, if packets are not just sent one after the other.
     pub(crate) link_layer: Option<Box<LinkLayer>>,
     thinning: Option<Box<AckFilter>>,
     /// The transmitter has asked and got nothing.
@@ -141,7 +141,7 @@ impl Scheduled {
         self.waited as f64 / end.0 as f64
     }
 
-    /// A packet of whose end nobody has been told.
+    /// Takes a packet that will not arrive and that has not been reported yet.
     pub(crate) fn take_untold(&mut self) -> Option<Packet> {
         self.store.verdicts.untold.pop()
     }

@@ -1,12 +1,12 @@
 //! CoDel: controlled delay (Nichols, Jacobson, McGregor and Iyengar, RFC 8289).
 //!
-//! The decision falls when a packet is about to be sent: once the time that packets waited has been at least the target for
-//! a whole interval, one is dropped from the head, and then another each interval / sqrt(count) later, until a packet has
-//! waited less than the target or no more than one full packet waits behind it. When drops begin again soon, the rate of the
-//! last time is where they start (section 5, the variant that the RFC gives).
+//! The decision falls when a packet is about to be sent. Once packets have waited at least the target for a
+//! whole interval, one packet is dropped from the head. Another follows each interval / sqrt(count) later,
+//! until a packet has waited less than the target or no more than one full packet waits behind it. When drops
+//! begin again soon, they start at the last rate (section 5, the variant that the RFC gives).
 //!
-//! The RFC's pseudo-code knows drops only. With ECN a mark stands for a drop: it counts, and the packet that carries it is
-//! sent, so that one call marks at most one packet.
+//! The RFC's pseudo-code knows only drops. With ECN a mark takes the place of a drop: it counts, and the
+//! packet that carries it is sent, so that one call marks at most one packet.
 
 use bentpipe_cc::{Span, Time};
 use schemars::JsonSchema;

@@ -18,13 +18,13 @@ pub(super) trait Computation: fmt::Debug {
     /// A packet arrives, whether there is room for it or not.
     fn arrives(&mut self, size: u16, header: Option<&Header>);
 
-    /// A packet departs; so many bytes have waited, it included. Rewrites its header.
+    /// A packet departs; `waiting` bytes have waited, its own included. Rewrites its header.
     fn departs(&mut self, size: u16, header: Option<&mut Header>, waiting: u64);
 
     /// When the next of its timers expires.
     fn due(&self) -> Time;
 
-    /// That timer expires, and so many bytes wait.
+    /// That timer expires while `waiting` bytes wait.
     fn on_timer(&mut self, waiting: u64);
 
     /// While nothing waits and nothing comes, its state is the same again after this time. `None` while it is not.

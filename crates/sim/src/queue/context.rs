@@ -5,8 +5,7 @@ use bentpipe_cc::Span;
 use crate::scenario::error::{Error, Key, Origin};
 use crate::scenario::units::{BitRate, Duration, MAX_PACKET, QueueSize, Size};
 
-/// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
-/// loss.
+/// Smallest queue that a limit in bdp may give, in packets: with less, the ends of a path see bursts as loss.
 const MIN_BDP_PACKETS: u64 = 5;
 /// Shortest time between two updates of a probability: each is computed, even while nothing arrives.
 const MIN_UPDATE: Span = Span(100_000);
@@ -32,7 +31,7 @@ impl QueueLimit {
     }
 }
 
-/// Where a queue stands, and where its mistakes are reported.
+/// The surroundings of a queue in a scenario, and the place where its mistakes are reported.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     /// The direction of a link, as warnings name it.

@@ -288,7 +288,8 @@ impl DualPi2State {
         self.l4s.fifo.packets > 0 && (self.classic.fifo.packets == 0 || self.credit <= 0.0)
     }
 
-    /// A packet of `size` bytes is sent. What one queue sends while the other waits earns that one its share.
+    /// A packet of `size` bytes is sent. Bytes that one queue sends while the other waits earn the waiting
+    /// queue its share.
     fn charge(&mut self, is_l4s: bool, size: u16) {
         let other = if is_l4s { &self.classic } else { &self.l4s };
         if other.fifo.packets > 0 {

@@ -494,7 +494,7 @@ mod tests {
             }
         }
 
-        /// The next packet by rounds in each of which every queue has a quantum (section 4.2).
+        /// The next packet by rounds; every queue has a quantum in each round (section 4.2).
         fn dequeue_plainly(&mut self, now: Time, store: &mut Store) -> Option<Packet> {
             loop {
                 let is_new = self.new.head != NONE;

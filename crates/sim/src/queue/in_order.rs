@@ -27,7 +27,7 @@ impl InOrder {
         Self { rule, limit, rate_bps, fifo: Fifo::default(), free_at: 0 }
     }
 
-    /// How long the transmitter takes for so many bytes, ns.
+    /// How long the transmitter takes for `bytes` bytes, ns.
     fn time(&self, bytes: u64) -> u64 {
         (u128::from(bytes) * 8_000_000_000 / u128::from(self.rate_bps.max(1))).min(1 << 62) as u64
     }

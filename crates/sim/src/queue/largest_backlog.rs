@@ -29,7 +29,7 @@ impl LargestBacklog {
         (LAST - (most as u32 & LAST), most >> QUEUE_BITS)
     }
 
-    /// Queue `i` has so many bytes.
+    /// Queue `i` has `bytes` bytes.
     pub(super) fn set(&mut self, i: u32, bytes: u64) {
         let mut n = self.nodes.len() / 2 + i as usize;
         let mut node = bytes << QUEUE_BITS | u64::from(LAST - i);

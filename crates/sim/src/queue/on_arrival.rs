@@ -56,8 +56,8 @@ pub(crate) trait OnArrival: fmt::Debug {
     /// Decides about a packet.
     fn judge(&mut self, arrival: &Arrival) -> Verdict;
 
-    /// The transmitter could have sent so many bits a second, on average, since it became free. Told before a packet that finds it free,
-    /// where the rate changes.
+    /// The average rate, in bits per second, at which the transmitter could have sent since it became free.
+    /// Where the rate changes, this is called before a packet that finds the transmitter free.
     fn set_rate(&mut self, _rate_bps: u64) {}
 
     /// Does it look at the bytes that wait even if the limit is in packets?

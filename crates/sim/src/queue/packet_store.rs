@@ -144,7 +144,7 @@ impl Store {
 /// What a queue has decided against packets.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
-    /// Packets of whose end their flows have not been told.
+    /// Packets that will not arrive and that have not been reported to their flows yet.
     pub(crate) untold: Vec<Packet>,
     /// How many were dropped.
     pub(crate) dropped: u64,

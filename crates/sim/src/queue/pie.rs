@@ -21,7 +21,7 @@ use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, QueueSize};
 
-/// Below each bound on the left the adjustment is divided by what stands on the right (section 4.2).
+/// Below each bound on the left, the adjustment is divided by the number on the right (section 4.2).
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 /// What the probability keeps at an update while there is no delay (section 4.2).
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn the_probability_follows_the_control_law() {
-        // (0.125 x (30 - 15) + 1.25 x 30) ms = 0.039375, of which 1/2048.
+        // (0.125 x (30 - 15) + 1.25 x 30) ms = 0.039375, times 1/2048.
         close(after(PLAN, &[30]).probability, 1.922_607_421_875e-5);
         // Between 1e-5 and 1e-4 it is 1/128: 0.125 x 15 ms = 0.001875, then with 20 ms more 0.004375 + 0.025.
         close(after(PLAN, &[30, 30]).probability, 1.922_607_421_875e-5 + 1.464_843_75e-5);

@@ -142,7 +142,7 @@ impl fmt::Display for Key {
 pub(crate) struct Origin {
     /// Name of the file.
     pub(crate) file: Option<String>,
-    /// Where each key stands; `None` for keys set by an override.
+    /// The line of each key; `None` for keys set by an override.
     pub(crate) lines: BTreeMap<Key, Option<usize>>,
 }
 

@@ -33,7 +33,7 @@ impl Mender {
         &self.tree
     }
 
-    /// Mends what stands at a key, more thoroughly each time; false if nothing is left to try.
+    /// Mends the value of a key, more thoroughly each time; false if nothing is left to try.
     pub(crate) fn mend(&mut self, key: &Key) -> bool {
         let tries = self.tries.entry(key.clone()).or_insert(0);
         let from = *tries;
@@ -159,7 +159,7 @@ fn link() -> Value {
     json!({ "rate": "10 Mbit/s", "delay": "250 ms" })
 }
 
-/// What stands at a key. One table stands for a list of one.
+/// The value at a key. A single table counts as a list of one.
 fn find<'a>(tree: &'a mut Value, parts: &[String]) -> Option<&'a mut Value> {
     let Some((part, rest)) = parts.split_first() else { return Some(tree) };
     match tree {

@@ -29,7 +29,7 @@ fn keys<T: DeserializeOwned>(kind: Option<&str>) -> &'static [&'static str] {
     T::deserialize(table).err().map_or(&[], |Expected(keys)| keys)
 }
 
-/// The error of a deserializer, of which only the names of keys matter.
+/// The error of a deserializer; only the names of keys in it matter.
 #[derive(Debug)]
 struct Expected(&'static [&'static str]);
 

@@ -1,10 +1,12 @@
 //! Random scenarios for tests, from bytes: one generator for proptest, the fuzzer and Python.
 //!
-//! A scenario is TOML text, as a user writes it, so one that fails can be printed and run again. Bytes that run out count as zeros, and
-//! zero stands for the simplest choice. So a test may shrink the bytes: fewer and smaller ones make a simpler scenario.
+//! A scenario is TOML text, as a user writes it, so a failing one can be printed and run again. Bytes beyond
+//! the end count as zeros, and zero means the simplest choice. A test may therefore shrink the bytes: fewer
+//! and smaller ones make a simpler scenario.
 //!
-//! Queues, loss models, traffic, controllers and the options of a flow are drawn from the JSON Schema and the registry of controllers. A new
-//! one needs no line here, unless a key needs a range of its own; these stand in [`Draw::value`].
+//! Queues, loss models, traffic, controllers and the options of a flow are drawn from the JSON Schema and the
+//! registry of controllers. A new one needs no line here, unless a key needs a range of its own; such ranges
+//! are in [`Draw::value`].
 
 mod links;
 mod traffic;

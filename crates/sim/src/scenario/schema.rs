@@ -15,7 +15,7 @@ pub(crate) const HINT_KEYWORD: &str = "x-hint";
 /// A mistake in a tree.
 #[derive(Debug)]
 pub(crate) struct Mistake {
-    /// The key where it stands.
+    /// The key of the mistake.
     pub(crate) key: Key,
     pub(crate) message: String,
     /// Of an unknown key: those that may be meant. That they are missing follows from it.
@@ -71,7 +71,7 @@ pub(crate) fn example_at(key: &Key) -> Option<Value> {
     all.iter().find_map(of)
 }
 
-/// The schema of what stands under `part` in a table or a list.
+/// The schema of the value under `part` in a table or a list.
 pub(super) fn member<'a>(schema: &'a Value, part: &str) -> Option<&'a Value> {
     let places = [&schema["properties"][part], &schema["additionalProperties"], &schema["items"]];
     let pair = part.parse().ok().map_or(&Value::Null, |i: usize| &schema["prefixItems"][i]);
@@ -162,7 +162,7 @@ fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
     }
 }
 
-/// A list of so many items, each of its own kind.
+/// A list with a fixed number of items, each of its own kind.
 fn walk_pair(schemas: &Value, items: &[Value], at: &Key, found: &mut Vec<Mistake>) {
     let schemas = schemas.as_array().map_or(&[][..], Vec::as_slice);
     if items.len() != schemas.len() {

@@ -1,4 +1,4 @@
-//! Mistakes in TOML itself: all that can be told of a text, and what can be read in spite of them.
+//! Mistakes in TOML itself: all that can be found in a text, and what can be read in spite of them.
 
 use toml::Spanned;
 use toml::de::{DeTable, Error as TomlError};

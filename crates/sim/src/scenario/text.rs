@@ -47,7 +47,8 @@ pub(crate) struct Parsed {
     pub(crate) is_whole: bool,
 }
 
-/// Parses TOML, and notes in `origin` where each key stands. Text that begins with a brace is JSON, where null means absent.
+/// Parses TOML, and notes in `origin` the line of each key. Text that begins with a brace is JSON, where null
+/// means absent.
 pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
     let lines = Lines::new(text);
     if text.len() as u64 > MAX_FILE {
@@ -80,12 +81,12 @@ pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
     Ok(Parsed { tree, mistakes, is_whole: reading.is_whole && few })
 }
 
-/// The key of a line that is no TOML, as far as it can be told.
+/// The key on a line that is not TOML, as far as it can be recognised.
 fn key_on(line: usize, text: &str, tree: &Value, origin: &Origin) -> Key {
     let at =
         |number: usize| origin.lines.iter().filter(move |(_, at)| **at == Some(number)).map(|(key, _)| key);
     let words = text.lines().nth(line - 1).unwrap_or_default().trim();
-    // The head of a table names all tables around it, and a key all that stands in its value.
+    // The head of a table names all tables around it, and a key names everything in its value.
     let length = |key: &&Key| key.parts().len();
     let read = if words.starts_with('[') { at(line).max_by_key(length) } else { at(line).min_by_key(length) };
     if let Some(read) = read {
@@ -95,7 +96,7 @@ fn key_on(line: usize, text: &str, tree: &Value, origin: &Origin) -> Key {
     if word.is_empty() {
         return Key::default();
     }
-    // It stands in the table of the key before.
+    // It belongs to the table of the previous key.
     let before = (1..line).rev().find_map(|number| at(number).max_by_key(|key| key.parts().len()));
     let before = before.cloned().unwrap_or_default();
     let value = before.parts().iter().try_fold(tree, |value, part| match value {
@@ -178,8 +179,9 @@ pub(crate) fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// Sets the value at a dotted key, as `--set` does. Numbers in the key count list items from 0. `*` stands for all items of a list or all
-/// members of a table. Missing tables on the way are made. Text that is not TOML is a string.
+/// Sets the value at a dotted key, as `--set` does. Numbers in the key count list items from 0. `*` means all
+/// items of a list or all members of a table. Missing tables on the way are created. Text that is not TOML is
+/// a string.
 pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) -> Result<(), Error> {
     let wrong = |message: String| Error {
         overridden: true,
@@ -203,7 +205,7 @@ pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) 
     Ok(())
 }
 
-/// The value that the text of an override stands for.
+/// The value that the text of an override represents.
 fn override_value(text: &str, parts: &[&str], file: Option<&str>) -> Result<Value, Error> {
     let as_string = || Value::String(text.trim().to_owned());
     let document = format!("value = {text}");

@@ -257,7 +257,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `segments` of requests have come, of which each request of `client` has `each`. Writes the responses. True if there is one.
+    /// `segments` segments of requests have come; each request of `client` has `each` segments. Writes the
+    /// responses. Returns true if there is one.
     pub(crate) fn on_requests(
         &mut self,
         (segments, each): (u64, u64),

@@ -12,7 +12,8 @@ use crate::workload::laws::{Sizes, exponential};
 /// Most connections of a run.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
 
-/// What opens several connections, of which the report has one row: a source of short flows, or a browser.
+/// A source that opens several connections and has one row in the report: a source of short flows, or a
+/// browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opener {
     /// Unique name.
@@ -43,7 +44,7 @@ pub(super) enum Often {
 type Connections = Vec<(Time, u64)>;
 
 impl ShortFlowsPlan {
-    /// Connections a second on a path whose slowest link has so many bits per second at the start.
+    /// Connections per second on a path whose slowest link has `slowest_bps` bits per second at the start.
     pub(crate) fn per_second(&self, slowest_bps: u64, context: &TrafficContext<'_>) -> Result<f64, Error> {
         let load = match self.often {
             Often::PerSecond(rate) => return Ok(rate),
@@ -95,7 +96,8 @@ impl ShortFlowsPlan {
     }
 }
 
-/// The instants of arrivals from `from` to `until`, with so many a second on average; at most `most`, and one more if there are more.
+/// The instants of arrivals from `from` to `until`, on average `per_second` a second; at most `most`, and one
+/// more if there are more.
 fn poisson(per_second: f64, from: Time, until: Time, most: usize, stream: &mut Stream) -> Vec<Time> {
     let mean_ns = 1e9 / per_second;
     let mut arrivals = Vec::new();

@@ -51,7 +51,7 @@ pub(crate) struct Client {
     /// Payload bytes of a request.
     request: u64,
     kind: ClientKind,
-    /// All requests, in order, of which so many are made, and so many answered.
+    /// All requests, in order. The first `asked` of them are made, and the first `answered` are answered.
     orders: Vec<Order>,
     asked: usize,
     answered: usize,
@@ -72,7 +72,8 @@ enum ClientKind {
 }
 
 impl Client {
-    /// A client whose requests have so many bytes, before it begins. Its flow is called `flow`, and the source that it belongs to `source`.
+    /// A client whose requests have `request` bytes, before it begins. Its flow is called `flow`, and the
+    /// source to which it belongs `source`.
     pub(crate) fn new(plan: &ClientPlan, request: u64, seed: u64, (flow, source): (&str, &str)) -> Self {
         let kind = match plan {
             ClientPlan::Requests(again) => ClientKind::Requests {

@@ -4,7 +4,7 @@ use crate::scenario::error::{Error, Key, Origin};
 use crate::scenario::units::Size;
 use crate::workload::laws::{Length, Lengths, Sizes, TransferSize, WrongKey};
 
-/// Where traffic stands in a scenario, and where its mistakes are reported.
+/// The surroundings of traffic in a scenario, and the place where its mistakes are reported.
 pub(crate) struct TrafficContext<'a> {
     /// Where each key of the scenario was written.
     origin: &'a Origin,

@@ -53,13 +53,14 @@ pub(super) trait TrafficKeys {
 /// What the keys of traffic come to.
 #[derive(Debug)]
 pub(crate) enum TrafficPlan {
-    /// One connection, with so many payload bytes or without end.
+    /// One connection, with this many payload bytes or without end.
     Bulk(Option<u64>),
     /// Connections that open one after the other.
     ShortFlows(ShortFlowsPlan),
     /// One connection with this application.
     Application(ApplicationPlan),
-    /// Clients whose requests have so many payload bytes, each on a connection of its own, and their server.
+    /// Clients whose requests have `request` payload bytes, each client on a connection of its own, and their
+    /// server.
     Dialogue { request: u64, clients: Vec<ClientPlan>, server: ApplicationPlan },
     /// Datagrams.
     Datagrams(CbrPlan),

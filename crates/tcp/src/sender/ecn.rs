@@ -54,7 +54,7 @@ impl Sender {
         self.ecn.as_ref().is_some_and(|ecn| ecn.accurate.is_some())
     }
 
-    /// An acknowledgement delivers `segments` segments; `current`: no later one has overtaken it. Notes the
+    /// An acknowledgement delivers `delivered` segments; `current`: no later one has overtaken it. Notes the
     /// bytes that it reports as marked. Returns true if it echoes a mark.
     pub(super) fn note_marks(
         &mut self,

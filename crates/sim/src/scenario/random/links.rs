@@ -145,7 +145,7 @@ impl Draw<'_> {
         json!(list)
     }
 
-    /// A time line file, which stands beside that of the losses.
+    /// A time line file, next to the file of losses.
     fn file(&mut self, name: &str) -> Value {
         let file = std::path::Path::new(self.losses).with_file_name(name);
         let mut table =

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Draw, Regime, SCHEMA, properties};
 
-/// Keys of which traffic has one or the other.
+/// Pairs of keys; traffic has exactly one of each pair.
 const EITHER: [[&str; 2]; 3] = [["load", "per_second"], ["on", "size"], ["every", "think"]];
 
 impl Draw<'_> {

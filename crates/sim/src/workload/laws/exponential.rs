@@ -55,7 +55,7 @@ impl MeanLaw<Span> for ExponentialLengths {
     }
 }
 
-/// An exponential length of time with so many nanoseconds as its mean.
+/// An exponential length of time with a mean of `mean_ns` nanoseconds.
 pub(crate) fn exponential(mean_ns: f64, stream: &mut Stream) -> Span {
     Span(libm::round((mean_ns * unit_exponential(stream)).min(9e18)) as u64)
 }
