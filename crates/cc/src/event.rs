@@ -33,8 +33,9 @@ pub enum Life {
     MssChanged,
 }
 
-/// What the host of a sender learns of the path. A controller may use a hint or, as by default, go on as if nothing had been said.
-/// A sender that is not told otherwise gives hints to controllers that [need](crate::Needs::hint) them only.
+/// What the host of a sender learns about the path. A controller may use a hint or, as by default, continue
+/// as if there had been none. Unless set otherwise, a sender gives hints only to controllers that
+/// [need](crate::Needs::hint) them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// The path changes hands.
@@ -237,7 +238,8 @@ mod tests {
         Anew::new(entry, rig::args("reno", &[]), Box::new(spy.clone()))
     }
 
-    /// Whoever stands between a sender and an algorithm keeps no event to himself. A host of policies has its own deadlines.
+    /// Wrappers between a sender and an algorithm pass on every event. A host of policies has its own
+    /// deadlines.
     #[test]
     fn every_event_reaches_the_algorithm_through_all_that_stand_around_it() {
         let all: BTreeSet<usize> = (1..=11).collect();

@@ -14,8 +14,9 @@ pub enum ExtraPayload {
     /// Outstanding segments that are not selectively acknowledged, the oldest first and each once before any is taken again. So they
     /// may repair a loss (NIL segments).
     Unacknowledged,
-    /// Data that has not been sent, from so many segments behind the next one on (supplement segments). What the receiver then has is not
-    /// sent again when its turn comes. Near the end of the data, or of the receive window, as [`ExtraPayload::Unacknowledged`].
+    /// Data that has not been sent, from a number of segments behind the next one on (supplement segments).
+    /// Data that the receiver then has is not sent again when its turn comes. Near the end of the data, or of
+    /// the receive window, as [`ExtraPayload::Unacknowledged`].
     Unsent {
         /// The data that will be sent while the answer is on its way need not be carried.
         ahead: u64,

@@ -74,8 +74,8 @@ pub struct Arrived {
     pub header: Option<Header>,
 }
 
-/// The receiving end's part of a protocol: a pure state machine like a controller. It decides what an acknowledgement that stands for
-/// several segments carries.
+/// The receiving end's part of a protocol: a pure state machine like a controller. It decides what is carried
+/// by an acknowledgement that covers several segments.
 pub trait Echo: Debug + Send {
     /// A data segment arrives, in order or not.
     fn on_data(&mut self, arrived: &Arrived);

@@ -54,7 +54,7 @@ pub(crate) struct Anew {
     entry: &'static Entry,
     args: Args,
     inner: Box<dyn Controller>,
-    /// Segments sent from here on cross a path of which nothing is known yet.
+    /// Segments sent from here on cross a path about which nothing is known yet.
     changed_at: Option<Time>,
     /// The smallest RTT since the algorithm began anew, if it ever did.
     rtt_min: Option<Span>,

@@ -71,7 +71,7 @@ pub struct Param {
     pub kind: Kind,
     /// Unit, empty for pure numbers.
     pub unit: &'static str,
-    /// What it does, and the equation it stands in.
+    /// What it does, and the number of its equation.
     pub about: &'static str,
     /// Filled in from the path unless the user sets it.
     pub from_path: Option<PathFact>,
@@ -371,7 +371,7 @@ impl Param {
         Self { unit, ..self }
     }
 
-    /// What it does, and the equation it stands in.
+    /// What it does, and the number of its equation.
     pub(crate) const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }

@@ -32,7 +32,8 @@ fn chain(links: u64) -> Plan {
     plan(&text)
 }
 
-/// So many flows, each with an access delay, over one link: as many events are pending as flows, and the timers.
+/// `flows` flows over one link, each with an access delay: as many events are pending as flows, and the
+/// timers.
 fn crowd(flows: u64) -> Plan {
     let each = 80_000_000 / flows;
     plan(&format!(

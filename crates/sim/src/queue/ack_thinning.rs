@@ -44,7 +44,7 @@ struct WaitingAcks {
 }
 
 impl AckFilter {
-    /// So many plain acknowledgements of each flow may wait, at least 1.
+    /// Up to `most` plain acknowledgements of each flow may wait; `most` is at least 1.
     pub(crate) fn new(most: u32) -> Self {
         Self { most: most as usize, flows: BTreeMap::new(), thinned: 0 }
     }

@@ -13,7 +13,7 @@ pub(super) struct LargestBacklog {
 }
 
 impl LargestBacklog {
-    /// So many empty queues, from 1 to 65,536.
+    /// `queues` empty queues, from 1 to 65,536.
     pub(super) fn new(queues: u32) -> Self {
         Self { nodes: vec![0; 2 * queues.next_power_of_two() as usize] }
     }

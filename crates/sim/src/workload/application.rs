@@ -41,7 +41,7 @@ pub enum ApplicationPlan {
 pub enum Burst {
     /// As much as the connection takes for so long. The silence begins when the time is over.
     For(Lengths),
-    /// So many bytes. The silence begins when the last one is acknowledged, be it by a relay.
+    /// This many bytes. The silence begins when the last one is acknowledged, even by a relay.
     Of(Sizes),
 }
 
@@ -275,7 +275,8 @@ impl Server {
         self.written.transfers.len() > before
     }
 
-    /// So many segments of responses have reached the client at `now`. Gives how many responses are complete with them.
+    /// `delivered` segments of responses have reached the client at `now`. Returns how many responses that
+    /// completes.
     pub(crate) fn on_segments(&mut self, now: Time, delivered: u64) -> usize {
         let before = self.written.completed;
         self.written.complete(now, delivered);

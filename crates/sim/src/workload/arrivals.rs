@@ -34,7 +34,7 @@ pub(crate) struct ShortFlowsPlan {
 /// How often a connection opens on average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Often {
-    /// So many a second.
+    /// This many a second.
     PerSecond(f64),
     /// So that the payload is this part of the rate of the slowest link.
     Load(f64),

@@ -181,7 +181,7 @@ impl Client {
         }
     }
 
-    /// So many responses are complete at `now`, those of a browser's connection not among them.
+    /// `count` responses are complete at `now`. Those of a browser's connection do not count here.
     pub(crate) fn on_responses(&mut self, now: Time, count: usize, sender: &mut Sender) {
         for _ in 0..count {
             self.answered += 1;
