@@ -1,4 +1,5 @@
-//! Connections that open one after the other, at the instants of a Poisson process: independent, and exponential times between them.
+//! Connections that open one after the other, at the instants of a Poisson process: the times between them
+//! are independent and exponential.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub struct Opener {
     pub stop: Time,
 }
 
-/// A source of short flows, as far as it is the same for all its copies.
+/// The part of a source of short flows that is the same for all its copies.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShortFlowsPlan {
     pub(super) often: Often,

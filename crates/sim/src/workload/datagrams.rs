@@ -1,4 +1,5 @@
-//! A source of datagrams: how often it sends one, and when it is silent. The source at work is in `host/cbr.rs`.
+//! A source of datagrams: how often it sends one, and when it is silent. The running source is in
+//! `host/cbr.rs`.
 
 use bentpipe_cc::Span;
 

@@ -1,4 +1,4 @@
-//! What the file of a kind of traffic defines.
+//! What the file of each kind of traffic defines.
 
 use crate::scenario::error::Error;
 use crate::workload::application::ApplicationPlan;
@@ -35,22 +35,22 @@ impl Carriage {
 
 /// The keys of one kind of traffic.
 pub(super) trait TrafficKeys {
-    /// What carries it.
+    /// What carries the traffic.
     const CARRIAGE: Carriage;
 
-    /// What the keys come to.
+    /// Resolves the keys into a plan.
     fn resolve(&self, context: &TrafficContext<'_>) -> Result<TrafficPlan, Error>;
 
     /// Writes out defaults.
     fn write_out(&mut self) {}
 
-    /// The sizes that may be those in a file.
+    /// The sizes that may come from a file.
     fn sizes_mut(&mut self) -> Vec<&mut TransferSize> {
         Vec::new()
     }
 }
 
-/// What the keys of traffic come to.
+/// The plan into which the keys of traffic resolve.
 #[derive(Debug)]
 pub(crate) enum TrafficPlan {
     /// One connection, with this many payload bytes or without end.

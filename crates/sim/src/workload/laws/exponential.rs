@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::workload::laws::tests::{at, drawn, mean};
 
-    /// Quantiles worked out by hand: -ln(1/2) and -ln(1/10) of the mean.
+    /// Quantiles computed by hand: -ln(1/2) and -ln(1/10) of the mean.
     #[test]
     fn exponential_sizes_have_their_quantiles() {
         let found = drawn(&ExponentialSizes { mean: Size(1_000_000) });
