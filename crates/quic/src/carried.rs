@@ -1,4 +1,4 @@
-//! What quinn's trait carries of each algorithm, found by asking the algorithms.
+//! What quinn's trait carries of each algorithm, determined by testing the algorithms.
 
 use bentpipe_cc::registry::{self, Entry};
 use bentpipe_cc::{
@@ -8,7 +8,7 @@ use bentpipe_cc::{Span, Start, Time};
 
 /// Bytes of a segment in the trial.
 const MSS: u32 = 1200;
-/// Round trips of the trial before the question is put.
+/// Round trips of the trial before the question is asked.
 const ROUNDS: usize = 40;
 /// The round trip of the trial.
 const ROUND_TRIP: Span = Span::from_millis(100);
@@ -38,7 +38,8 @@ pub struct Carried {
     pub undo: bool,
     /// It answers an ECN mark. quinn reports that there was one, not how many bytes were marked.
     pub ecn: bool,
-    /// It reads delivery-rate samples. They are worked out from quinn's calls; packets sent between two ACKs share their stamp.
+    /// It reads delivery-rate samples. They are computed from quinn's calls; packets sent between two ACKs
+    /// share their stamp.
     pub rate_samples: bool,
     /// It has a timer. Its expiry is reported late, with the next packet that is sent or acknowledged.
     pub timer: bool,
@@ -49,7 +50,7 @@ pub struct Carried {
     pub receive_window: bool,
     /// It uses hints that the path changes hands, which nobody gives under quinn.
     pub path_hints: bool,
-    /// It has a part at the receiving end, which QUIC has not: no acknowledgement brings that part's answers.
+    /// It has a part at the receiving end, which QUIC lacks: no acknowledgement carries that part's answers.
     pub receiver: bool,
     /// It looks at the other subflows of its connection; there are none.
     pub subflows: bool,
@@ -61,7 +62,8 @@ pub fn all() -> Vec<Carried> {
 }
 
 impl Carried {
-    /// What the algorithm asks of its sender and QUIC has no counterpart of: options by the names of a scenario.
+    /// What the algorithm asks of its sender and QUIC has no counterpart for: options by their names in a
+    /// scenario.
     pub fn sender_options(&self) -> impl Iterator<Item = &'static str> {
         let asked = self.entry.sender;
         let queue = asked.queue.is_some();
@@ -132,7 +134,7 @@ impl Trial {
         trial
     }
 
-    /// Data again after ten seconds without.
+    /// Sends data again after ten seconds without any.
     fn restart(&mut self) {
         self.flow.now = self.flow.now + Span::from_millis(10_000);
         self.flow.in_flight = 0;

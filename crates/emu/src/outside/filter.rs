@@ -1,5 +1,6 @@
-//! Tables of the kernel's packet filter, nf_tables, over netlink (include/uapi/linux/netfilter/nf_tables.h). They are made here and not by
-//! the program `nft`, because a table can belong to the socket that made it: when that is closed, the kernel removes the table.
+//! Tables of the kernel's packet filter, nf_tables, over netlink (include/uapi/linux/netfilter/nf_tables.h).
+//! They are made here and not by the program `nft`, because a table can belong to the socket that made it:
+//! when the socket is closed, the kernel removes the table.
 
 use std::io;
 use std::net::Ipv4Addr;

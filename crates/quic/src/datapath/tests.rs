@@ -106,7 +106,8 @@ fn an_episode_is_told_once_and_in_order() {
     path.on_ack(ms(205), ms(105), 1200, false); // another acknowledgement, though the first was not ended
     path.on_end_acks(ms(205), 4800, false);
     path.window();
-    // What was sent at the very instant of the loss may have been sent before it, so it does not end the recovery.
+    // A packet sent at the very instant of the loss may have been sent before it, so it does not end the
+    // recovery.
     let expected = [
         "203 ack 1200-1200 lost 0 rtt 100 round Recovery 7200",
         "205 ack 1200-0 lost 0 rtt 100 Recovery 4800",
@@ -148,7 +149,8 @@ fn a_deadline_is_told_late_and_a_pause_after_its_end() {
     assert_eq!(lines(&told), ["500 deadline Open 0", "500 IdleRestart Open 0"]);
 }
 
-/// 100 kB/s at an RTT of 60 ms are 6000 bytes, less than the window of 12 000; and never less than two datagrams.
+/// 100 kB/s at an RTT of 60 ms are 6000 bytes, less than the window of 12 000. The window is never less than
+/// two datagrams.
 #[test]
 fn a_rate_is_kept_as_a_window() {
     for (rate, window) in [(100_000, 6000), (1_000_000, 12_000), (1, 2400)] {
@@ -189,7 +191,7 @@ fn call() -> impl Strategy<Value = Call> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever quinn calls, in whatever order, also with a clock that goes back.
+    /// Whatever quinn calls, in any order, even with a clock that goes back.
     #[test]
     fn any_calls_leave_a_window_of_two_datagrams(
         which in 0..registry::all().len(),
