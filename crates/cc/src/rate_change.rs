@@ -7,7 +7,7 @@
 
 use crate::time::{Rate, Span};
 
-/// What is known of a path whose rate changes: the rate of its slowest link.
+/// What is known about a path whose rate changes: the rate of its slowest link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateChange {
     /// How long it is until the change; zero if it has just happened, or has happened before.

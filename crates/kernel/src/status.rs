@@ -93,7 +93,7 @@ pub fn of(slots: &Slots) -> Value {
     })
 }
 
-/// Every datapath and native program on this machine, as a list; empty without the privilege to look.
+/// Every datapath and native program on this machine, as a list; empty without the privilege to see them.
 #[cfg(feature = "bpf")]
 pub fn all() -> Value {
     let registered = crate::datapath::available();

@@ -110,7 +110,7 @@ fn a_flow_starts_where_it_is() {
     assert_eq!((order.id, order.number, order.answers, order.cwnd), (7, 1, 1, 10_000));
 }
 
-/// Slow start adds what is acknowledged, and each order tells what a congestion would do now.
+/// Slow start adds what is acknowledged, and each order says what a congestion would do now.
 #[test]
 fn a_known_series_of_acks_gives_known_orders() {
     let mut steering = reno();

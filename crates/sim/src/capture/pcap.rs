@@ -88,7 +88,8 @@ pub enum CaptureError {
     },
 }
 
-/// A file in the making. Its memory does not grow with it. Without [`Writer::finish`] nothing is left of it.
+/// A file being written. Its memory does not grow with the file. Without [`Writer::finish`] nothing remains
+/// of it.
 #[derive(Debug)]
 pub struct Writer {
     out: BufWriter<File>,
@@ -101,7 +102,8 @@ pub struct Writer {
     failed: Option<io::Error>,
 }
 
-/// Bytes of a file's name that stand in the name of its work: no name has more than 255, and the number of the process is added.
+/// Bytes of a file's name that are kept in its provisional name: no name has more than 255, and the number of
+/// the process is added.
 const LONGEST_NAME: usize = 200;
 
 impl Writer {
@@ -197,8 +199,8 @@ impl Writer {
         self.end();
     }
 
-    /// A packet at the interface with this number: its headers, or all of it, and its length with the payload. What is missing of a whole
-    /// packet is zeros.
+    /// A packet at the interface with this number: its headers, or all of it, and its length with the
+    /// payload. Missing bytes of a whole packet are zeros.
     pub fn packet(&mut self, interface: u32, at: Time, headers: &[u8], length: u32) {
         let kept = if self.whole { length } else { headers.len() as u32 };
         self.begin(ENHANCED_PACKET);
