@@ -15,7 +15,7 @@ use crate::scenario::mender::Mender;
 use crate::scenario::schema::{self, Mistake};
 use crate::scenario::{Scenario, build};
 
-/// Most times that a copy is looked at.
+/// The most times that a copy is checked.
 const MOST_LOOKS: usize = 64;
 
 /// Links and flows that are checked in all, which takes some seconds. For a scenario with very many, only the
@@ -40,8 +40,8 @@ impl Scenario {
     }
 }
 
-/// All mistakes of a tree: those of its text, which are `known`, those against the schema, and those that its plan shows. `None` if it
-/// has none of the first two kinds. `directory`: where the files are that it names.
+/// All mistakes of a tree: those of its text, which are `known`, those against the schema, and those that its
+/// plan shows. `None` if it has none of the first two kinds. `directory`: where the files are that it names.
 pub(crate) fn of_tree(
     tree: &Value,
     origin: &mut Origin,
@@ -115,7 +115,7 @@ fn single_flow(tree: &mut Value, origin: &mut Origin) -> Option<Mistake> {
 }
 
 impl Mistakes<'_> {
-    /// Looks at the mended copy until nothing more is wrong with it.
+    /// Checks the mended copy until nothing more is wrong with it.
     fn of_plan(&mut self, mut mender: Mender, directory: Option<&Path>) {
         let tables = ["link", "flow"].map(|name| match mender.tree().get(name) {
             Some(Value::Array(items)) => items.len(),
@@ -156,10 +156,10 @@ impl Mistakes<'_> {
     }
 }
 
-/// Does the message speak of a key beside its own, or beside a table around it?
+/// Does the message mention a key next to its own, or next to a table around it?
 fn speaks_of(error: &Error, key: &Key) -> bool {
     let parts = key.parts();
-    // Of an item, the list.
+    // For an item, this is the list.
     let end = parts.iter().rposition(|part| part.parse::<usize>().is_err()).unwrap_or(0);
     let (Some(name), true) = (parts.get(end), error.at.parts().starts_with(&parts[..end.min(parts.len())]))
     else {

@@ -1,4 +1,4 @@
-//! From the text of a scenario to a tree of values that knows its lines; overrides of single values.
+//! From the text of a scenario to a tree of values that knows its lines; also overrides of single values.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(crate) fn read_scenario(path: &Path) -> Result<String, Error> {
     file::text(path, MAX_FILE).map_err(|message| origin.error_on_line(None, message))
 }
 
-/// Lines of ascending and descending offsets without counting from the start each time.
+/// Finds the lines of ascending and descending offsets without counting from the start each time.
 struct Lines {
     /// Offset of each line's first byte.
     starts: Vec<usize>,
@@ -40,10 +40,10 @@ impl Lines {
 /// A tree of values, and the mistakes of its text.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    /// A value that cannot be one of a scenario is null; the mistakes say why.
+    /// The tree. A value that a scenario cannot have is null; the mistakes say why.
     pub(crate) tree: Value,
     pub(crate) mistakes: Vec<Error>,
-    /// May the tree be looked at for more mistakes?
+    /// May the tree be checked for more mistakes?
     pub(crate) is_whole: bool,
 }
 
@@ -70,9 +70,9 @@ pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
     let tree = reader.table(reading.table.get_ref(), &Key::default());
     let Reader { lines, mut mistakes, .. } = reader;
     let wrong: Vec<usize> = reading.mistakes.iter().map(|(at, _)| lines.of(*at)).collect();
-    // Of many only the first are shown, and nothing more is looked for.
+    // If there are many, only the first are shown, and nothing more is looked for.
     let few = wrong.len() + mistakes.len() < MOST_SHOWN;
-    // A line that is no TOML is not looked at for more.
+    // A line that is not TOML is not checked any further.
     mistakes.retain(|mistake| mistake.line.is_none_or(|line| wrong.binary_search(&line).is_err()));
     for (line, (_, message)) in wrong.iter().zip(reading.mistakes) {
         let at = if few { key_on(*line, text, &tree, origin) } else { Key::default() };
@@ -256,7 +256,7 @@ fn place(
             }
             Ok(())
         }
-        // `loss = { ... }` and `loss = [{ ... }]` mean the same; stored scenarios have the second.
+        // `loss = { ... }` and `loss = [{ ... }]` mean the same; stored scenarios have the second form.
         Value::Array(items)
             if items.len() == 1 && at.last() == Some("loss") && part.parse::<usize>().is_err() =>
         {

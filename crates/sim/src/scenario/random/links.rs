@@ -24,7 +24,7 @@ impl Draw<'_> {
             }
             link["reverse"] = back;
         }
-        // What changes sends at any time.
+        // A changing direction can send at any time.
         let moves = self.one_in(3);
         if moves {
             self.moves(&mut link);
@@ -92,7 +92,7 @@ impl Draw<'_> {
         arq
     }
 
-    /// Lets the rate, the delay or the losses of a direction change, or its path change hands.
+    /// Makes the rate, the delay or the losses of a direction change, or its path change hands.
     fn moves(&mut self, link: &mut Value) {
         match self.to(5) {
             0 => {
