@@ -14,7 +14,7 @@ use crate::resume::SavedPath;
 use crate::slow_start::SlowStart;
 use crate::time::{Rate, Span, Time};
 
-/// Who drives the effective window during fast recovery.
+/// Which of the two drives the effective window during fast recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryWindow {
     /// The sender, by RFC 6675 or proportional rate reduction, towards `ssthresh`. Window-based controllers.
@@ -48,8 +48,8 @@ pub struct Decision {
     pub deadline: Time,
 }
 
-/// A controller's answer to congestion, in bytes. A datapath that cannot call it in time (the kernel at a loss) keeps the last
-/// answer as a standing order.
+/// A controller's answer to congestion, in bytes. A datapath that cannot call the controller in time (the
+/// kernel at a loss) keeps the last answer as a standing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The window to go to.
@@ -61,7 +61,8 @@ pub struct Backoff {
     pub repeat: bool,
 }
 
-/// What a controller uses of what a sender can do. A sender asks before the first event and keeps no state for what is not needed.
+/// The sender's features that a controller uses. A sender asks before the first event and keeps no state that
+/// is not needed.
 #[derive(Debug, Default)]
 pub struct Needs {
     /// `Ack::rate`.
@@ -72,18 +73,19 @@ pub struct Needs {
     pub subflows: bool,
     /// [`Event::Room`] and [`Event::ExtraAcked`]: the algorithm orders extra segments.
     pub extra_segments: bool,
-    /// Losses in a window of data that a mark has cut already, since the answer to marks is not that to losses (DCTCP, RFC 8257 section 3).
-    /// Of other window algorithms a sender asks for one cut (RFC 3168 section 6.1.2).
+    /// Losses in a window of data that a mark has already cut, since the answer to marks differs from that to
+    /// losses (DCTCP, RFC 8257 section 3). Other window algorithms get only one cut from a sender (RFC 3168
+    /// section 6.1.2).
     pub losses_after_marks: bool,
     /// Who drives the window during fast recovery. It may change, so a sender asks again when a recovery begins.
     pub recovery: RecoveryWindow,
-    /// The receiving end's part, if the algorithm has one: its data segments then carry the header of [`Event::Departure`], and its
-    /// acknowledgements what the echo answers.
+    /// The receiving end's part, if the algorithm has one. Its data segments then carry the header of
+    /// [`Event::Departure`], and its acknowledgements carry the echo's answers.
     pub echo: Option<Box<dyn Echo>>,
 }
 
 impl Needs {
-    /// Does the controller use hints of this kind, so that it gets them without a word in the scenario?
+    /// Does the controller use hints of this kind, so that it gets them even if the scenario is silent?
     pub fn hint(&self, hint: &Hint) -> bool {
         match hint {
             Hint::PathChange(_) => self.path_change,
@@ -120,8 +122,9 @@ impl Rule {
     }
 }
 
-/// A congestion-control algorithm: a pure state machine. It has no clock and no randomness of its own, so the same calls give the same
-/// answers, bit for bit. A controller around another one hands everything on; what it must not forget has no default here.
+/// A congestion-control algorithm: a pure state machine. It has no clock and no randomness of its own, so the
+/// same calls give the same answers, bit for bit. A controller that wraps another one passes everything on;
+/// methods that it must not forget have no default here.
 pub trait Controller: Debug + Send {
     /// New information was acknowledged: one ACK, or several merged into one report.
     fn on_ack(&mut self, flow: &Flow, ack: &Ack);
@@ -129,7 +132,7 @@ pub trait Controller: Debug + Send {
     /// Something else happened.
     fn on(&mut self, flow: &Flow, event: Event<'_>);
 
-    /// The present decision.
+    /// The current decision.
     fn decision(&self) -> Decision;
 
     /// The answer to `why` if it happened now. Pure: [`Event::Congestion`] right after must do just that.

@@ -1,4 +1,4 @@
-//! The events that a controller hears of beside acknowledgements.
+//! The events that are reported to a controller besides acknowledgements.
 
 use core::fmt::Debug;
 
@@ -14,8 +14,9 @@ use crate::report::Subflow;
 pub enum Congestion {
     /// An ECN echo (RFC 3168 section 6.1.2), at most once per window.
     Ecn,
-    /// Loss detected by duplicate or selective acknowledgements. A window algorithm does not hear of it where a mark has cut the window of
-    /// data before, unless it [answers marks apart](crate::Needs::losses_after_marks).
+    /// Loss detected by duplicate or selective acknowledgements. It is not reported to a window algorithm
+    /// where a mark has already cut the window of data, unless the algorithm [answers marks
+    /// apart](crate::Needs::losses_after_marks).
     Loss,
     /// The retransmission timer expired (RFC 6298 section 5).
     Timeout,
@@ -24,8 +25,8 @@ pub enum Congestion {
 /// Rare events of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// The application has data again after a pause in which nothing was in flight, and its first segment is about to go out (Linux's
-    /// `CA_EVENT_TX_START`). How long the pause was does not matter.
+    /// The application has data again after a pause in which nothing was in flight, and its first segment is
+    /// about to go out (Linux's `CA_EVENT_TX_START`). The length of the pause does not matter.
     IdleRestart,
     /// Loss recovery ended: all data outstanding at its start has been acknowledged.
     Recovered,
@@ -33,8 +34,9 @@ pub enum Life {
     MssChanged,
 }
 
-/// What the host of a sender learns of the path. A controller may use a hint or, as by default, go on as if nothing had been said.
-/// A sender that is not told otherwise gives hints to controllers that [need](crate::Needs::hint) them only.
+/// What the host of a sender learns about the path. A controller may use a hint or, as by default, continue
+/// as if there had been none. Unless set otherwise, a sender gives hints only to controllers that
+/// [need](crate::Needs::hint) them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// The path changes hands.
@@ -43,33 +45,36 @@ pub enum Hint {
     RateChange(RateChange),
 }
 
-/// What happens to a connection beside acknowledgements. All of it is rare but [`Event::Header`] and [`Event::Departure`], which only
-/// algorithms with an echo hear.
+/// What happens to a connection besides acknowledgements. All events are rare except [`Event::Header`] and
+/// [`Event::Departure`], which are reported only to algorithms with an echo.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A congestion episode began. The controller answers as [`Controller::backoff`](crate::Controller::backoff) says.
     Congestion(Congestion),
-    /// The last episode proved spurious. This decision stood when it began.
+    /// The last episode proved spurious. This decision was in force when it began.
     Undo(&'a Decision),
     /// A rare event.
     Life(Life),
-    /// The host of the sender has learned this of the path.
+    /// The host of the sender has learned this about the path.
     Hint(Hint),
-    /// The flow is one subflow of a connection that has several (Multipath TCP, RFC 8684): all of them, itself at `own`, as they stand after
-    /// the last event on any of them. A coupled algorithm keeps what it needs until the next acknowledgement. Never for a flow of one
-    /// path, nor for a controller that does not [need](crate::Needs::subflows) it.
+    /// The flow is one subflow of a connection that has several (Multipath TCP, RFC 8684). Gives all of them,
+    /// itself at `own`, in their state after the last event on any of them. A coupled algorithm keeps what it
+    /// needs until the next acknowledgement. Never reported for a flow of one path, nor to a controller that
+    /// does not [need](crate::Needs::subflows) it.
     Subflows {
-        /// The place of the own one.
+        /// The index of the own subflow.
         own: usize,
         /// All subflows of the connection.
         all: &'a [Subflow],
     },
     /// A data segment leaves. An algorithm with an [echo](crate::Needs::echo) writes the segment's header here.
     Departure(&'a mut Option<Header>),
-    /// An acknowledgement has brought this. The report of the acknowledgement follows, if it acknowledges anything.
+    /// An acknowledgement has brought this header. The report of the acknowledgement follows, if it
+    /// acknowledges anything.
     Header(&'a Header),
-    /// The window is used up, and extra segments may go: the controller writes here which to send from now on. A sender that can send them
-    /// asks once after every event. One that cannot never asks, so a controller that has not been asked must do without.
+    /// The window is used up, and extra segments may go. The controller writes here which to send from now
+    /// on. A sender that can send them asks once after every event. A sender that cannot never asks, so a
+    /// controller that has not been asked must do without.
     Room(&'a mut Option<ExtraOrder>),
     /// An extra segment was acknowledged. Data that it delivered was in an `on_ack` before.
     ExtraAcked,
@@ -97,7 +102,7 @@ mod tests {
     use crate::time::{Rate, Span, Time};
     use crate::windowed::{Cut, Policy, Start, Window, Windowed};
 
-    /// A number for each kind of event. A kind without one is no kind: add it here and to [`each`].
+    /// A number for each kind of event. A new kind must be added here and to [`each`].
     fn kind(event: &Event<'_>) -> usize {
         match event {
             Event::Congestion(_) => 1,
@@ -145,7 +150,7 @@ mod tests {
         (kinds, header == Some(HEADER))
     }
 
-    /// Notes the event that it has heard last, and needs everything.
+    /// Notes the last event reported to it, and needs everything.
     #[derive(Clone, Debug, Default)]
     struct Spy(Arc<AtomicUsize>);
 
@@ -237,7 +242,8 @@ mod tests {
         Anew::new(entry, rig::args("reno", &[]), Box::new(spy.clone()))
     }
 
-    /// Whoever stands between a sender and an algorithm keeps no event to himself. A host of policies has its own deadlines.
+    /// Wrappers between a sender and an algorithm pass on every event. A host of policies has its own
+    /// deadlines.
     #[test]
     fn every_event_reaches_the_algorithm_through_all_that_stand_around_it() {
         let all: BTreeSet<usize> = (1..=11).collect();

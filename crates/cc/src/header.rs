@@ -1,11 +1,14 @@
-//! Headers that travel: what a data segment tells the queues on its way, and what an acknowledgement brings back.
+//! Headers that travel: what a data segment carries to the queues on its way, and what an acknowledgement
+//! brings back.
 //!
-//! A controller that returns an [`Echo`] (`Needs::echo`) writes a [`Header`] on each of its data segments. A queue that computes may
-//! read the header when the packet arrives and rewrite it when the packet departs. The receiving end hands it to the echo, which says what
-//! the next acknowledgement carries. The sender gives that to the controller (`Event::Header`) before it reports the
-//! acknowledgement itself. An acknowledgement brings it also if it acknowledges nothing new.
+//! A controller that returns an [`Echo`] (`Needs::echo`) writes a [`Header`] on each of its data segments. A
+//! queue that computes may read the header when the packet arrives and rewrite it when the packet departs.
+//! The receiving end hands it to the echo, which says what the next acknowledgement carries. The sender gives
+//! that to the controller (`Event::Header`) before it reports the acknowledgement itself, even if the
+//! acknowledgement acknowledges nothing new.
 //!
-//! An echo may answer with something of its own, such as a rate that the receiver has worked out from the segments that came.
+//! An echo may answer with something of its own, such as a rate that the receiver has computed from the
+//! segments that came.
 
 use core::fmt::Debug;
 
@@ -22,7 +25,7 @@ pub enum Header {
         spacing: f64,
         /// The change that the sender wants. Each queue that computes lowers it to what it allows.
         change: f64,
-        /// A queue has computed; otherwise `change` is nothing but a wish.
+        /// True if a queue has computed; otherwise `change` is only a wish.
         computed: bool,
     },
     /// The rate that the path allows one flow: RCP.
@@ -31,15 +34,15 @@ pub enum Header {
         rtt: f64,
         /// The rate that the sender wants, infinite for as much as there is. Each queue that computes lowers it to what it allows.
         rate: f64,
-        /// A queue has computed; otherwise `rate` is nothing but a wish.
+        /// True if a queue has computed; otherwise `rate` is only a wish.
         computed: bool,
     },
     /// The load of the most loaded queue: VCP. [`Load::Unknown`] where no queue has computed.
     Load(Load),
-    /// The rate that the receiver has worked out: TEAR.
+    /// The rate that the receiver has computed: TEAR.
     ReceiverRate(f64),
-    /// When the last data segment came, by the receiver's clock: a timestamp of the acknowledgement (RFC 7323). A clock of its own, so only
-    /// differences mean something.
+    /// When the last data segment came, by the receiver's clock: a timestamp of the acknowledgement (RFC
+    /// 7323). The clock is the receiver's own, so only differences are meaningful.
     Arrival(Time),
 }
 
@@ -66,7 +69,7 @@ pub struct Arrived {
     pub seq: u64,
     /// Its bytes on the wire.
     pub size: u32,
-    /// It was sent before.
+    /// True if it was sent before.
     pub retransmission: bool,
     /// The two ECN bits of its IP header (RFC 3168 section 5): 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
     pub ecn: u8,
@@ -74,8 +77,8 @@ pub struct Arrived {
     pub header: Option<Header>,
 }
 
-/// The receiving end's part of a protocol: a pure state machine like a controller. It decides what an acknowledgement that stands for
-/// several segments carries.
+/// The receiving end's part of a protocol: a pure state machine like a controller. It decides what is carried
+/// by an acknowledgement that covers several segments.
 pub trait Echo: Debug + Send {
     /// A data segment arrives, in order or not.
     fn on_data(&mut self, arrived: &Arrived);
@@ -84,7 +87,7 @@ pub trait Echo: Debug + Send {
     fn answer(&mut self, now: Time) -> Option<Header>;
 }
 
-/// Returns the header of the segment that came last. Between two segments an acknowledgement repeats it.
+/// Returns the header of the last segment that came. Between two segments an acknowledgement repeats it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Newest {
     header: Option<Header>,

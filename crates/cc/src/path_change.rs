@@ -1,10 +1,12 @@
-//! The hint that a path changes hands, and the answer to it that any algorithm can give: to measure the path anew.
+//! The hint that a path changes hands, and the answer to it that any algorithm can give: to measure the path
+//! anew.
 //!
-//! A connection over low orbits changes satellites every few seconds to minutes. An algorithm that keeps the smallest RTT of its life
-//! takes a path that has become longer for one with a queue. Two things help: a minimum over a window of time, which forgets by itself,
-//! and a hint. The Internet draft draft-lai-ccwg-lsncc-01 (2026) calls the event a path phase boundary and leaves open how an end learns
-//! of it. In SaTCP (INFOCOM 2023) the terminal foresees it and tells the operating system, in LeoCC (SIGCOMM 2025) an end finds it by
-//! probes to the first hop behind the satellite.
+//! A connection over low orbits changes satellites every few seconds to minutes. An algorithm that keeps the
+//! smallest RTT of its life mistakes a longer path for one with a queue. Two things help: a minimum over a
+//! window of time, which forgets by itself, and a hint. The Internet draft draft-lai-ccwg-lsncc-01 (2026)
+//! calls the event a path phase boundary and leaves open how an end learns of it. In SaTCP (INFOCOM 2023) the
+//! terminal foresees it and informs the operating system; in LeoCC (SIGCOMM 2025) an end finds it by probes
+//! to the first hop behind the satellite.
 
 use alloc::boxed::Box;
 
@@ -15,15 +17,18 @@ use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
 use crate::windowed::Start;
 
-/// What is known of a path that changes hands: another satellite, gateway or route. Segments sent before cross the old path.
+/// What is known about a path that changes hands: another satellite, gateway or route. Segments sent before
+/// cross the old path.
 ///
-/// The host next to the satellite terminal can know it: the terminal follows the schedule of its satellites and may tell the operating
-/// system. A host at the other end learns of it later or not at all. How the new path differs is not known.
+/// The host next to the satellite terminal can know it: the terminal follows the schedule of its satellites
+/// and may inform the operating system. A host at the other end learns of it later or not at all. How the new
+/// path differs is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathChange {
     /// How long it is until the change; zero if it has just happened, or has happened before.
     pub ahead: Span,
-    /// How long nothing passes from the change on, or still from now on if it is past; zero also if that is not known.
+    /// How long nothing passes from the change on, or still from now on if the change is past; zero also if
+    /// that is not known.
     pub dark: Span,
 }
 
@@ -44,17 +49,20 @@ pub(crate) const PARAM: Param = Param::choice(PATH_CHANGE, &["standard", RESET])
     "a hint that the path changes hands: what the algorithm does of its own, or all that was measured is forgotten and the window kept, or lowered with the rate where that is known",
 );
 
-/// An algorithm that begins anew when its path has changed hands. It forgets all estimates and keeps window and threshold.
+/// An algorithm that begins anew when its path has changed hands. It forgets all estimates and keeps window
+/// and threshold.
 ///
-/// It begins with the first RTT sample of a segment that was sent after the change. What was sent before tells of the old path. The
-/// smallest RTT that it is shown is that of the new path. When it hears that the rate of the path falls ([`Hint::RateChange`]), it begins at once, with
-/// the share of window and threshold that the new rate carries; the smallest RTT is still that of the path. HyStart++, which belongs to the first slow start, does not come back.
+/// It begins with the first RTT sample of a segment that was sent after the change. Earlier segments describe
+/// the old path. The smallest RTT that it sees is that of the new path. When the rate of the path falls
+/// ([`Hint::RateChange`]), it begins at once, with the share of window and threshold that the new rate
+/// carries; the smallest RTT is still that of the path. HyStart++, which belongs to the first slow start,
+/// does not come back.
 #[derive(Debug)]
 pub(crate) struct Anew {
     entry: &'static Entry,
     args: Args,
     inner: Box<dyn Controller>,
-    /// Segments sent from here on cross a path of which nothing is known yet.
+    /// Segments sent from here on cross a path about which nothing is known yet.
     changed_at: Option<Time>,
     /// The smallest RTT since the algorithm began anew, if it ever did.
     rtt_min: Option<Span>,
@@ -186,7 +194,8 @@ mod tests {
         }
     }
 
-    /// What was sent before the change tells of the old path, so its samples must not be the first of the new one.
+    /// Segments sent before the change describe the old path, so their samples must not be the first of the
+    /// new one.
     #[test]
     fn samples_of_the_old_path_do_not_count_for_the_new_one() {
         let mut rig = Rig::new("a-liad", &[("path_change", text("reset"))], 100.0, 2.0);
@@ -203,7 +212,7 @@ mod tests {
         assert_eq!(rig.cc.backoff(&rig.flow, Congestion::Loss), seen, "the minimum of 40 ms is not seen");
     }
 
-    /// TFRC has a rate and no window; its rate is found anew.
+    /// TFRC has a rate and no window; its rate is measured anew.
     #[test]
     fn the_window_is_kept() {
         // The window of these is a guard, several times what the rate fills, and not what an initial window is.

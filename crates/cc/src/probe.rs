@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::controller::Controller;
 
-/// How the name of a probe ends, and the unit that this says; of two that fit, the first holds.
+/// The endings of probe names, and the unit that each means; if two fit, the first applies.
 pub const UNITS: [(&str, &str); 6] = [
     ("_segments_per_s", "segments/s"),
     ("_bytes_per_s", "bytes/s"),

@@ -1,12 +1,13 @@
 //! The hint that the rate of the path changes.
 //!
-//! A modem that changes its modulation with the weather (DVB-S2X, ETSI EN 302 307-2) knows its rate before and after, and may tell the host
-//! beside it, as a radio does by DLEP (RFC 8175, Current Data Rate). An end that is not told finds a lower rate by the loss of what its window
-//! holds too much, and a higher one by growth.
+//! A modem that changes its modulation with the weather (DVB-S2X, ETSI EN 302 307-2) knows its rate before
+//! and after. It may report the rate to the host beside it, as a radio does by DLEP (RFC 8175, Current Data
+//! Rate). A sender without this report finds a lower rate by the loss of what its window holds too much, and
+//! a higher one by growth.
 
 use crate::time::{Rate, Span};
 
-/// What is known of a path whose rate changes: the rate of its slowest link.
+/// What is known about a path whose rate changes: the rate of its slowest link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateChange {
     /// How long it is until the change; zero if it has just happened, or has happened before.

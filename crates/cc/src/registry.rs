@@ -51,7 +51,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
-/// A fact about the path, or the sender on it, that a simulator or an operator may fill in when the user gives no value.
+/// A fact about the path, or about the sender on it, that a simulator or an operator may fill in when the
+/// user gives no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathFact {
     /// Bit error rate of the path's data direction.
@@ -71,11 +72,11 @@ pub struct Param {
     pub kind: Kind,
     /// Unit, empty for pure numbers.
     pub unit: &'static str,
-    /// What it does, and the equation it stands in.
+    /// What it does, and the number of its equation.
     pub about: &'static str,
     /// Filled in from the path unless the user sets it.
     pub from_path: Option<PathFact>,
-    /// The choice parameter and the value of it that this one goes with; refused without.
+    /// The choice parameter, and its value, with which this parameter goes; refused without.
     pub goes_with: Option<(&'static str, &'static str)>,
 }
 
@@ -301,8 +302,9 @@ impl Args {
 }
 
 impl Entry {
-    /// Every parameter that a scenario may give: the algorithm's own, then those that all algorithms share: the answer to a hint about
-    /// the path, and how it starts. Some algorithms refuse to start in another way than their own ([`Entry::refuses_hystart`]).
+    /// Every parameter that a scenario may give: the algorithm's own, then those that all algorithms share,
+    /// which are the answer to a hint about the path and how the algorithm starts. Some algorithms refuse any
+    /// other start than their own ([`Entry::refuses_hystart`]).
     pub fn parameters(&self) -> impl Iterator<Item = &'static Param> + use<> {
         let own = self.params.iter().chain(&[path_change::PARAM]);
         own.chain(slow_start::PARAMS).chain(resume::PARAMS).chain(window_validation::PARAMS)
@@ -329,7 +331,7 @@ impl Entry {
         self.by_default()?.add(Rule::SlowStart(SlowStart::Hystart)).err()
     }
 
-    /// What the algorithm, with its defaults, uses of what a sender can do.
+    /// The sender's features that the algorithm uses, with its defaults.
     pub fn needs(&'static self) -> Needs {
         self.by_default().map_or_else(Needs::default, |cc| cc.needs())
     }
@@ -339,7 +341,7 @@ impl Entry {
         self.by_default().map_or_else(Vec::new, |cc| probe::names(&*cc))
     }
 
-    /// The controller with its defaults, to be asked what it can do; `None` if a parameter has no default.
+    /// The controller with its defaults, to be asked for its abilities; `None` if a parameter has no default.
     fn by_default(&'static self) -> Option<Box<dyn Controller>> {
         let args = check(self, &[]).ok()?;
         Some((self.build)(&args, Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY }))
@@ -371,7 +373,7 @@ impl Param {
         Self { unit, ..self }
     }
 
-    /// What it does, and the equation it stands in.
+    /// What it does, and the number of its equation.
     pub(crate) const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }

@@ -15,7 +15,7 @@ pub struct Rtt {
     pub var: Span,
 }
 
-/// Where the sender's loss recovery stands.
+/// The state of the sender's loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Phase {
     /// No recovery under way.

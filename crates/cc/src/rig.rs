@@ -79,7 +79,7 @@ impl Rig {
         self.report(n, after, rtt, round_end, n);
     }
 
-    /// An ACK of `n` segments after one RTT, of which `ce` were marked.
+    /// An ACK of `n` segments after one RTT; `ce` of them were marked.
     pub(crate) fn marked(&mut self, n: f64, ce: f64, rtt: f64, round_end: bool) {
         self.report_marked(n, rtt, rtt, round_end, 0.0, ce);
     }
@@ -110,8 +110,8 @@ impl Rig {
         }
     }
 
-    /// A round on a path of `bdp` segments and a propagation delay of `base` seconds: the rest of the window stands in the
-    /// queue. Returns the RTT.
+    /// A round on a path of `bdp` segments and a propagation delay of `base` seconds: the rest of the window
+    /// is in the queue. Returns the RTT.
     pub(crate) fn path(&mut self, bdp: f64, base: f64) -> f64 {
         let rtt = base * (self.w() / bdp).max(1.0);
         self.round(rtt);

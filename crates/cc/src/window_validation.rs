@@ -7,7 +7,7 @@
 //! | phase         | while                       | window                                                                        |
 //! |---------------|-----------------------------|-------------------------------------------------------------------------------|
 //! | validated     | pipeACK >= W / 2, or unknown | by the algorithm                                                             |
-//! | non-validated | pipeACK < W / 2             | stands; after five minutes T = max(T, 3/4 W), W = max(W / 2, IW)              |
+//! | non-validated | pipeACK < W / 2             | kept; after five minutes T = max(T, 3/4 W), W = max(W / 2, IW)                |
 //!
 //! pipeACK is the most that was acknowledged in a round trip of the last max(3 RTT, 1 s). Congestion in the non-validated phase takes W to
 //! max(pipeACK, FlightSize) / 2, and the end of loss recovery to (max(pipeACK, FlightSize) - R) / 2, where R was retransmitted. Then
@@ -18,7 +18,7 @@
 //!  * in slow start a quarter of W is enough, since W doubles in the round trip in which pipeACK is measured (XNU does so).
 //!  * pipeACK is zero after a pause in which nothing was acknowledged for the whole sampling period.
 //!  * ssthresh at such a congestion is max(pipeACK, FlightSize) / 2, since RFC 5681 eq. 4 cuts FlightSize. In the validated phase the
-//!    algorithm's own cut stands.
+//!    algorithm's own cut applies.
 //!  * R is what was declared lost since the congestion.
 //!  * the five minutes are looked at with each ACK and at the end of a pause. They begin when the sampling period has run out, and anew with
 //!    each reduction.

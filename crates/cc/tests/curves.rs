@@ -57,8 +57,9 @@ fn report(segments: u32, rtt: Span, round_end: bool) -> Ack {
     ack
 }
 
-/// Packets per round trip over `packets` packets, of which `loss` says which are lost. Up to a twentieth of a window is
-/// acknowledged in one report, which changes nothing that can be seen here and saves time at large windows.
+/// Packets per round trip over `packets` packets; `loss` says which of them are lost. Up to a twentieth of a
+/// window is acknowledged in one report, which changes nothing that can be seen here and saves time at large
+/// windows.
 pub(crate) fn throughput(
     cc: &mut dyn Controller,
     mut loss: impl FnMut() -> bool,

@@ -27,7 +27,7 @@ enum Op {
     Hint(Hint),
     Mss(u32),
     Deadline,
-    /// The sender asks for extra segments, and so many that it sent are acknowledged.
+    /// The sender asks for extra segments, and this many that it sent are acknowledged.
     ExtraSegments(u8),
 }
 
@@ -162,7 +162,7 @@ fn values(entry: &Entry, places: &[f64]) -> Vec<(String, Value)> {
     all.into_iter().filter(|(name, _)| own(name)).collect()
 }
 
-/// A controller and the flow that it is told about.
+/// A controller and the flow that is reported to it.
 struct Run {
     cc: Box<dyn Controller>,
     flow: Flow,

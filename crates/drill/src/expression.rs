@@ -61,7 +61,7 @@ const STATES: &[(&str, i64)] = &[
 /// How deep an expression may nest.
 const DEEPEST: usize = 64;
 
-/// How many words it may have: what stands in a row nests as well.
+/// The most words it may have: the contents of a row nest as well.
 const LONGEST: usize = 500;
 
 /// An expression.

@@ -19,14 +19,14 @@ mod settings;
 
 use std::fmt;
 
-/// What is wrong with a script, or with us.
+/// What is wrong with a script, or with this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The text is not in the language.
     Syntax,
-    /// It needs something that is not here.
+    /// It needs a feature that is not available here.
     Refused,
-    /// It ran, and something else came than it says.
+    /// It ran, but something other than the script says came.
     Differs,
 }
 
@@ -75,19 +75,21 @@ pub struct Outcome {
     pub compared: usize,
     /// Assertions that held.
     pub asserted: usize,
-    /// Blocks of code that were passed over because they ask what is not here ([`Manner::Lenient`]).
+    /// Blocks of code that were skipped because they ask for something that is not available here
+    /// ([`Manner::Lenient`]).
     pub skipped: usize,
     /// Where the script closes the connection, if it does: what follows was not played.
     pub closed_at: Option<usize>,
 }
 
-/// How a script is taken.
+/// How strictly a script is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// Nothing may be sent without a line that says so, up to the last event, and every assertion must be understood.
+    /// Nothing may be sent without a line that says so, up to the last event, and every assertion must be
+    /// understood.
     Strict,
-    /// As packetdrill does: what is sent waits for the next line that names a packet to be sent, and is not missed if none comes.
-    /// Code that asks what is not here is passed over and counted.
+    /// As in packetdrill: a sent packet waits for the next line that names a packet to be sent, and is not
+    /// missed if none comes. Code that asks for something that is not available here is skipped and counted.
     Lenient,
 }
 

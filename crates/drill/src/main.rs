@@ -45,7 +45,7 @@ fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result<(), (PathBuf, std::io
     for entry in std::fs::read_dir(path).map_err(at)? {
         let entry = entry.map_err(at)?;
         let inner = entry.path();
-        // A link could lead back to where it is.
+        // A link could lead back to its own folder.
         if entry.file_type().map_err(at)?.is_dir() {
             collect(&inner, into)?;
         } else if inner.extension().is_some_and(|e| e == "pkt") {
@@ -55,7 +55,7 @@ fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result<(), (PathBuf, std::io
     Ok(())
 }
 
-/// Prints what became of `script`. True unless it differs or cannot be read.
+/// Prints the result of `script`. Returns true unless it differs or cannot be read.
 fn report(script: &Path, root: &Path) -> std::io::Result<bool> {
     let text = String::from_utf8_lossy(&std::fs::read(script)?).into_owned();
     let name = script.strip_prefix(root).ok().filter(|p| p.components().next().is_some()).unwrap_or(script);

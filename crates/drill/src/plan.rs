@@ -18,7 +18,7 @@ pub(crate) enum Action {
     Pass,
     /// The handshake sends this timestamp: what later ones count from.
     Clock(u32),
-    /// The application writes so many bytes.
+    /// The application writes this many bytes.
     Write(u64),
     /// The application has read up to this segment in all.
     Read(u64),

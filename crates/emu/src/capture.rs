@@ -1,4 +1,4 @@
-//! Packets as a file in the format pcapng, written by a thread of its own: a slow disk delays no packet.
+//! Packets as a file in the format pcapng, written by a separate thread: a slow disk delays no packet.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::error::EmulationError;
 use crate::ip;
 use crate::route::{Hop, Route};
 
-/// Packets that may wait to be written. More are counted, and not captured.
+/// Packets that may wait to be written. Further packets are counted, but not captured.
 const MOST_WAITING: usize = 1 << 16;
 
-/// Where one way of a link is seen.
+/// The place at which one way of a link is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spot {
     /// At the entry of the hop with this number.
@@ -36,7 +36,7 @@ pub(crate) struct CaptureFile {
     thread: Option<JoinHandle<Result<(), CaptureError>>>,
 }
 
-/// What a thread that forwards needs to have its packets captured.
+/// What a forwarding thread needs to have its packets captured.
 #[derive(Clone, Debug)]
 pub(crate) struct Captor {
     pub(crate) spot: Spot,
@@ -55,7 +55,7 @@ impl Captor {
 }
 
 impl CaptureFile {
-    /// Begins the file; its interfaces are called as in a simulation's capture.
+    /// Begins the file; its interfaces are named as in a simulation's capture.
     pub(crate) fn begin(path: &Path, at: &Place, whole: bool) -> Result<Self, EmulationError> {
         let names = match at {
             Place::Sender => ["sender/forward", "sender/reverse"].map(str::to_owned),
@@ -74,7 +74,7 @@ impl CaptureFile {
         Some(Captor { spot, interface, sender, missed: self.missed.clone() })
     }
 
-    /// Completes the file, when no captor is left. How many packets are not in it?
+    /// Completes the file, when no captor is left. Returns how many packets are not in it.
     pub(crate) fn finish(&mut self) -> Result<u64, EmulationError> {
         self.sender = None;
         if let Some(thread) = self.thread.take() {
@@ -93,7 +93,7 @@ fn write(mut writer: Writer, seen: &Receiver<Seen>, whole: bool) -> Result<(), C
     writer.finish()
 }
 
-/// Where the two ways of link `i` of `links` are seen by a capture at `at`, if anywhere.
+/// Where a capture at `at` sees the two ways of link `i` of `links`, if anywhere.
 pub(crate) fn spots(at: &Place, i: usize, links: usize, route: &Route) -> Option<[Spot; 2]> {
     match at {
         Place::Sender => (i == 0).then_some([Spot::Entry(0), Spot::Exit]),
@@ -101,7 +101,7 @@ pub(crate) fn spots(at: &Place, i: usize, links: usize, route: &Route) -> Option
         Place::Link(link) => {
             let of = |hops: &[Hop]| hops.iter().position(|hop| hop.link() == Some(link)).map(Spot::Entry);
             let (forward, reverse) = (of(&route.forward), of(&route.reverse));
-            // A link that only one way crosses is seen there alone.
+            // A link that only one way crosses is captured on that way alone.
             let nowhere = Spot::Entry(usize::MAX);
             (forward.is_some() || reverse.is_some())
                 .then(|| [forward.unwrap_or(nowhere), reverse.unwrap_or(nowhere)])

@@ -1,5 +1,5 @@
-//! A series of the simulator's directions, and the packets in them. It knows neither the wall clock nor devices: whoever drives it says what
-//! time it is.
+//! A series of the simulator's directions, and the packets in them. It knows neither the wall clock nor
+//! devices: its driver says what time it is.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub struct HopCounts {
 /// A packet that has crossed all hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When it was to arrive.
+    /// When it was due to arrive.
     pub due: Time,
     number: u32,
 }
@@ -70,7 +70,7 @@ impl HopState {
     }
 }
 
-/// A series of directions at work.
+/// A series of directions in use.
 #[derive(Debug)]
 pub struct Chain {
     hops: Vec<HopState>,
@@ -84,7 +84,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The hops at their beginning. Flows are hashed with `seed`, for queues that sort by flow.
+    /// The hops in their initial state. Flows are hashed with `seed`, for queues that sort by flow.
     pub fn new(hops: &[Hop], seed: u64) -> Self {
         Self {
             hops: hops.iter().map(HopState::begin).collect(),
@@ -104,13 +104,15 @@ impl Chain {
         self.enter(0, now, packet);
     }
 
-    /// When something happens next inside; `None` if nothing is inside. Packets that have arrived are not counted.
+    /// When something next happens inside; `None` if nothing is inside. Packets that have arrived do not
+    /// count.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.hops.iter().filter_map(|hop| hop.direction.next()).min()
     }
 
-    /// Lets everything happen that was due by `now`. What was due is worked out at the instant at which it was due, however late that is.
+    /// Processes everything that was due by `now`. Each event is computed for the instant at which it was
+    /// due, however late that is.
     pub fn advance(&mut self, now: Time) {
         while let Some((at, i)) = self.first().filter(|(at, _)| *at <= now) {
             self.step(at, i);
@@ -142,7 +144,7 @@ impl Chain {
         self.tapped.drain(..)
     }
 
-    /// What hop `i` has done until `now`, as a run's report says it; `None` for an access delay.
+    /// What hop `i` has done until `now`, in the form of a run's report; `None` for an access delay.
     pub fn report(&mut self, i: usize, hop: &Hop, now: Time) -> Option<LinkReport> {
         self.look(i, now);
         let (Hop::Direction { plan, id, .. }, Some(link)) = (hop, hop.link()) else { return None };
@@ -154,7 +156,8 @@ impl Chain {
         self.store.len()
     }
 
-    /// What hop `i` has done, and the packets that wait in its queue at `now`, which is not before the last call, and their bytes.
+    /// What hop `i` has done, and the number and bytes of the packets that wait in its queue at `now`, which
+    /// is not before the last call.
     pub fn look(&mut self, i: usize, now: Time) -> (HopCounts, (u64, u64)) {
         self.advance(now);
         let waiting = self.hops[i].direction.waiting(now);
@@ -163,7 +166,7 @@ impl Chain {
         (self.hops[i].counts, (waiting, bytes))
     }
 
-    /// The hop at which something happens first, and when.
+    /// The hop at which something happens first, and the instant.
     #[inline]
     fn first(&self) -> Option<(Time, usize)> {
         let nexts = self.hops.iter().enumerate().filter_map(|(i, hop)| Some((hop.direction.next()?, i)));

@@ -1,5 +1,5 @@
-//! What the kernel has dropped of an end's packets outside of the emulated links: in the queue of a device before the emulator could read it,
-//! or in a socket whose program did not read.
+//! What the kernel has dropped of an end's packets outside the emulated links: in the queue of a device
+//! before the emulator could read it, or in a socket whose program did not read.
 
 use std::fs::File;
 use std::io;
@@ -14,17 +14,18 @@ pub(crate) struct DeviceDrops {
     pub(crate) received: u64,
 }
 
-/// The kernel's counters of one namespace. The files stay those of the namespace in which they were opened, whoever reads them.
+/// The kernel's counters of one namespace. The files remain those of the namespace in which they were opened,
+/// whichever thread reads them.
 #[derive(Debug)]
 pub(crate) struct Counters {
     devices: File,
     sockets: File,
-    /// Not there without IPv6.
+    /// Absent without IPv6.
     sockets_6: Option<File>,
 }
 
 impl Counters {
-    /// Those of the namespace of the calling thread.
+    /// The counters of the calling thread's namespace.
     pub(crate) fn open() -> io::Result<Self> {
         let open = |name| File::open(format!("/proc/thread-self/net/{name}"));
         Ok(Self { devices: open("dev")?, sockets: open("snmp")?, sockets_6: open("snmp6").ok() })
@@ -35,7 +36,7 @@ impl Counters {
         Ok(device_drops(&text(&self.devices)?, name).unwrap_or_default())
     }
 
-    /// Datagrams of UDP that were dropped because the socket's buffer was full, of IPv4 and IPv6.
+    /// UDP datagrams that were dropped because the socket's buffer was full, over IPv4 and IPv6.
     pub(crate) fn sockets(&self) -> io::Result<u64> {
         let more = self.sockets_6.as_ref().map(text).transpose()?;
         Ok(socket_drops(&text(&self.sockets)?) + more.as_deref().map_or(0, socket_drops_6))
@@ -69,7 +70,7 @@ fn socket_drops(table: &str) -> u64 {
     pairs.find(|(name, _)| *name == "RcvbufErrors").map_or(0, |(_, number)| number.parse().unwrap_or(0))
 }
 
-/// /proc/net/snmp6: a row a counter.
+/// /proc/net/snmp6: one row per counter.
 fn socket_drops_6(table: &str) -> u64 {
     let row = table.lines().find_map(|row| row.strip_prefix("Udp6RcvbufErrors"));
     row.map_or(0, |number| number.trim().parse().unwrap_or(0))

@@ -1,7 +1,8 @@
-//! TUN devices: what the kernel sends into one is read from its file, and what is written to the file has come in by the device.
+//! TUN devices: the packets that the kernel sends into one are read from its file, and a packet written to
+//! the file has come in by the device.
 //!
-//! No offloads: the kernel then cuts segments and fills in checksums before they are read, and every packet is one packet
-//! (Documentation/networking/tuntap.rst).
+//! There are no offloads: the kernel then cuts segments and fills in checksums before they are read, and
+//! every packet is one packet (Documentation/networking/tuntap.rst).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,8 +22,8 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Makes a device in the namespace of the calling thread and sets it up with its addresses, in networks of 24 and of 64 bits. Its
-    /// largest packet has `mtu` bytes.
+    /// Makes a device in the namespace of the calling thread and sets it up with its addresses, in networks
+    /// of 24 and of 64 bits. Its largest packet has `mtu` bytes.
     pub(crate) fn open(name: &str, own: Ipv4Addr, own_6: Option<Ipv6Addr>, mtu: u16) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
@@ -42,7 +43,7 @@ impl Device {
         Ok(Self { file })
     }
 
-    /// Something else that keeps the bounds of packets, for tests: an end of a pair of sockets.
+    /// Another file that keeps the bounds of packets, for tests: one end of a pair of sockets.
     #[cfg(test)]
     pub(crate) fn of(end: OwnedFd) -> Self {
         Self { file: end.into() }

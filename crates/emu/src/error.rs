@@ -19,11 +19,11 @@ pub enum EmulationError {
     },
     /// The request is wrong.
     Wrong(String),
-    /// A link has stopped forwarding by itself.
+    /// A link has stopped forwarding on its own.
     Failed {
         /// The thread that forwarded: link and way.
         thread: String,
-        /// What it said last.
+        /// Its last message.
         why: String,
     },
     /// Packets cannot be captured.

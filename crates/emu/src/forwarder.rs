@@ -19,15 +19,18 @@ use crate::ip::{self, Refused};
 use crate::route::Hop;
 use crate::status::{HopStatus, Sample, WayStatus};
 
-/// Packets that are read before a look at what is due, and packets that are written before a look at what has come.
+/// Packets that are read before checking what is due, and packets that are written before checking what has
+/// come.
 const BATCH: usize = 32;
-/// Packets that are due within this time are written together. A sleep costs more than a write, and at 1 Gbit/s a packet is due every 12
-/// microseconds. At 100 Mbit/s they are 120 microseconds apart, and each is written on its own.
+/// Packets that are due within this time are written together. A sleep costs more than a write, and at 1
+/// Gbit/s a packet is due every 12 microseconds. At 100 Mbit/s packets are 120 microseconds apart, and each
+/// is written on its own.
 const TOGETHER: Span = Span(50_000);
-/// What a network card of the receiving end could take: 1 Gbit/s. Packets that are due at one instant, as behind a repeat of the link layer,
-/// can be received no sooner by a real host; see [`Worker::lateness`].
+/// The time per byte of a network card at the receiving end: 1 Gbit/s. A real host cannot receive packets
+/// faster than this, even if they are due at one instant, as behind a repeat of the link layer; see
+/// [`Worker::lateness`].
 const PORT_NS_PER_BYTE: u64 = 8;
-/// The priority in the real-time class SCHED_FIFO: above all usual threads, below the kernel's own.
+/// The priority in the real-time class SCHED_FIFO: above all ordinary threads, below the kernel's own.
 const PRIORITY: i32 = 10;
 /// How long a caller waits for the thread's answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -35,9 +38,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The devices of one way, and the largest packet that crosses it, bytes.
 #[derive(Debug)]
 pub(crate) struct Devices {
-    /// What is read.
+    /// The device that is read.
     pub(crate) from: Device,
-    /// What is written.
+    /// The device that is written.
     pub(crate) to: Device,
     /// Longer packets are refused.
     pub(crate) mtu: usize,
@@ -68,7 +71,7 @@ struct Shared {
     stop: AtomicBool,
     /// Wakes the thread.
     bell: OwnedFd,
-    /// The caller wants to know the status.
+    /// True if the caller wants to know the status.
     wanted: AtomicBool,
     status: Mutex<Answer>,
     answered: Condvar,
@@ -82,7 +85,7 @@ struct Answer {
 }
 
 impl Forwarder {
-    /// Starts the thread: what is read from `from` crosses `hops` and is written to `to`.
+    /// Starts the thread: packets read from `from` cross `hops` and are written to `to`.
     pub(crate) fn start(
         name: &str,
         devices: Devices,
@@ -107,7 +110,7 @@ impl Forwarder {
         let (count, theirs) = (hops.len(), shared.clone());
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             let work = || Worker::begin(devices, hops, seed, clock, recording, theirs.clone()).run();
-            // What a panic leaves behind is dropped with the worker, but for the last answer.
+            // State that a panic leaves behind is dropped with the worker, except for the last answer.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
                 theirs.fail(format!("a fault of Bentpipe, please report it: {}", words(&*panic)));
             }
@@ -131,7 +134,7 @@ impl Forwarder {
         status
     }
 
-    /// Ends the thread. What is inside is lost.
+    /// Ends the thread. Packets inside are lost.
     pub(crate) fn stop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
         self.ring();
@@ -140,7 +143,7 @@ impl Forwarder {
         }
     }
 
-    /// Why the thread ended by itself, if it did.
+    /// Why the thread ended on its own, if it did.
     pub(crate) fn failure(&self) -> Option<String> {
         let answer = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
         answer.failed.clone()
@@ -160,7 +163,7 @@ impl Drop for Forwarder {
 }
 
 impl Shared {
-    /// The thread ends by itself. The numbers of its last answer stay.
+    /// The thread ends on its own. The numbers of its last answer remain.
     fn fail(&self, why: String) {
         let mut answer = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         answer.number += 1;
@@ -170,18 +173,18 @@ impl Shared {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
 }
 
-/// The thread's own.
+/// The state that belongs to the thread.
 struct Worker {
     chain: Chain,
     hops: Vec<Hop>,
     recording: Recording,
-    /// When the next samples are taken, and those of each hop so far.
+    /// When the next samples are taken, and the samples of each hop so far.
     next_sample: Option<Time>,
     burst: Burst,
     samples: Vec<Vec<Sample>>,
@@ -262,8 +265,9 @@ impl Worker {
                 let now = self.clock.now();
                 match self.chain.next().into_iter().chain(self.next_sample).min() {
                     Some(due) if due <= now => {}
-                    // More packets come when some have come. Those of a short while are read together: nobody has to wake this thread for
-                    // each, least of all the thread of the other way in the middle of a burst.
+                    // Once some packets have come, more follow. Those of a short while are read together.
+                    // Nobody has to wake this thread for each, least of all the thread of the other way in
+                    // the middle of a burst.
                     _ if read > 0 => {
                         self.sleep(Some(TOGETHER), false)?;
                     }
@@ -273,7 +277,7 @@ impl Worker {
         }
     }
 
-    /// Writes what is due, and not more than a batch. Is there more?
+    /// Writes the packets that are due, but no more than a batch. Returns whether there are more.
     fn deliver(&mut self) -> bool {
         self.chain.advance(self.clock.now());
         for _ in 0..BATCH {
@@ -297,8 +301,9 @@ impl Worker {
         true
     }
 
-    /// The lateness of a packet of `bytes` bytes, due at `due` and written at `now`. Packets due at one instant leave one after another: each
-    /// may be later by the time that those before it take through the receiver's port.
+    /// The lateness of a packet of `bytes` bytes, due at `due` and written at `now`. Packets due at one
+    /// instant leave one after another: each may be later by the time that its predecessors take through the
+    /// receiver's port.
     fn lateness(&mut self, due: Time, now: Time, bytes: u64) -> Span {
         if self.burst.due != due {
             self.burst = Burst { due, written: now, packets: 0, bytes: 0 };
@@ -313,7 +318,7 @@ impl Worker {
         late
     }
 
-    /// Reads what has come, and not more than a batch. How many packets?
+    /// Reads the packets that have come, but no more than a batch. Returns how many.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         for i in 0..BATCH {
             let Some(length) = self.from.read(buffer)? else { return Ok(i) };
@@ -330,7 +335,8 @@ impl Worker {
         Ok(BATCH)
     }
 
-    /// Sleeps until the bell rings, or so much time has passed, or a packet comes if that shall wake it. Has a packet come?
+    /// Sleeps until the bell rings, or `most` has passed, or, with `packets`, a packet comes. Returns whether
+    /// a packet has come.
     fn sleep(&self, most: Option<Span>, packets: bool) -> io::Result<bool> {
         let bell = self.shared.bell.as_raw_fd();
         // No descriptor is below zero: such an entry is skipped (man 2 poll).
@@ -356,7 +362,7 @@ impl Worker {
         Ok(fds[0].revents != 0)
     }
 
-    /// Takes the samples that are due. Everything until then has been worked out at its own instant.
+    /// Takes the samples that are due. Everything until then has been processed at its own instant.
     fn sample(&mut self) {
         let (Some(mut at), Some(interval)) = (self.next_sample, self.recording.interval) else { return };
         let now = self.clock.now();
@@ -397,7 +403,7 @@ impl Worker {
         (0..self.hops.len()).map(|i| self.look(i, now)).collect()
     }
 
-    /// With what costs more time than a look in between may.
+    /// As `hops_now`, with numbers that cost more time than a look in between may take.
     fn hops_at_the_end(&mut self, now: Time) -> Vec<HopStatus> {
         let hops = (0..self.hops.len()).map(|i| HopStatus {
             report: self.chain.report(i, &self.hops[i], now),
@@ -422,7 +428,7 @@ impl Worker {
     }
 }
 
-/// Asks the kernel to wake this thread on time. Is it allowed the real-time class?
+/// Asks the kernel to wake this thread on time. Returns whether it is allowed the real-time class.
 fn become_prompt() -> bool {
     // SAFETY: no memory of ours is an argument. A refusal only makes timers coarser.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };

@@ -1,4 +1,5 @@
-//! What the emulator reads from a packet's headers, and the one thing that it writes there: the mark "congestion experienced".
+//! What the emulator reads from a packet's headers, and the only thing that it writes there: the mark
+//! "congestion experienced".
 
 use bentpipe_sim::link::Ecn;
 
@@ -18,7 +19,7 @@ pub(crate) enum Refused {
     TooLong,
 }
 
-/// Looks whether `packet` may be forwarded by links whose largest packet has `mtu` bytes.
+/// Checks whether `packet` may be forwarded by links whose largest packet has `mtu` bytes.
 pub(crate) fn check(packet: &[u8], mtu: usize) -> Result<(), Refused> {
     let whole = match packet.first().map(|byte| byte >> 4) {
         Some(4) => packet[0] & 15 >= 5 && packet.len() >= usize::from(packet[0] & 15) * 4,
@@ -36,7 +37,7 @@ fn is_ipv6(packet: &[u8]) -> bool {
     packet[0] >> 4 == 6
 }
 
-/// The byte that has DSCP and codepoint: type of service, or traffic class (RFC 2474 section 3).
+/// The byte that holds DSCP and codepoint: type of service, or traffic class (RFC 2474 section 3).
 fn traffic_class(packet: &[u8]) -> u8 {
     if is_ipv6(packet) { packet[0] << 4 | packet[1] >> 4 } else { packet[1] }
 }
@@ -52,7 +53,8 @@ pub(crate) fn ecn(packet: &[u8]) -> Ecn {
     }
 }
 
-/// Writes the mark "congestion experienced" into a packet. IPv4 has a checksum of its header, which is corrected (RFC 1624, equation 3).
+/// Writes the mark "congestion experienced" into a packet. IPv4 has a header checksum, which is corrected
+/// (RFC 1624, equation 3).
 pub(crate) fn mark(packet: &mut [u8]) {
     if is_ipv6(packet) {
         packet[1] |= 3 << 4;
@@ -73,7 +75,7 @@ pub(crate) fn precedence(packet: &[u8]) -> u8 {
     traffic_class(packet) >> 5
 }
 
-/// Which part of its datagram a packet has.
+/// The part of its datagram that a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Whole,
@@ -104,14 +106,14 @@ fn payload(packet: &[u8]) -> Payload {
     Payload { protocol: packet[9], offset: usize::from(packet[0] & 15) * 4, part }
 }
 
-/// Behind the extension headers (RFC 8200 section 4, RFC 4302 section 2.2).
+/// The payload after the extension headers (RFC 8200 section 4, RFC 4302 section 2.2).
 fn payload_6(packet: &[u8]) -> Payload {
     const FRAGMENT: u8 = 44;
     const AUTHENTICATION: u8 = 51;
     let mut found = Payload { protocol: packet[6], offset: HEADER_6, part: Part::Whole };
     while let Some(header) = packet.get(found.offset..found.offset + 8) {
         let length = match found.protocol {
-            // Options hop by hop and for the destination, and routes.
+            // Hop-by-hop options, destination options, and routing.
             0 | 60 | 43 => (usize::from(header[1]) + 1) * 8,
             AUTHENTICATION => (usize::from(header[1]) + 2) * 4,
             FRAGMENT => {
@@ -134,7 +136,8 @@ fn payload_6(packet: &[u8]) -> Payload {
     found
 }
 
-/// The headers of a packet: IP, and TCP or UDP or eight bytes of another protocol. A later fragment has that of IP alone.
+/// The headers of a packet: IP, and TCP or UDP or eight bytes of another protocol. A later fragment has only
+/// the IP header.
 pub(crate) fn headers(packet: &[u8]) -> &[u8] {
     let Payload { protocol, offset, part } = payload(packet);
     let above = match (part, protocol) {
@@ -145,7 +148,7 @@ pub(crate) fn headers(packet: &[u8]) -> &[u8] {
     &packet[..packet.len().min(offset + above)]
 }
 
-/// What a segment of TCP acknowledges.
+/// What a TCP segment acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acknowledgement {
     pub(crate) number: u32,
@@ -180,8 +183,8 @@ pub(crate) fn acknowledgement(packet: &[u8]) -> Option<Acknowledgement> {
     })
 }
 
-/// A hash of the packet's flow: addresses, protocol, and ports if it has them and is no later fragment. FNV-1a, then the SplitMix64
-/// finaliser, so that all its bits are good.
+/// A hash of the packet's flow: addresses, protocol, and ports if the packet has them and is no later
+/// fragment. FNV-1a, then the SplitMix64 finaliser, so that all its bits are good.
 pub(crate) fn flow_hash(packet: &[u8], seed: u64) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ seed;
     let mut take = |bytes: &[u8]| {
@@ -225,7 +228,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    /// RFC 1071, over a header whose checksum is zero; over a whole one it gives zero.
+    /// RFC 1071, over a header whose checksum is zero; over a whole header it gives zero.
     pub(crate) fn checksum(header: &[u8]) -> u16 {
         let words = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
         let mut sum: u32 = words.sum();
@@ -259,7 +262,7 @@ pub(crate) mod tests {
         assert_eq!(read, [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Congested]);
     }
 
-    /// A segment of TCP that acknowledges `number`, with these flags and options, and so many bytes of data.
+    /// A TCP segment that acknowledges `number`, with these flags and options, and `data` bytes of data.
     pub(crate) fn segment(number: u32, flags: u8, options: &[u8], data: usize) -> Vec<u8> {
         let mut bytes = packet(40 + options.len() + data, 0, 5);
         bytes[9] = TCP;
@@ -284,7 +287,7 @@ pub(crate) mod tests {
         }
         assert_eq!(plain(&segment(77, 2, &timestamp, 0)), None);
         assert_eq!(plain(&packet(60, 0, 5)), None);
-        // A length that lies ends nothing but the search.
+        // A wrong length ends only the search.
         assert_eq!(plain(&segment(77, 0x10, &[8, 0, 8, 0], 0)), Some((77, true)));
         assert_eq!(plain(&segment(77, 0x10, &[1, 1, 1, 5], 0)), Some((77, false)));
     }
@@ -368,7 +371,7 @@ pub(crate) mod tests {
         let later = |data: u8| packet_6(0, 44, &[fragment(UDP, 100, 0), vec![data; 8]].concat());
         assert_eq!(flow_hash(&later(1), 1), flow_hash(&later(2), 1), "data are not read as ports");
         assert_eq!((headers(&long).len(), headers(&later(1)).len(), headers(&plain).len()), (80, 48, 48));
-        // A length that lies, and a header that is cut off, end the search.
+        // A wrong length ends the search, and so does a truncated header.
         let lying = packet_6(0, 0, &[vec![UDP, 255], vec![0; 6]].concat());
         assert_eq!((flow_hash(&lying, 1), headers(&lying)), (flow_hash(&lying, 1), &lying[..]));
         assert_eq!(headers(&packet_6(0, 0, &[0; 3])).len(), 43);

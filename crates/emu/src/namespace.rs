@@ -1,4 +1,4 @@
-//! A network namespace without a name: it lives as long as a file descriptor, a process or a device in it.
+//! A network namespace without a name. It lives as long as a file descriptor, a process or a device in it.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,10 +10,11 @@ use crate::error::{EmulationError, unable};
 
 const NEEDS: &str = "run it as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN";
 
-/// What is set in each namespace before a program runs there: a path below /proc/sys/net, and the value. Windows large enough for a link of
-/// 100 Mbit/s and 500 ms with a full queue; nothing remembered from one connection to the next; no packets of the kernel's own: devices have
-/// no addresses of IPv6 but those that they are given (mode 1 of include/uapi/linux/if_link.h), so that nobody looks for routers or reports
-/// groups.
+/// Settings of each namespace before a program runs there: a path below /proc/sys/net, and the value. Windows
+/// are large enough for a link of 100 Mbit/s and 500 ms with a full queue. Nothing is remembered from one
+/// connection to the next. The kernel sends no packets of its own: devices have no IPv6 addresses except
+/// those that they are given (mode 1 of include/uapi/linux/if_link.h), so that nobody looks for routers or
+/// reports groups.
 const SETTINGS: [(&str, &str); 6] = [
     ("ipv4/tcp_rmem", "4096 131072 67108864"),
     ("ipv4/tcp_wmem", "4096 65536 67108864"),
@@ -27,16 +28,17 @@ const SETTINGS: [(&str, &str); 6] = [
 #[derive(Debug)]
 pub(crate) struct Namespace {
     file: File,
-    /// What the kernel counts there.
+    /// The kernel's counters there.
     pub(crate) counters: Counters,
     /// Does the kernel have IPv6?
     pub(crate) has_ipv6: bool,
 }
 
 impl Namespace {
-    /// A new one, in which only the loopback device is up.
+    /// A new namespace, in which only the loopback device is up.
     pub(crate) fn new() -> Result<Self, EmulationError> {
-        // A thread of its own, because a thread that has left its namespace should not be used for anything else.
+        // This takes a separate thread, because a thread that has left its namespace should not be used for
+        // anything else.
         let made = std::thread::spawn(|| {
             // SAFETY: unshare has no memory of ours as an argument; it changes this thread alone.
             if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
@@ -52,7 +54,7 @@ impl Namespace {
         made.join().unwrap_or_else(|_| Err(EmulationError::Wrong("a thread has failed".to_owned())))
     }
 
-    /// Moves the calling thread there. What the thread starts from now on, threads and processes, is there too.
+    /// Moves the calling thread there. Threads and processes that it starts from now on are there, too.
     pub(crate) fn enter(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open and that of a namespace; setns changes this thread alone.
         match unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } {
@@ -91,7 +93,7 @@ pub(crate) fn without_ipv6() -> io::Result<()> {
 fn configure() -> io::Result<()> {
     for (path, value) in SETTINGS {
         match fs::write(format!("/proc/sys/net/{path}"), value) {
-            // A kernel without IPv6 has nothing to set.
+            // A kernel without IPv6 has nothing to configure.
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.starts_with("ipv6") => {}
             other => other?,
         }

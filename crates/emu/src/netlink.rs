@@ -1,4 +1,5 @@
-//! Requests over netlink (man 7 netlink): devices, addresses, routes, rules of the firewall. Each is acknowledged by the kernel.
+//! Requests over netlink (man 7 netlink): devices, addresses, routes, firewall rules. The kernel acknowledges
+//! each.
 
 use std::ffi::CString;
 use std::io;
@@ -6,15 +7,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// The length of a message's header, `struct nlmsghdr`.
 const HEADER: usize = 16;
-/// That an attribute holds attributes (include/uapi/linux/netlink.h).
+/// Says that an attribute holds attributes (include/uapi/linux/netlink.h).
 const NESTED: u16 = 1 << 15;
 
-/// Attributes, one behind the other.
+/// Attributes, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes(Vec<u8>);
 
 impl Attributes {
-    /// With another one behind them.
+    /// Appends another attribute.
     pub(crate) fn with(mut self, kind: u16, value: &[u8]) -> Self {
         self.0.extend((4 + value.len() as u16).to_ne_bytes());
         self.0.extend(kind.to_ne_bytes());
@@ -23,34 +24,35 @@ impl Attributes {
         self
     }
 
-    /// With a text, which ends with a zero.
+    /// Appends a text, which ends with a zero.
     pub(crate) fn text(self, kind: u16, value: &str) -> Self {
         self.with(kind, &[value.as_bytes(), &[0]].concat())
     }
 
-    /// With a number whose most significant byte is the first, as the packet filter has them.
+    /// Appends a number whose most significant byte comes first, as in the packet filter.
     pub(crate) fn be32(self, kind: u16, value: u32) -> Self {
         self.with(kind, &value.to_be_bytes())
     }
 
-    /// With one that holds all of several others.
+    /// Appends one attribute that holds all of several others.
     pub(crate) fn list(self, kind: u16, parts: &[&Self]) -> Self {
         let inner: Vec<u8> = parts.iter().flat_map(|part| part.0.iter().copied()).collect();
         self.with(kind | NESTED, &inner)
     }
 
-    /// With one that holds others.
+    /// Appends one attribute that holds others.
     pub(crate) fn nest(self, kind: u16, inner: Self) -> Self {
         self.with(kind | NESTED, &inner.0)
     }
 
-    /// Behind a fixed part, as the value of another attribute.
+    /// Puts the attributes after a fixed part, as the value of another attribute.
     pub(crate) fn behind(self, fixed: &[u8]) -> Vec<u8> {
         [fixed, &self.0].concat()
     }
 }
 
-/// A message: its kind, what must be so (NLM_F_...), its fixed part, whose length is a multiple of four, and attributes.
+/// A message: its kind, its flags (NLM_F_...), its fixed part, whose length is a multiple of four, and
+/// attributes.
 pub(crate) fn message(kind: u16, flags: libc::c_int, fixed: &[u8], attributes: Attributes) -> Vec<u8> {
     let body = attributes.behind(fixed);
     let mut bytes = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
@@ -61,12 +63,12 @@ pub(crate) fn message(kind: u16, flags: libc::c_int, fixed: &[u8], attributes: A
     bytes
 }
 
-/// A socket of netlink in the namespace of the calling thread.
+/// A netlink socket in the namespace of the calling thread.
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
 impl Socket {
-    /// Of a family: NETLINK_ROUTE, NETLINK_NETFILTER.
+    /// A socket of a family: NETLINK_ROUTE, NETLINK_NETFILTER.
     pub(crate) fn open(family: libc::c_int) -> io::Result<Self> {
         // SAFETY: no memory of ours is an argument.
         let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, family) };

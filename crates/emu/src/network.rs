@@ -21,7 +21,7 @@ use crate::route::{Hop, Route};
 use crate::routing::Ipv4Route;
 use crate::status::{LinkStatus, WayStatus};
 
-/// As many links as networks 10.77.x.0.
+/// There are as many links as networks 10.77.x.0.
 const MOST_LINKS: usize = 250;
 
 /// A link between two ends.
@@ -31,14 +31,15 @@ pub struct Link {
     pub between: (usize, usize),
     /// What packets cross.
     pub route: Route,
-    /// With which flows are hashed, where a queue sorts by flow.
+    /// The seed with which flows are hashed, where a queue sorts by flow.
     pub seed: u64,
     /// The largest packet, bytes: [`Link::MTUS`].
     pub mtu: u16,
 }
 
 impl Link {
-    /// The largest packet that a link may have: from the least of IPv6 (RFC 8200 section 5) to the jumbo frames of Ethernet.
+    /// The largest packet that a link may have: from the minimum of IPv6 (RFC 8200 section 5) to the jumbo
+    /// frames of Ethernet.
     pub const MTUS: RangeInclusive<u16> = 1_280..=9_000;
 }
 
@@ -58,7 +59,7 @@ pub struct Network {
 /// What is recorded of an emulation.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Between samples of the hops.
+    /// The time between samples of the hops.
     pub interval: Option<Span>,
     /// Packets as a file: what is sent and arrives at the near end of the first link ([`Place::Sender`](bentpipe_sim::pcap::Place)), at the
     /// far end of the last one, or at the entries of a link's directions.
@@ -139,17 +140,18 @@ impl Network {
         Ipv4Addr::new(10, 77, i as u8, 2)
     }
 
-    /// The address of IPv6 of the near end of link `i`.
+    /// The IPv6 address of the near end of link `i`.
     pub fn near_ipv6(i: usize) -> Ipv6Addr {
         Ipv6Addr::new(0xfd77, 0, 0, i as u16, 0, 0, 0, 1)
     }
 
-    /// The address of IPv6 of the far end of link `i`.
+    /// The IPv6 address of the far end of link `i`.
     pub fn far_ipv6(i: usize) -> Ipv6Addr {
         Ipv6Addr::new(0xfd77, 0, 0, i as u16, 0, 0, 0, 2)
     }
 
-    /// Do the ends have addresses of IPv6? Not without it in the kernel, nor with a relay, which splits connections of IPv4 alone.
+    /// Do the ends have IPv6 addresses? Not if the kernel lacks IPv6, nor with a relay, which splits only
+    /// IPv4 connections.
     pub fn has_ipv6(&self) -> bool {
         self.relay.is_none() && self.ends.iter().all(|end| end.has_ipv6)
     }
@@ -194,8 +196,8 @@ impl Network {
         Ok((there, start("reverse", far, near, &link.route.reverse, 1)?))
     }
 
-    /// Makes end 1 a relay (see [`crate::relay`]) between link 0, at its far end, and link 1, at its near end. Gives the kernel's name of
-    /// the congestion controller with which it sends.
+    /// Makes end 1 a relay (see [`crate::relay`]) between link 0, at its far end, and link 1, at its near
+    /// end. Returns the kernel's name of the congestion controller with which it sends.
     ///
     /// # Errors
     /// [`EmulationError::Unable`] without CAP_BPF; [`EmulationError::Wrong`] if the links are others.
@@ -218,13 +220,15 @@ impl Network {
         Ok(self.relay.insert(started).controller.clone())
     }
 
-    /// Lets the ends reach what is behind `interface`, a device of the namespace of the calling thread, through `end`, which is the first or
-    /// the last of a chain of links. Its packets have the address of the device there: see the module `outside`. With `closed`, nothing but
-    /// what belongs to emulations is forwarded that comes in by the device. Whether it forwards at all is up to the caller.
+    /// Lets the ends reach the network behind `interface`, a device of the namespace of the calling thread,
+    /// through `end`, which is the first or the last of a chain of links. Packets of the ends have the
+    /// address of the device there: see the module `outside`. With `closed`, packets that come in by the
+    /// device are forwarded only if they belong to emulations. Whether the device forwards at all is up to
+    /// the caller.
     ///
     /// # Errors
-    /// [`EmulationError::Wrong`] if there is no such device or end; [`EmulationError::Unable`] without CAP_NET_ADMIN, or if the kernel has no
-    /// packet filter.
+    /// [`EmulationError::Wrong`] if there is no such device or end; [`EmulationError::Unable`] without
+    /// CAP_NET_ADMIN, or if the kernel has no packet filter.
     pub fn open_outside(&mut self, end: usize, interface: &str, closed: bool) -> Result<(), EmulationError> {
         let last = self.ends.len() - 1;
         if end != 0 && end != last {
@@ -236,7 +240,7 @@ impl Network {
         let needs = "it takes CAP_NET_ADMIN, and Linux 5.12 with veth, nf_tables and masquerading (CONFIG_NFT_MASQ, nf_conntrack)";
         let outside = Outside::open(&self.ends[end], interface, closed);
         self.outside = Some(outside.map_err(unable("open a way out of the emulation", needs))?);
-        // All others send what they know no other way for towards that end.
+        // All other ends send packets towards that end if they know no other route.
         for (i, Running { link: Link { between: (near, far), .. }, .. }) in self.links.iter().enumerate() {
             let from = if end == 0 { *far } else { *near };
             let routed = self.ends[from].with(|| Ipv4Route::to_everything(None).add(&device(i)));
@@ -250,7 +254,7 @@ impl Network {
         self.relay.as_ref().map(Relay::counts)
     }
 
-    /// Moves the calling thread to an end. What it starts from now on, threads and processes, is there too.
+    /// Moves the calling thread to an end. Threads and processes that it starts from now on are there, too.
     ///
     /// # Errors
     /// [`EmulationError::Unable`] without CAP_SYS_ADMIN; [`EmulationError::Wrong`] if there is no such end.
@@ -267,10 +271,11 @@ impl Network {
         Ok(self.namespace(end)?.as_fd())
     }
 
-    /// What link `i` has done so far. The threads that forward are asked for it; they are not held up.
+    /// What link `i` has done so far. The forwarding threads are asked for it; they are not held up.
     ///
     /// # Errors
-    /// [`EmulationError::Wrong`] if there is no such link; [`EmulationError::Failed`] if a link has stopped forwarding by itself.
+    /// [`EmulationError::Wrong`] if there is no such link; [`EmulationError::Failed`] if a link has stopped
+    /// forwarding on its own.
     pub fn status(&self, i: usize) -> Result<LinkStatus, EmulationError> {
         let link = self.links.get(i).ok_or_else(|| EmulationError::Wrong(format!("there is no link {i}")))?;
         let t_s = self.clock.map_or(0.0, |clock| clock.now().secs());
@@ -284,7 +289,7 @@ impl Network {
         forward.and_then(|forward| Ok(LinkStatus { t_s, forward, reverse: reverse? })).map_err(read)
     }
 
-    /// What one way of link `i` has done, with what the kernel has dropped at its ends.
+    /// What one way of link `i` has done, including what the kernel has dropped at its ends.
     fn counted(&self, i: usize, forwarder: &Forwarder, from: usize, to: usize) -> io::Result<WayStatus> {
         let (from, to) = (&self.ends[from].counters, &self.ends[to].counters);
         Ok(WayStatus {
@@ -298,7 +303,7 @@ impl Network {
     /// Do all links still forward?
     ///
     /// # Errors
-    /// [`EmulationError::Failed`] if the thread of a link has ended by itself.
+    /// [`EmulationError::Failed`] if the thread of a link has ended on its own.
     pub fn check(&self) -> Result<(), EmulationError> {
         for (i, link) in self.links.iter().enumerate() {
             let Some((forward, reverse)) = &link.forwarders else { continue };
@@ -312,7 +317,7 @@ impl Network {
         Ok(())
     }
 
-    /// Ends forwarding, and completes the capture. What is inside is lost; the counts stay.
+    /// Ends forwarding, and completes the capture. Packets inside are lost; the counts remain.
     ///
     /// # Errors
     /// [`EmulationError::Capture`] if the packets could not be written.

@@ -1,6 +1,6 @@
-//! Attaches a controller on an old kernel and says how it went, for `scripts/oracle kernels` (docs/oracle.md): `oracle_guest agent
-//! star 10` or `oracle_guest native star 10`. It stays attached for so many seconds, then prints one line of JSON: the status while
-//! a flow ran.
+//! Attaches a controller on an old kernel and reports how it went, for `scripts/oracle kernels`
+//! (docs/oracle.md): `oracle_guest agent star 10` or `oracle_guest native star 10`. It stays attached for the
+//! given number of seconds, then prints one line of JSON: the status while a flow ran.
 
 use std::error::Error;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The agent: takes reports from the ring buffer, lets each flow's controller decide, and writes its orders.
+//! The agent takes reports from the ring buffer, lets each flow's controller decide, and writes its orders.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,14 +19,14 @@ use crate::{Error, clock};
 
 /// Reports taken from the ring at a time, so that orders go out between.
 const AT_ONCE: usize = 64;
-/// How often the agent looks for what no report tells it.
+/// How often the agent looks for what no report shows.
 const SWEEP_NS: u64 = 1_000_000_000;
-/// How often what `status` shows is brought up to date.
+/// How often the data for `status` is updated.
 const SHOW_NS: u64 = 100_000_000;
-/// Priority among real-time processes: enough to come before all ordinary ones.
+/// Priority among real-time processes: enough to run before all ordinary ones.
 const PRIORITY: i32 = 10;
 
-/// No durations yet; they will be in nanoseconds up to 18 minutes, to two digits.
+/// An empty histogram of durations, in nanoseconds up to 18 minutes, to two digits.
 fn durations() -> Histogram<u64> {
     Histogram::new_with_max(1 << 40, 2).expect("the bounds are allowed")
 }
@@ -51,13 +51,13 @@ pub trait Maker {
 /// How an agent steers.
 #[derive(Clone, Debug, Default)]
 pub struct Manner {
-    /// What `status` calls the controller.
+    /// The name of the controller in `status`.
     pub cc: String,
     /// Pace sockets by cwnd / srtt where the controller leaves pacing open, as a sender with the option `pacing` does.
     pub paced: bool,
 }
 
-/// What one step of an agent came to.
+/// The result of one step of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It did its work, or waited.
@@ -94,7 +94,7 @@ impl std::fmt::Debug for Agent {
 }
 
 impl Agent {
-    /// Begins to serve `datapath`, and takes up the flows that it has.
+    /// Begins to serve `datapath`, and takes over its existing flows.
     ///
     /// # Errors
     /// The ring buffer cannot be opened, or a controller cannot be made.
@@ -138,7 +138,7 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Runs the calling thread before all ordinary ones, if that is allowed. True if it was.
+    /// Makes the calling thread run before all ordinary ones, if that is allowed. Returns true if it was.
     pub fn hurry() -> bool {
         let how = libc::sched_param { sched_priority: PRIORITY };
         // SAFETY: the calling thread, and parameters that outlive the call.
@@ -147,7 +147,7 @@ impl Agent {
         }
     }
 
-    /// Takes in what has come, or waits for it, at most until `until_ns` of the kernel's clock.
+    /// Processes what has come, or waits for it, at most until `until_ns` of the kernel's clock.
     ///
     /// # Errors
     /// A controller failed or could not be made, or the ring buffer cannot be read.
@@ -206,7 +206,7 @@ impl Agent {
         match self.flows.get_mut(&report.id) {
             Some((_, steering)) if report.number <= steering.answers() => return Ok(()), // from before this agent
             Some((_, steering)) => steering.on_report(report),
-            // A flow that has closed already may have left reports.
+            // A flow that has already closed may have left reports.
             None if report.slot >= self.slots.count() || self.slots.id(report.slot) != report.id => {
                 return Ok(());
             }
@@ -251,7 +251,7 @@ impl Agent {
         while let Some((at, id)) = self.deadlines.first().copied().filter(|(at, _)| at.0 <= now) {
             self.deadlines.remove(&(at, id));
             let Some((_, steering)) = self.flows.get_mut(&id) else { continue };
-            // The controller may have changed its mind since.
+            // The controller may have changed its deadline since.
             if steering.deadline() > Time(now) {
                 continue;
             }
@@ -270,7 +270,7 @@ impl Agent {
         }
     }
 
-    /// Takes up the flows that began before this agent, each from its present window.
+    /// Takes over the flows that began before this agent, each from its current window.
     fn take_up(&mut self) -> Result<(), Error> {
         let live: Vec<(u32, Slot)> = self.slots.live().collect();
         for (index, slot) in live {
@@ -281,7 +281,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Drops flows whose end was not told. False if the datapath serves nobody any more.
+    /// Drops flows whose end was not reported. False if the datapath serves nobody any more.
     fn sweep(&mut self, now: u64) -> bool {
         self.swept_ns = now;
         let gone: Vec<u64> = self
@@ -316,7 +316,7 @@ impl Drop for Agent {
     }
 }
 
-/// The report that a flow would send now, if nothing were new.
+/// The report that a flow would send now, without any news.
 fn present(index: u32, slot: &Slot) -> Report {
     let bytes = |segments: u32| u64::from(segments) * u64::from(slot.mss);
     Report {

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Where it usually is.
+/// Its usual place.
 pub const USUAL: &str = "/sys/fs/bpf";
 
 fn c_path(path: &Path) -> io::Result<CString> {
@@ -23,8 +23,8 @@ pub fn is_bpffs(path: &Path) -> bool {
     done == 0 && about.f_type == libc::BPF_FS_MAGIC
 }
 
-/// Makes sure that the directory `path` is in a BPF file system: makes the directory, and mounts one if needed, at `/sys/fs/bpf` if
-/// `path` is below it, else at `path` itself.
+/// Makes sure that the directory `path` is in a BPF file system. Makes the directory, and mounts a file
+/// system if needed, at `/sys/fs/bpf` if `path` is below it, else at `path` itself.
 ///
 /// # Errors
 /// One line that says what could not be done.

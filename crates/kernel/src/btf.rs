@@ -1,5 +1,5 @@
-//! As much of a reader of BTF (the kernel's type information) as questions about members of structs take. Format:
-//! `Documentation/bpf/btf.rst` of the kernel.
+//! A reader for the part of BTF (the kernel's type information) that answers questions about members of
+//! structs. Format: `Documentation/bpf/btf.rst` of the kernel.
 
 struct Btf<'a> {
     types: &'a [u8],
@@ -73,12 +73,12 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// Type and distance in bytes from the beginning of member `member` of struct `of`.
+    /// Type of member `member` of struct `of`, and its offset in bytes from the beginning.
     fn member(&self, of: &str, member: &str) -> Option<(u32, usize)> {
         let (_, len, place) = self.structure(of)?;
         for field in (0..len as usize).map(|i| place + 12 + 12 * i) {
             if self.name(word(self.types, field)?) == member.as_bytes() {
-                // If a struct has bit fields, the upper byte of each distance is the number of bits.
+                // If a struct has bit fields, the upper byte of each offset is the number of bits.
                 let bits = word(self.types, field + 8)?;
                 let has_bit_fields = word(self.types, place + 4)? >> 31 == 1;
                 let bits = if has_bit_fields { bits & 0xff_ffff } else { bits };
@@ -89,7 +89,7 @@ impl<'a> Btf<'a> {
     }
 }
 
-/// How many parameters the function has that member `member` of struct `of` points to.
+/// How many parameters the function has to which member `member` of struct `of` points.
 pub(crate) fn parameters_of_member(data: &[u8], of: &str, member: &str) -> Option<u32> {
     let btf = Btf::read(data)?;
     let (pointer, _) = btf.member(of, member)?;
@@ -103,13 +103,14 @@ pub(crate) fn parameters_of_member(data: &[u8], of: &str, member: &str) -> Optio
 pub(crate) struct OperationsValue {
     /// Number of its type.
     pub(crate) kind: u32,
-    /// Where the algorithm's name begins in it.
+    /// The offset of the algorithm's name in it.
     pub(crate) name_at: usize,
 }
 
 #[cfg(any(feature = "bpf", test))]
 impl OperationsValue {
-    /// As the kernel lays it out: `struct bpf_struct_ops_tcp_congestion_ops`, in whose `data` are the operations.
+    /// Reads it in the kernel's layout: `struct bpf_struct_ops_tcp_congestion_ops`, whose `data` holds the
+    /// operations.
     pub(crate) fn read(data: &[u8]) -> Option<Self> {
         let btf = Btf::read(data)?;
         let value = "bpf_struct_ops_tcp_congestion_ops";

@@ -1,9 +1,11 @@
-//! Control groups (version 2): that of this process, and those below it whose TCP connections use one algorithm of the kernel.
+//! Control groups (version 2): the group of this process, and groups below it whose TCP connections use one
+//! algorithm of the kernel.
 //!
-//! A group is made below the caller's own, so that limits, accounting and the scope of systemd go on to hold, and so that a delegated
-//! subtree is enough. It enables no controller and sets no limit. Its maker keeps the directory locked (flock(2)) for as long as it lives.
-//! The kernel takes the lock away when the maker ends, however it ends: an unlocked group is one whose maker is dead. That holds across
-//! namespaces, where a process number would name another process.
+//! A group is made below the caller's own, so that limits, accounting and the scope of systemd still apply,
+//! and so that a delegated subtree is enough. It enables no controller and sets no limit. Its maker keeps the
+//! directory locked (flock(2)) for as long as it lives. The kernel releases the lock when the maker ends,
+//! however it ends: the maker of an unlocked group is dead. That holds across namespaces, where a process
+//! number would name another process.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -12,18 +14,18 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// What the names of our groups begin with.
+/// The prefix of the names of our groups.
 const PREFIX: &str = "bentpipe-run-";
-/// Levels below a mounted hierarchy that are searched for groups: more than containers in containers have.
+/// Levels below a mounted hierarchy that are searched for groups: more than nested containers have.
 const DEEPEST: u32 = 32;
 
-/// Processes that are moved at a time: one that starts others without end is not followed without end.
+/// Processes that are moved at a time: a process that endlessly starts others is not followed endlessly.
 const MOST_MOVED: usize = 10_000;
 
 /// A mounted hierarchy of version 2.
 #[derive(Debug, PartialEq, Eq)]
 struct Mounted {
-    /// The group that is seen at the mount point, as `/proc/self/cgroup` would name it.
+    /// The group at the mount point, as `/proc/self/cgroup` would name it.
     root: PathBuf,
     at: PathBuf,
 }
@@ -60,7 +62,7 @@ fn unescaped(word: &str) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&path))
 }
 
-/// Where the group that /proc/self/cgroup names is, by one of the mounted hierarchies.
+/// The directory of the group that /proc/self/cgroup names, in one of the mounted hierarchies.
 fn place(named: &Path, hierarchies: &[Mounted]) -> Option<PathBuf> {
     let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
     hierarchies.iter().find_map(|Mounted { root, at }| {
@@ -99,18 +101,21 @@ pub fn own() -> Result<PathBuf, String> {
     })
 }
 
-/// What the next verb has found of a run that was killed.
+/// What the next verb has found of a killed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
     /// The directory of its control group.
     pub path: PathBuf,
-    /// Processes of its command that go on. They are in the group above now, where they would be without the run.
+    /// Processes of its command that still run. They are now in the group above, where they would be without
+    /// the run.
     pub moved: Vec<u32>,
-    /// Is the group gone? It stays where the group above takes no processes, or where groups are below it, and goes when it is empty.
+    /// Is the group gone? It remains if the group above takes no processes, or if there are groups below it.
+    /// It then goes when it is empty.
     pub removed: bool,
 }
 
-/// Removes the groups whose makers were killed, wherever they are. What cannot be changed is left alone; what has changed is told.
+/// Removes the groups whose makers were killed, wherever they are. A group that cannot be changed is left
+/// alone; each change is reported.
 pub fn sweep() -> Vec<Leftover> {
     let mut found = Vec::new();
     for Mounted { at, .. } in hierarchies().unwrap_or_default() {
@@ -119,7 +124,7 @@ pub fn sweep() -> Vec<Leftover> {
     found
 }
 
-/// Looks below `group`, the deepest first: only an empty group can be removed.
+/// Searches below `group`, the deepest first: only an empty group can be removed.
 fn search(group: &Path, levels: u32, found: &mut Vec<Leftover>) {
     let Ok(entries) = fs::read_dir(group) else { return };
     let below = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -144,11 +149,12 @@ fn is_ours(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_bytes().starts_with(PREFIX.as_bytes()))
 }
 
-/// Moves the processes of a group to the group above; those that have been moved.
+/// Moves the processes of a group to the group above; returns those that have been moved.
 fn give_back(group: &Path) -> Vec<u32> {
     let Some(above) = group.parent().map(|parent| parent.join("cgroup.procs")) else { return Vec::new() };
     let (mut tried, mut moved) = (Vec::new(), Vec::new());
-    // Looked at again after each: its threads have gone with it, and it may have started another before.
+    // The list is read again after each move: the process's threads have gone with it, and it may have
+    // started another before.
     while let Some(pid) = processes(group).into_iter().find(|pid| !tried.contains(pid))
         && tried.len() < MOST_MOVED
     {
@@ -160,10 +166,11 @@ fn give_back(group: &Path) -> Vec<u32> {
     moved
 }
 
-/// The processes of a group. Those of another PID namespace are not among them: the kernel calls them 0, which is this process when it is
-/// written.
+/// The processes of a group, without those of another PID namespace. The kernel lists these as 0, which means
+/// this process when it is written.
 fn processes(group: &Path) -> Vec<u32> {
-    // A threaded group does not say its processes. A thread stands for its process when it is written to cgroup.procs.
+    // A threaded group does not list its processes. A thread represents its process when it is written to
+    // cgroup.procs.
     let told = fs::read_to_string(group.join("cgroup.procs"))
         .or_else(|_| fs::read_to_string(group.join("cgroup.threads")));
     let told = told.unwrap_or_default();
@@ -179,7 +186,7 @@ fn make(parent: &Path) -> io::Result<(PathBuf, File)> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             other => other?,
         }
-        // Until it is locked, a sweep may take it for one that was left behind.
+        // Until it is locked, a sweep may consider it left behind.
         let Ok(folder) = File::open(&path) else { continue };
         if !lock_at_once(&folder) || !path.exists() {
             continue;
@@ -193,14 +200,14 @@ fn make(parent: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Locks it unless somebody else has, and until it is closed.
+/// Locks it until it is closed, unless somebody else has locked it.
 fn lock_at_once(folder: &File) -> bool {
     // SAFETY: flock has no memory of ours as an argument, and the descriptor is open.
     unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
-/// Below a group with threads of its own and threaded controllers, or a threaded one, a new group takes no process until it is threaded
-/// as well (Documentation/admin-guide/cgroup-v2.rst, "Threads").
+/// Below a threaded group, or one with threads of its own and threaded controllers, a new group takes no
+/// process until it is threaded as well (Documentation/admin-guide/cgroup-v2.rst, "Threads").
 fn open_to_processes(group: &Path) -> io::Result<()> {
     let kind = group.join("cgroup.type");
     match fs::read_to_string(&kind) {
@@ -224,8 +231,9 @@ mod chosen {
 
     use crate::{Error, datapath, objects, support};
 
-    /// A control group with the sockops program: every TCP connection of its processes, made or accepted, is given the algorithm.
-    /// Dropping it takes the program away and removes the group; what still runs in it goes to the group above.
+    /// A control group with the sockops program: every TCP connection of its processes, made or accepted,
+    /// gets the algorithm. Dropping it detaches the program and removes the group; processes that still run
+    /// in it go to the group above.
     #[derive(Debug)]
     pub struct ChosenGroup {
         path: PathBuf,
@@ -262,7 +270,7 @@ mod chosen {
             let parent = super::own().map_err(Error)?;
             let (path, folder) = super::make(&parent).map_err(|error| unable(&parent, &error))?;
             let attached = program.attach_cgroup(folder.as_raw_fd());
-            // Dropped, and with it the group, if the program was refused.
+            // If the program was refused, this is dropped, and the group with it.
             let mut group = Self { path, _folder: folder, link: None };
             group.link = Some(attached.map_err(|e| Error::from_libbpf("attaching sockops", &e))?);
             Ok(group)
@@ -273,7 +281,7 @@ mod chosen {
             &self.path
         }
 
-        /// Puts a process into the group; what it starts stays there too.
+        /// Puts a process into the group; the processes that it starts stay there, too.
         ///
         /// # Errors
         /// The process does not exist, or is not ours to move.

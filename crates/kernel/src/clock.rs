@@ -1,6 +1,6 @@
 //! The kernel's clock: what `bpf_ktime_get_ns` reads is `CLOCK_MONOTONIC`.
 
-/// Nanoseconds since boot, suspension left out.
+/// Nanoseconds since boot, without suspension.
 pub fn now_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a place for the answer; this clock always exists.

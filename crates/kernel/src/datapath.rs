@@ -16,14 +16,15 @@ use crate::layout::LAYOUT;
 use crate::slots::Slots;
 use crate::{Error, bpffs, objects, support};
 
-/// The names of the tables in the objects: the one for kernels whose `cong_control` has four parameters, and the other.
+/// The names of the tables in the objects: the table for kernels whose `cong_control` has four parameters,
+/// and the other.
 const SINCE_612: &str = "since_612";
 const BEFORE_612: &str = "before_612";
-/// What the datapath's object calls itself until it is given its name.
+/// The name in the datapath's object until it gets its own.
 const PLACEHOLDER: &[u8] = b"bp_datapath\0";
 /// Longest name of an algorithm in the kernel.
 const LONGEST: usize = 15;
-/// How often, and after which pauses, one looks whether the kernel has freed an algorithm: two seconds in all.
+/// How often, and after which pauses, to check whether the kernel has freed an algorithm: two seconds in all.
 const LOOKS: u32 = 200;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
@@ -86,7 +87,7 @@ pub fn available() -> Vec<String> {
 #[derive(Debug)]
 struct Table {
     link: Option<Link>,
-    /// After the link, which refers to it on kernels without links.
+    /// Declared after the link, which refers to it on kernels without links.
     _object: Option<Object>,
 }
 
@@ -102,10 +103,11 @@ pub struct Datapath {
 }
 
 impl Datapath {
-    /// Loads and registers it, or takes it up again where it is pinned already.
+    /// Loads and registers it, or takes it over if it is already pinned.
     ///
     /// # Errors
-    /// One line: what is missing, what the verifier refused, or that the name is taken. Nothing is changed then.
+    /// One line: what is missing, what the verifier refused, or that the name is taken. Nothing has changed
+    /// in that case.
     pub fn open(settings: &Settings) -> Result<Self, Error> {
         settings.check()?;
         let arity = support::check().map_err(Error)?;
@@ -217,7 +219,7 @@ impl Datapath {
         })
     }
 
-    /// The kernel's name of it.
+    /// Its name in the kernel.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -255,7 +257,8 @@ impl Table {
     }
 }
 
-/// Does the process `pid`, which is not this one, still run? One that has ended and was not waited for has no program any more.
+/// Does the process `pid`, which is not this one, still run? A process that has ended and was not waited for
+/// has no program any more.
 fn is_alive(pid: u64) -> bool {
     pid != u64::from(std::process::id()) && Path::new("/proc").join(pid.to_string()).join("exe").exists()
 }
@@ -301,19 +304,19 @@ impl Native {
         Ok(Self { name, _table: table.keeping(pins.is_some(), arity) })
     }
 
-    /// The kernel's name of it.
+    /// Its name in the kernel.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// What the kernel calls an algorithm unless told otherwise: `bp_` and its name, in characters that the kernel takes.
+/// The kernel's default name of an algorithm: `bp_` and its own name, in characters that the kernel takes.
 pub fn usual_name(cc: &str) -> String {
     let kept = cc.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
     "bp_".chars().chain(kept).take(LONGEST).collect()
 }
 
-/// What the native program of an algorithm calls itself in the kernel.
+/// The name that the native program of an algorithm has in the kernel.
 pub fn native_name(program: &str) -> String {
     format!("bpn_{}", program.replace('-', "_"))
 }
@@ -334,7 +337,7 @@ fn rename(table: &mut [u8], name: &str) {
     }
 }
 
-/// What libbpf and the verifier said while something was loaded.
+/// The messages of libbpf and the verifier while something was loaded.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn said() -> std::sync::MutexGuard<'static, Vec<String>> {
@@ -374,7 +377,7 @@ fn load_object(
     })
 }
 
-/// The verifier's last line that says something: not one of its statistics, and not libbpf's own.
+/// The verifier's last meaningful line: not one of its statistics, and not libbpf's own.
 fn verdict(log: &[String]) -> Option<String> {
     let begin = log.iter().position(|line| line.contains("BEGIN PROG LOAD LOG"))?;
     let rest = &log[begin + 1..];
@@ -436,8 +439,9 @@ fn remove_pins(pins: &Path) {
     fs::remove_dir(pins).ok();
 }
 
-/// Unregisters the algorithm `name` that is pinned in `pin`, and removes its pins. Connections that use it go on with the datapath's
-/// fallback until they end. False if nothing of that name is pinned there.
+/// Unregisters the algorithm `name` that is pinned in `pin`, and removes its pins. Connections that use it
+/// continue with the datapath's fallback until they end. Returns false if nothing of that name is pinned
+/// there.
 ///
 /// # Errors
 /// The pins cannot be removed, or a process still holds the algorithm.
@@ -458,7 +462,8 @@ pub fn detach(pin: &Path, name: &str) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Waits until the kernel no longer offers `name`: it frees a link whose last pin is gone in the background (bpf_link_put).
+/// Waits until the kernel no longer offers `name`. The kernel frees a link whose last pin is gone in the
+/// background (bpf_link_put).
 fn await_unregistered(name: &str) -> Result<(), Error> {
     for _ in 0..LOOKS {
         if !available().iter().any(|offered| offered == name) {
@@ -469,7 +474,8 @@ fn await_unregistered(name: &str) -> Result<(), Error> {
     Err(Error(format!("the kernel still offers {name}: a process holds it; end that process")))
 }
 
-/// Unregisters tables that a killed process left behind on a kernel without links, if `name` is one. True if there was one.
+/// Unregisters tables that a killed process left behind on a kernel without links, if `name` is one. Returns
+/// true if there was one.
 pub fn sweep(name: &str) -> bool {
     let layout = fs::read(support::BTF).ok().and_then(|types| OperationsValue::read(&types));
     let Some(layout) = layout else { return false };

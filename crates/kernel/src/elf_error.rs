@@ -1,8 +1,9 @@
 //! libelf's error number, in place of its own `elf_error.o` (elfutils, libelf/elf_error.c).
 //!
-//! Debian's static libelf is made for programs: its thread's error number is addressed in a way (local-exec TLS) that a shared object,
-//! such as the Python extension, may not hold. The linker takes these three functions instead and leaves that file alone; all the rest of
-//! libelf is fit for both. Only libbpf reads the number, to write it into a message.
+//! Debian's static libelf is made for programs. It addresses its thread's error number in a way (local-exec
+//! TLS) that is not allowed in a shared object, such as the Python extension. The linker takes these three
+//! functions instead and leaves that file out; the rest of libelf is fit for both. Only libbpf reads the
+//! number, to write it into a message.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -11,13 +12,13 @@ thread_local! {
     static LAST: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// The last error of this thread, which it forgets.
+/// Returns the last error of this thread, and clears it.
 #[unsafe(no_mangle)]
 extern "C" fn elf_errno() -> c_int {
     LAST.replace(0)
 }
 
-/// What libelf calls when something fails.
+/// Called by libelf when something fails.
 #[unsafe(no_mangle)]
 extern "C" fn __libelf_seterrno(value: c_int) {
     LAST.set(value);

@@ -1,8 +1,9 @@
-//! What the kernel's TCP cannot carry of an algorithm, so that it runs there without.
+//! What the kernel's TCP cannot carry of an algorithm, which therefore runs there without it.
 
 use bentpipe_cc::registry::{Entry, Marks, PathFact};
 
-/// What `entry` loses inside the kernel's TCP, a sentence each. The simulation that is compared with it runs without the same.
+/// What `entry` loses inside the kernel's TCP, one sentence each. The simulation that is compared with it
+/// runs without the same.
 pub fn gaps(entry: &'static Entry) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     if entry.sender.aen {

@@ -93,7 +93,7 @@ pub fn of(slots: &Slots) -> Value {
     })
 }
 
-/// Every datapath and native program on this machine, as a list; empty without the privilege to look.
+/// Every datapath and native program on this machine, as a list; empty without the privilege to see them.
 #[cfg(feature = "bpf")]
 pub fn all() -> Value {
     let registered = crate::datapath::available();
@@ -102,7 +102,7 @@ pub fn all() -> Value {
         let name = one["name"].as_str().unwrap_or_default().to_owned();
         one["registered"] = json!(registered.contains(&name));
     }
-    // One that was closed stands in memory until its last program has run.
+    // A closed datapath stays in memory until its last program has run.
     let unused = |one: &Value| one["pid"].is_null() && one["flows"].as_array().is_none_or(Vec::is_empty);
     list.retain(|one| one["registered"] == json!(true) || !unused(one));
     for name in registered.iter().filter(|name| name.starts_with("bpn_")) {

@@ -1,4 +1,4 @@
-//! One flow: its reports become calls of its controller, and what that decides becomes an order.
+//! One flow: its reports become calls of its controller, and the controller's decisions become orders.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::layout::{News, Order, Report, Standing, pace, tells};
 /// `Start` and `Report` give the same windows in segments; the kernel's infinite threshold is this.
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// How a controller is to start that takes up a flow with this report: from the flow's present window.
+/// The start of a controller that takes over a flow with this report: from the flow's current window.
 pub fn start_of(report: &Report) -> Start {
     let ssthresh = if report.ssthresh >= INFINITE { f64::INFINITY } else { f64::from(report.ssthresh) };
     Start {
@@ -22,7 +22,7 @@ pub fn start_of(report: &Report) -> Start {
     }
 }
 
-/// The acknowledgement that the news of a report stand for.
+/// The acknowledgement that the news of a report represents.
 pub fn ack_of(news: &News) -> Ack {
     let mut ack = Ack::default();
     ack.acks = news.acks;
@@ -51,13 +51,13 @@ fn micros(us: u32) -> Span {
     Span(u64::from(us) * 1000)
 }
 
-/// What was in flight while so much was delivered: the kernel's rate sample tells what was in flight when the ACK came, a
-/// controller wants to know it for the time when the segment was sent.
+/// Data in flight by the count of delivered data. The kernel's rate sample gives the data in flight when the
+/// ACK came; a controller needs it for the time when the segment was sent.
 #[derive(Debug, Default)]
 struct Flights(VecDeque<(u64, u64)>);
 
 impl Flights {
-    /// Enough for the ACKs of a round trip; older ones go first.
+    /// Enough for the ACKs of a round trip; the oldest are dropped first.
     const MOST: usize = 1 << 16;
 
     fn note(&mut self, delivered: u64, in_flight: u64) {
@@ -67,7 +67,7 @@ impl Flights {
         self.0.push_back((delivered, in_flight));
     }
 
-    /// In flight when `delivered` was the count; forgets what was before.
+    /// In flight when the count was `delivered`; forgets all earlier entries.
     fn at(&mut self, delivered: u64) -> Option<u64> {
         while self.0.get(1).is_some_and(|later| later.0 <= delivered) {
             self.0.pop_front();
@@ -81,7 +81,7 @@ impl Flights {
 pub struct Steering {
     controller: Box<dyn Controller>,
     flow: Flow,
-    /// The decision that stood when the last congestion began.
+    /// The decision in force when the last congestion began.
     before: Decision,
     flights: Flights,
     /// Is the socket to be paced, if the controller leaves it open?
@@ -97,7 +97,7 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// `controller` takes up the flow of `report`.
+    /// `controller` takes over the flow of `report`.
     pub fn new(controller: Box<dyn Controller>, report: &Report, paced: bool) -> Self {
         let before = controller.decision();
         let mut new = Self {
@@ -127,12 +127,12 @@ impl Steering {
         self.answers
     }
 
-    /// Orders given by an agent before this one count on.
+    /// Orders given by an agent before this one are counted, too: continues from `number`.
     pub fn count_from(&mut self, number: u64) {
         self.number = number;
     }
 
-    /// Tells the controller what the report tells, in the order of [`Controller`]'s contract.
+    /// Passes the contents of the report to the controller, in the order of [`Controller`]'s contract.
     pub fn on_report(&mut self, report: &Report) {
         let told = |bit: u32| report.tells & bit != 0;
         let mut ack = ack_of(&report.news);
@@ -197,7 +197,7 @@ impl Steering {
         self.controller.on(&self.flow, Event::Deadline);
     }
 
-    /// The next order, whose sequence count is the writer's business.
+    /// The next order; its sequence count is up to the writer.
     pub fn order(&mut self) -> Order {
         let Decision { cwnd, ssthresh, pacing, .. } = self.controller.decision();
         let standing = |why| {

@@ -40,8 +40,8 @@ pub fn privileges() -> Result<(), String> {
     Err("loading it takes CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN: run it as root".into())
 }
 
-/// How many parameters the kernel's `cong_control` has, the socket included: 4 since Linux 6.12, 2 before. `Err` says why it cannot
-/// be known, or that the kernel is too old.
+/// How many parameters the kernel's `cong_control` has, the socket included: 4 since Linux 6.12, 2 before.
+/// `Err` says why that is unknown, or that the kernel is too old.
 pub fn arity() -> Result<u32, String> {
     let data = fs::read(BTF).map_err(|error| {
         format!("the kernel shows no BTF ({BTF}: {error}); it must be built with CONFIG_DEBUG_INFO_BTF")

@@ -1,4 +1,4 @@
-//! What quinn's trait carries of each algorithm, found by asking the algorithms.
+//! What quinn's trait carries of each algorithm, determined by testing the algorithms.
 
 use bentpipe_cc::registry::{self, Entry};
 use bentpipe_cc::{
@@ -8,7 +8,7 @@ use bentpipe_cc::{Span, Start, Time};
 
 /// Bytes of a segment in the trial.
 const MSS: u32 = 1200;
-/// Round trips of the trial before the question is put.
+/// Round trips of the trial before the question is asked.
 const ROUNDS: usize = 40;
 /// The round trip of the trial.
 const ROUND_TRIP: Span = Span::from_millis(100);
@@ -18,7 +18,7 @@ const ROUND_TRIP: Span = Span::from_millis(100);
 pub enum OwnPacing {
     /// It leaves that to the sender. quinn paces at 1.25 window / SRTT.
     Sender,
-    /// At a rate that never holds back what its window allows. quinn's own pacing stands in its place.
+    /// At a rate that never holds back what its window allows. quinn's own pacing takes its place.
     Faster,
     /// At a rate that holds back more than its window. quinn gets the window rate times SRTT.
     Binding,
@@ -31,24 +31,26 @@ pub struct Carried {
     pub entry: &'static Entry,
     /// Its pacing.
     pub pacing: OwnPacing,
-    /// It drives its window in fast recovery itself, as quinn expects. For the others quinn has no proportional rate reduction: it stops
-    /// until what is in flight is less than the window.
+    /// It drives its window in fast recovery itself, as quinn expects. For the others quinn has no
+    /// proportional rate reduction: it stops until the data in flight is less than the window.
     pub own_recovery: bool,
-    /// A spurious loss would be undone; quinn does not tell.
+    /// A spurious loss would be undone, but quinn does not report it.
     pub undo: bool,
-    /// It answers an ECN mark. quinn tells that there was one, not how many bytes were marked.
+    /// It answers an ECN mark. quinn reports that there was one, not how many bytes were marked.
     pub ecn: bool,
-    /// It reads delivery-rate samples. They are worked out from quinn's calls; packets sent between two ACKs share their stamp.
+    /// It reads delivery-rate samples. They are computed from quinn's calls; packets sent between two ACKs
+    /// share their stamp.
     pub rate_samples: bool,
-    /// It has a timer. It is told late, with the next packet that is sent or acknowledged.
+    /// It has a timer. Its expiry is reported late, with the next packet that is sent or acknowledged.
     pub timer: bool,
-    /// It answers the restart after a pause of the application. It is told once the first packet after the pause has been sent.
+    /// It answers the restart after a pause of the application. The restart is reported once the first packet
+    /// after the pause has been sent.
     pub restart: bool,
-    /// It reads the peer's receive window, which quinn does not tell.
+    /// It reads the peer's receive window, which quinn does not report.
     pub receive_window: bool,
     /// It uses hints that the path changes hands, which nobody gives under quinn.
     pub path_hints: bool,
-    /// It has a part at the receiving end, which QUIC has not: no acknowledgement brings that part's answers.
+    /// It has a part at the receiving end, which QUIC lacks: no acknowledgement carries that part's answers.
     pub receiver: bool,
     /// It looks at the other subflows of its connection; there are none.
     pub subflows: bool,
@@ -60,7 +62,8 @@ pub fn all() -> Vec<Carried> {
 }
 
 impl Carried {
-    /// What the algorithm asks of its sender and QUIC has no counterpart of: options by the names of a scenario.
+    /// What the algorithm asks of its sender and QUIC has no counterpart for: options by their names in a
+    /// scenario.
     pub fn sender_options(&self) -> impl Iterator<Item = &'static str> {
         let asked = self.entry.sender;
         let queue = asked.queue.is_some();
@@ -131,7 +134,7 @@ impl Trial {
         trial
     }
 
-    /// Data again after ten seconds without.
+    /// Sends data again after ten seconds without any.
     fn restart(&mut self) {
         self.flow.now = self.flow.now + Span::from_millis(10_000);
         self.flow.in_flight = 0;

@@ -11,7 +11,7 @@ use quinn_proto::rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
 use quinn_proto::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use quinn_proto::rustls::{DigitallySignedStruct, SignatureScheme};
 
-/// The name under which the server is asked for.
+/// The server name that the client asks for.
 pub(crate) const NAME: &str = "bentpipe";
 const PROTOCOL: &[u8] = b"bentpipe";
 
@@ -36,7 +36,7 @@ fn failed(why: impl std::fmt::Display) -> TlsError {
 /// # Errors
 /// No randomness for a key.
 pub(crate) fn server() -> Result<Arc<QuicServerConfig>, TlsError> {
-    // Ed25519, whose signatures are of one length, so that a handshake takes the same bytes every time.
+    // Ed25519 signatures all have one length, so a handshake takes the same bytes every time.
     let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(failed)?;
     let mut params = rcgen::CertificateParams::new([NAME.to_owned()]).map_err(failed)?;
     params.serial_number = Some(1_u64.into());
@@ -52,7 +52,7 @@ pub(crate) fn server() -> Result<Arc<QuicServerConfig>, TlsError> {
     Ok(Arc::new(QuicServerConfig::try_from(tls).map_err(failed)?))
 }
 
-/// A client that takes whatever certificate the server shows.
+/// A client that accepts any certificate that the server shows.
 ///
 /// # Errors
 /// Never with this provider.

@@ -1,8 +1,9 @@
-//! What a controller of `bentpipe-cc` is told, made from what quinn tells.
+//! Turns quinn's reports into those that a controller of `bentpipe-cc` gets.
 //!
-//! For one acknowledgement quinn calls `on_ack` for each packet, `on_end_acks` once, and then `on_congestion_event` if packets were lost or
-//! marked. A controller of `bentpipe-cc` hears of congestion first. So an acknowledgement is held back as a [`Batch`], and reported when
-//! quinn asks for the window or tells something else. No time passes in between: the report carries the batch's own instant.
+//! For one acknowledgement quinn calls `on_ack` for each packet, `on_end_acks` once, and then
+//! `on_congestion_event` if packets were lost or marked. A controller of `bentpipe-cc` learns of congestion
+//! first. An acknowledgement is therefore held back as a [`Batch`], and reported when quinn asks for the
+//! window or reports something else. No time passes in between: the report carries the batch's own instant.
 
 use bentpipe_cc::{Ack, Congestion, Controller, Event, Flow, Life, Pacing, Phase, RttSample, Span, Time};
 
@@ -16,14 +17,15 @@ const LEAST_DATAGRAMS: u64 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     now: Time,
-    /// All packets of the acknowledgement have been told.
+    /// True once all packets of the acknowledgement have been reported.
     ended: bool,
     acked: u64,
-    /// Of `acked`, what was sent before the last congestion: it makes no window grow (RFC 9002 section 7.3.2).
+    /// The part of `acked` that was sent before the last congestion: it makes no window grow (RFC 9002
+    /// section 7.3.2).
     stale: u64,
     /// When the newest acknowledged packet was sent.
     newest: Option<Time>,
-    /// The worst news of congestion, with the time when the newest packet concerned was sent.
+    /// The worst congestion reported, with the send time of the newest packet concerned.
     congestion: Option<(Congestion, Time)>,
     app_limited: bool,
 }
@@ -40,7 +42,8 @@ pub(crate) struct Datapath {
     batch: Option<Batch>,
     /// Bytes lost since the last report of an acknowledgement.
     lost: u64,
-    /// When the last congestion was detected. What was sent before belongs to that episode (RFC 9002 section 7.3.2).
+    /// When the last congestion was detected. Packets sent before belong to that episode (RFC 9002 section
+    /// 7.3.2).
     congested_at: Option<Time>,
     /// A packet that is sent from here on ends the round when it is acknowledged.
     round_began: Time,
@@ -69,13 +72,13 @@ impl Datapath {
         }
     }
 
-    /// The controller, with everything told.
+    /// The controller, after all pending reports.
     pub(crate) fn controller(&mut self) -> &dyn Controller {
         self.report();
         &*self.cc
     }
 
-    /// The flow, with everything told.
+    /// The flow, after all pending reports.
     pub(crate) fn flow(&mut self) -> &Flow {
         self.report();
         &self.flow
@@ -104,7 +107,7 @@ impl Datapath {
         batch.app_limited = app_limited;
     }
 
-    /// All packets of the acknowledgement have been told; so much remains in flight.
+    /// All packets of the acknowledgement have been reported; `in_flight` bytes remain in flight.
     pub(crate) fn on_end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
         let batch = self.batch_at(now, false);
         (batch.ended, batch.app_limited) = (true, app_limited);
@@ -136,15 +139,15 @@ impl Datapath {
 
     /// Datagrams of this size may be sent from now on.
     pub(crate) fn on_mtu(&mut self, mtu: u16) {
-        // quinn tells between the packets of an acknowledgement, which goes on.
+        // quinn calls this between the packets of an acknowledgement, which goes on.
         self.flow.mss = u32::from(mtu.max(1));
         self.cc.on(&self.flow, Event::Life(Life::MssChanged));
     }
 
     /// The window that quinn is to keep, in bytes.
     ///
-    /// quinn paces by window / SRTT and knows no other rate. A rate that a controller asks for is kept by Little's law: what is in flight is
-    /// at most rate times SRTT.
+    /// quinn paces by window / SRTT and knows no other rate. A rate that a controller asks for is kept by
+    /// Little's law: the data in flight is at most rate times SRTT.
     pub(crate) fn window(&mut self) -> u64 {
         self.report();
         let decision = self.cc.decision();
@@ -155,7 +158,8 @@ impl Datapath {
         window.max(LEAST_DATAGRAMS * u64::from(self.flow.mss))
     }
 
-    /// The batch of an acknowledgement at `now`; a new one if there is none that still grows. `ended`: one that has ended will do.
+    /// The batch of an acknowledgement at `now`; a new one if there is none that still grows. `ended`: a
+    /// batch that has ended will do, too.
     fn batch_at(&mut self, now: Time, ended: bool) -> &mut Batch {
         if self.batch.is_some_and(|batch| batch.now != now || (batch.ended && !ended)) {
             self.report();
@@ -163,7 +167,8 @@ impl Datapath {
         self.batch.get_or_insert(Batch { now, ..Batch::default() })
     }
 
-    /// The clock moves on, never back. A deadline that has passed is told now, since quinn has no timer for it.
+    /// The clock moves on, never back. A deadline that has passed is reported now, since quinn has no timer
+    /// for it.
     fn advance(&mut self, now: Time) {
         self.flow.now = self.flow.now.max(now);
         if self.cc.decision().deadline <= self.flow.now {
@@ -220,7 +225,7 @@ impl Datapath {
         if self.rated {
             let (min, longest) =
                 flow.rtt.map_or((Span::ZERO, Span::ZERO), |r| (r.min, r.smoothed.max(r.latest)));
-            // quinn declares lost what was sent 9/8 round trips before (RFC 9002 section 6.1.2).
+            // quinn declares packets lost that were sent 9/8 round trips before (RFC 9002 section 6.1.2).
             let memory = Span(longest.0.saturating_mul(2));
             let limits =
                 Limits { rtt_min: min, memory, app_limited: batch.app_limited, in_flight: flow.in_flight };
@@ -233,7 +238,8 @@ impl Datapath {
         }
     }
 
-    /// Is it the first news of its episode? Persistent congestion collapses the window also within one, once.
+    /// Is it the first report of its episode? Persistent congestion collapses the window even within an
+    /// episode, once.
     fn begins_episode(&self, why: Congestion, sent: Time) -> bool {
         let later = self.congested_at.is_none_or(|at| sent > at);
         later || (why == Congestion::Timeout && self.flow.phase != Phase::Loss)

@@ -1,7 +1,8 @@
-//! Delivery-rate samples of draft-cheng-iccrg-delivery-rate-estimation, from what quinn tells.
+//! Delivery-rate samples of draft-cheng-iccrg-delivery-rate-estimation, from quinn's calls.
 //!
-//! The draft keeps a stamp with every packet. quinn names no packet in [`on_ack`](quinn_proto::congestion::Controller::on_ack), but it
-//! says when the packet was sent, so the stamps are kept by time of sending. Packets between two acknowledgements share one.
+//! The draft keeps a stamp with every packet. quinn names no packet in
+//! [`on_ack`](quinn_proto::congestion::Controller::on_ack), but it gives the packet's send time, so the
+//! stamps are kept by send time. Packets between two acknowledgements share one.
 
 use std::collections::VecDeque;
 
@@ -21,12 +22,12 @@ struct SendState {
 /// The estimator of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryRate {
-    /// In order of `sent`. Bounded: a record is made when something but the clock has changed, and dropped when nothing sent so long ago
-    /// can be acknowledged any more.
+    /// Records in order of `sent`. Their number is bounded: a record is made when something other than the
+    /// clock has changed, and dropped when no packet that old can be acknowledged any more.
     records: VecDeque<SendState>,
     delivered_at: Time,
     first_sent: Time,
-    /// The application limits what is delivered up to here; 0 if it does not.
+    /// The application limits the deliveries up to here; 0 if it does not.
     app_limited_until: u64,
 }
 
@@ -45,7 +46,8 @@ impl DeliveryRate {
             app_limited,
             in_flight,
         };
-        // In flight, a quarter more or less is no news. Otherwise an end that only receives would keep a record for each of its ACKs.
+        // An increase of the data in flight by about a quarter is ignored. Otherwise an end that only receives
+        // would keep a record for each of its ACKs.
         let known = self.records.back().is_some_and(|last| {
             let more = last.in_flight + last.in_flight / 4 + 2 * u64::from(mss);
             (last.delivered, last.delivered_at, last.first_sent, last.app_limited)
@@ -57,9 +59,10 @@ impl DeliveryRate {
         }
     }
 
-    /// A batch was acknowledged at `now`, with `delivered` up to date; the last of its packets was sent at `newest`. `rtt_min` is the
-    /// smallest RTT known: a shorter interval tells nothing (section 3.3). Nothing sent longer ago than `memory` before `newest` comes
-    /// back. `idle`: the application had no more to send; `in_flight` remains.
+    /// A batch was acknowledged at `now`, with `delivered` up to date; the last of its packets was sent at
+    /// `newest`. `rtt_min` is the smallest RTT known: a shorter interval carries no information (section
+    /// 3.3). No packet sent longer than `memory` before `newest` is acknowledged later. `idle`: the
+    /// application had no more to send; `in_flight` remains.
     pub(crate) fn on_acked(
         &mut self,
         now: Time,
@@ -99,9 +102,9 @@ impl DeliveryRate {
 /// What bounds a sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The smallest RTT known: a shorter interval tells nothing (section 3.3 of the draft).
+    /// The smallest RTT known: a shorter interval carries no information (section 3.3 of the draft).
     pub(crate) rtt_min: Span,
-    /// Nothing that was sent longer before the newest acknowledged packet than this is acknowledged later.
+    /// No packet sent longer than this before the newest acknowledged packet is acknowledged later.
     pub(crate) memory: Span,
     /// The application had no more to send.
     pub(crate) app_limited: bool,

@@ -1,7 +1,7 @@
 //! Controllers of `bentpipe-cc` under QUIC: each algorithm of the registry is one of quinn's.
 //!
-//! [`Algorithm`] is a `ControllerFactory` of [quinn](https://docs.rs/quinn): give it to a `TransportConfig`. What the trait cannot carry is
-//! told by [`carried`], algorithm by algorithm; `docs/quic.md` shows it as a table.
+//! [`Algorithm`] is a `ControllerFactory` of [quinn](https://docs.rs/quinn): give it to a `TransportConfig`.
+//! [`carried`] lists what the trait cannot carry, algorithm by algorithm; `docs/quic.md` shows it as a table.
 
 mod algorithm;
 pub mod carried;

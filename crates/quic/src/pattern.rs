@@ -1,10 +1,10 @@
-//! The bytes that are sent where no file is: each follows from its place, so the receiver can check them.
+//! The bytes that are sent where no file is. Each follows from its position, so the receiver can check them.
 
 /// Prime, so that a piece that is lost or doubled is noticed.
 const PERIOD: usize = 251;
 /// The most bytes at a time.
 pub(crate) const LONGEST: usize = 1 << 14;
-/// From each place within a period, so many bytes follow.
+/// The pattern, long enough that the largest piece can start at every position within a period.
 static BYTES: [u8; PERIOD + LONGEST] = {
     let mut bytes = [0; PERIOD + LONGEST];
     let mut i = 0;
@@ -21,7 +21,7 @@ pub(crate) fn bytes(offset: u64, n: usize) -> &'static [u8] {
     &BYTES[first..first + n.min(LONGEST)]
 }
 
-/// The place of the first byte that is not as it was sent; `None` if all are.
+/// The position of the first byte that differs from what was sent; `None` if all agree.
 pub(crate) fn mistake(offset: u64, got: &[u8]) -> Option<u64> {
     let mut at = offset;
     for piece in got.chunks(LONGEST) {

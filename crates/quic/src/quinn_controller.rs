@@ -11,11 +11,13 @@ use quinn_proto::congestion::{Controller, ControllerMetrics};
 use crate::algorithm::Algorithm;
 use crate::datapath::Datapath;
 
-/// A controller of the registry in quinn's clothes. [`Algorithm`] builds it.
+/// A controller of the registry behind quinn's interface. [`Algorithm`] builds it.
 ///
 /// # What quinn cannot say or do
-/// - An acknowledgement is reported when quinn asks for the window next, since only then it is known whether it brought congestion.
-/// - There is no timer: a controller's deadline is told with the next packet that is sent or acknowledged.
+/// - An acknowledgement is reported when quinn next asks for the window, since only then it is known whether
+///   it brought congestion.
+/// - There is no timer: a controller's deadline is reported with the next packet that is sent or
+///   acknowledged.
 /// - There is no undo: quinn does not say that a loss was spurious.
 /// - There is no pacing rate: see [`Controller::window`] of this type.
 ///

@@ -1,8 +1,9 @@
 //! Round-trip estimation from quinn's calls.
 //!
-//! quinn passes its own estimator to [`on_ack`](quinn_proto::congestion::Controller::on_ack), but as it stood before the acknowledgement,
-//! and without its RTTVAR. So the samples are taken here: RFC 9002 section 5.1 for which packets give one, RFC 6298 for the filter. The
-//! delay of an acknowledgement, which the peer reports, is not told; it stays in the samples.
+//! quinn passes its own estimator to [`on_ack`](quinn_proto::congestion::Controller::on_ack), but in its
+//! state before the acknowledgement, and without its RTTVAR. The samples are therefore taken here: RFC 9002
+//! section 5.1 says which packets give one, RFC 6298 gives the filter. The acknowledgement delay that the
+//! peer reports is not available; it stays in the samples.
 
 use bentpipe_cc::{Rtt, Span, Time};
 

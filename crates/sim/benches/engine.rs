@@ -14,7 +14,7 @@ fn plan(text: &str) -> Plan {
     Scenario::from_toml(text, "bench", &[]).and_then(|s| s.resolve()).expect("the scenario is correct")
 }
 
-/// One flow over so many links in a row.
+/// One flow over a chain of `links` links.
 fn chain(links: u64) -> Plan {
     let mut text = String::from("duration = \"10 s\"\n");
     let mut path = Vec::new();
@@ -32,7 +32,8 @@ fn chain(links: u64) -> Plan {
     plan(&text)
 }
 
-/// So many flows, each with an access delay, over one link: as many events are pending as flows, and the timers.
+/// `flows` flows over one link, each with an access delay: as many events are pending as flows, and the
+/// timers.
 fn crowd(flows: u64) -> Plan {
     let each = 80_000_000 / flows;
     plan(&format!(

@@ -1,6 +1,7 @@
 //! Packet simulation of satellite links: scenario, links, event loop, results.
 //!
-//! [`Scenario`] is the user's text, [`plan::Plan`] its resolved form, [`run`] simulates it, [`record::Outcome`] is the answer.
+//! [`Scenario`] is the user's text, [`plan::Plan`] is its resolved form, [`run`] simulates it, and
+//! [`record::Outcome`] is the result.
 
 mod capture;
 mod engine;

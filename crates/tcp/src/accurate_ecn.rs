@@ -1,9 +1,12 @@
-//! The sender's part of AccECN (RFC 9768): how many packets and bytes an acknowledgement newly reports as marked.
+//! The sender's part of AccECN (RFC 9768): how many packets and bytes an acknowledgement newly reports as
+//! marked.
 //!
-//! The ACE field has three bits of the receiver's packet counter, the option 24 bits of its byte counters. The least increments that fit are
-//! taken (sections 3.2.2.1 and 3.2.3.1). An acknowledgement of eight packets or more, most of whose predecessors were lost, leaves open whether
-//! ACE has cycled. Then the safest likely case holds (section 3.2.2.5.2, appendix A.2): the largest increment that the packets acknowledged
-//! allow, unless the bytes of the option speak against it. The order of the tests is that of Linux (`__tcp_accecn_process`).
+//! The ACE field carries three bits of the receiver's packet counter, the option 24 bits of its byte
+//! counters. The sender takes the least increments that fit (sections 3.2.2.1 and 3.2.3.1). An
+//! acknowledgement of eight packets or more, most of whose predecessors were lost, leaves open whether ACE
+//! has cycled. The sender then assumes the safest likely case (section 3.2.2.5.2, appendix A.2): the largest
+//! increment that the newly acknowledged packets allow, unless the bytes of the option contradict it. The
+//! order of the tests is that of Linux (`__tcp_accecn_process`).
 //!
 //! The rules were read in draft-ietf-tcpm-accurate-ecn-34, which became the RFC.
 
@@ -14,26 +17,27 @@ const ACE: u64 = 8;
 /// Modulus of a byte counter on the wire.
 const BYTES: u64 = 1 << 24;
 
-/// What the sender has reconstructed of the receiver's counters.
+/// The receiver's counters as the sender has reconstructed them.
 #[derive(Debug, Default)]
 pub(crate) struct AccurateEcn {
     /// s.cep and s.ceb, less their initial values.
     packets: u64,
     bytes: u64,
-    /// What the acknowledgement that is being processed tells.
+    /// The counters on the acknowledgement that is being processed.
     told: Option<(u8, Option<u32>)>,
-    /// Marked bytes that no report has told of so far.
+    /// Marked bytes that have not been reported so far.
     untold: u64,
 }
 
 impl AccurateEcn {
-    /// The acknowledgement that is about to be processed has this ACE field, and this byte counter if it has the option.
+    /// The acknowledgement about to be processed has this ACE field, and this byte counter if it carries the
+    /// option.
     pub(crate) fn tell(&mut self, ace: u8, ce_bytes: Option<u32>) {
         self.told = Some((ace, ce_bytes));
     }
 
-    /// The acknowledgement delivers so many packets and bytes; an old one tells nothing (`current` false). Returns the bytes that it
-    /// newly reports as marked, of those delivered.
+    /// The acknowledgement delivers `packets` packets and `bytes` bytes. An old acknowledgement (`current`
+    /// false) reports nothing. Returns how many of the delivered bytes it newly reports as marked.
     pub(crate) fn take(&mut self, packets: u64, bytes: u64, mss: u64, current: bool) -> u64 {
         if let Some((ace, ce_bytes)) = self.told.take().filter(|_| current) {
             let first = MarkCounts { ce_packets: self.packets, ..MarkCounts::default() }.ace();
@@ -51,16 +55,18 @@ impl AccurateEcn {
     }
 }
 
-/// The increment of the packet counter, of which ACE shows `least`, by an acknowledgement of `packets`.
+/// The increment of the packet counter by an acknowledgement of `packets`; `least` is the increment that ACE
+/// shows.
 fn marked_packets(least: u64, packets: u64, marked_bytes: Option<u64>, mss: u64) -> u64 {
     if packets < ACE {
         return least;
     }
-    // Appendix A.2.1: the most that the packets acknowledged allow.
+    // Appendix A.2.1: the most that the newly acknowledged packets allow.
     let safe = packets.saturating_sub(packets.saturating_sub(least) % ACE).max(least);
     match marked_bytes {
         Some(0) => least,
-        // Appendix A.2.2: the bytes decide. More than `least` packets can have; or so few that it cannot have cycled.
+        // Appendix A.2.2: the bytes decide. They exceed what `least` packets can carry; or they are so few
+        // that ACE cannot have cycled.
         Some(bytes) if bytes > least * mss => {
             (least + (bytes.div_ceil(mss) - least).div_ceil(ACE) * ACE).min(safe)
         }
@@ -73,7 +79,7 @@ fn marked_packets(least: u64, packets: u64, marked_bytes: Option<u64>, mss: u64)
 mod tests {
     use super::*;
 
-    /// ACE begins at 5 (section 3.2.2): two marks make it 7, a third 0.
+    /// ACE begins at 5 (section 3.2.2): two marks make it 7, a third makes it 0.
     #[test]
     fn the_field_has_three_bits_of_a_counter_that_begins_at_five() {
         for (marks, ace) in [(0, 5), (2, 7), (3, 0), (8, 5)] {
@@ -81,8 +87,8 @@ mod tests {
         }
     }
 
-    /// Without the option. An ACK of seven packets or fewer is not ambiguous. One of twenty that shows one mark may stand for one, nine or
-    /// seventeen: the safest case is seventeen.
+    /// Without the option. An ACK of seven packets or fewer is unambiguous. An ACK of twenty that shows one
+    /// mark may mean one, nine or seventeen: the safest case is seventeen.
     #[test]
     fn an_acknowledgement_of_many_packets_takes_the_safest_case() {
         for (least, packets, marked) in
@@ -92,7 +98,7 @@ mod tests {
         }
     }
 
-    /// With it, the bytes decide: 9000 bytes in segments of 1000 are nine packets, of which ACE shows one.
+    /// With the option, the bytes decide: 9000 bytes in segments of 1000 are nine packets, and ACE shows one.
     #[test]
     fn the_bytes_of_the_option_tell_how_often_the_field_has_cycled() {
         for (least, bytes, marked) in [(1, 1000, 1), (1, 9000, 9), (1, 17_000, 17), (0, 0, 0), (0, 8000, 8)] {
@@ -100,7 +106,8 @@ mod tests {
         }
     }
 
-    /// Counters wrap: the least increments that fit are taken, and together they are what the receiver has counted.
+    /// Counters wrap: the least increments that fit are taken, and their sum is what the receiver has
+    /// counted.
     #[test]
     fn what_the_sender_reconstructs_is_what_the_receiver_has_counted() {
         let mut counts = MarkCounts::default();
@@ -122,7 +129,7 @@ mod tests {
         assert_eq!(marked, 1448 * sender.packets);
     }
 
-    /// An acknowledgement that a later one has overtaken tells nothing.
+    /// An acknowledgement that a later one has overtaken reports nothing.
     #[test]
     fn an_old_acknowledgement_tells_nothing() {
         let mut sender = AccurateEcn::default();

@@ -1,8 +1,9 @@
-//! A ring of bits addressed by segment number: 64 segments a word, so that a window of 50,000 packets is 800 words.
+//! A ring of bits addressed by segment number: 64 segments per word, so that a window of 50,000 packets is
+//! 800 words.
 
-/// Bits for the segments of a sliding window. The owner keeps the window within [`Bits::capacity`] and clears bits that leave
-/// it, so a position is always clear when the window reaches it again. Nothing is allocated before the first bit is set: a
-/// connection that loses nothing has none.
+/// Bits for the segments of a sliding window. The owner keeps the window within [`Bits::capacity`] and clears
+/// bits that leave it, so a position is always clear when the window reaches it again. Nothing is allocated
+/// before the first bit is set: a connection that loses nothing allocates nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Bits {
     /// None, or `capacity` bits.

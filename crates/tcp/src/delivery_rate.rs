@@ -10,8 +10,8 @@ pub(crate) struct Stamp {
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
-    /// Twice the bytes in flight, plus one if the application limited the sender. So a stamp fills half a
-    /// cache line.
+    /// Twice the bytes in flight, plus one if the application limited the sender. This makes a stamp fill
+    /// half a cache line.
     flight: u64,
 }
 
@@ -22,11 +22,11 @@ pub(crate) struct DeliveryRate {
     delivered_at: Time,
     /// C.first_sent_time.
     first_sent: Time,
-    /// C.app_limited: samples of segments that are sent before so many bytes are delivered do not show what
-    /// the path can carry.
+    /// C.app_limited: segments that are sent before this many bytes are delivered give samples that do not
+    /// show what the path can carry.
     app_limited_until: u64,
-    /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady
-    /// flow are equal.
+    /// The last delivery rate, and the bytes and the interval from which it was computed: many samples of a
+    /// steady flow are equal.
     sampled: ((u64, Span), Rate),
 }
 
@@ -43,7 +43,7 @@ impl DeliveryRate {
         self.app_limited_until = delivered + in_flight.max(1);
     }
 
-    /// The state to be remembered with a segment that is sent now.
+    /// The state to be stored with a segment that is sent now.
     #[inline]
     pub(crate) fn stamp(&self, delivered: u64, in_flight: u64) -> Stamp {
         let app_limited = u64::from(delivered < self.app_limited_until);
@@ -51,8 +51,8 @@ impl DeliveryRate {
         Stamp { delivered, delivered_at: self.delivered_at, first_sent: self.first_sent, flight }
     }
 
-    /// An acknowledgement delivered something: when the newest segment delivered was sent, and its stamp.
-    /// Yields a sample (section 3.3).
+    /// An acknowledgement delivered something. Its arguments are the time at which the newest delivered
+    /// segment was sent, and the segment's stamp. Returns a sample (section 3.3).
     #[inline]
     pub(crate) fn on_delivered(&mut self, flow: &Flow, newest: Option<(Time, Stamp)>) -> Option<RateSample> {
         self.delivered_at = flow.now;

@@ -1,13 +1,15 @@
-//! Opening and closing a connection: RFC 9293 section 3.5 (figures 6 and 12) and section 3.10.7, with the timers of RFC 6298.
+//! Opening and closing a connection: RFC 9293 section 3.5 (figures 6 and 12) and section 3.10.7, with the
+//! timers of RFC 6298.
 //!
-//! Two small state machines beside the sender and the receiver, which know nothing of them: [`Active`] opens and closes
-//! first, [`Passive`] answers. A control segment without an answer is sent again after the retransmission timeout, for as
-//! long as the run lasts. The timeout doubles each time (RFC 6298 sections 5.5 and 5.6).
+//! Two small state machines work beside the sender and the receiver, which know nothing of them. [`Active`]
+//! opens and closes first, [`Passive`] answers. A control segment without an answer is sent again after the
+//! retransmission timeout, for as long as the run lasts. The timeout doubles each time (RFC 6298 sections 5.5
+//! and 5.6).
 //!
-//! Decisions where the RFCs leave room. Control segments carry no data. The application closes once all its data is
-//! acknowledged, so a FIN never waits for a hole. The receiving application closes at once, so its FIN and the
-//! acknowledgement of ours are one segment (figure 12 has two). No state needs a reset. A path keeps the order of its
-//! packets, so no old segment of an earlier connection turns up.
+//! Decisions where the RFCs leave room. Control segments carry no data. The application closes once all its
+//! data is acknowledged, so a FIN never waits for a hole. The receiving application closes at once, so its
+//! FIN and the acknowledgement of ours are one segment (figure 12 has two). No state needs a reset. A path
+//! keeps the order of its packets, so no old segment of an earlier connection turns up.
 
 use bentpipe_cc::{Span, Time};
 
@@ -25,9 +27,9 @@ pub enum Signal {
     Ack,
     /// The request to close.
     Fin,
-    /// The answer to that: acknowledges the FIN and closes the other direction.
+    /// The answer to the FIN: acknowledges it and closes the other direction.
     FinAck,
-    /// The acknowledgement of that.
+    /// The acknowledgement of that answer.
     LastAck,
 }
 
@@ -36,14 +38,16 @@ pub enum Signal {
 pub struct Control {
     /// Its kind.
     pub signal: Signal,
-    /// From the opening end its clock in microseconds, modulo 2^32; from the other end the value that it echoes (RFC 7323).
+    /// From the opening end, its clock in microseconds, modulo 2^32; from the other end, the value that it
+    /// echoes (RFC 7323).
     pub ts: u32,
 }
 
 /// The results of an opening for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// The round trip of the SYN; `None` if it is not known which of several was answered (RFC 6298 section 3).
+    /// The round trip of the SYN; `None` if it is not known which of several SYNs was answered (RFC 6298
+    /// section 3).
     pub rtt: Option<Span>,
     /// How many times the SYN was sent again.
     pub repeats: u32,
@@ -54,7 +58,7 @@ pub struct Opened {
 struct Repeated {
     rto: Estimator,
     timer: Option<Time>,
-    /// When it was sent first.
+    /// When it was first sent.
     sent_at: Time,
     repeats: u32,
 }
@@ -64,7 +68,8 @@ impl Repeated {
         Self { rto, timer: None, sent_at: Time(0), repeats: 0 }
     }
 
-    /// Notes that it is sent now; the timer has expired before if it is a repetition (RFC 6298 section 5.1).
+    /// Notes that the segment is sent now. If it is a repetition, the timer has already expired (RFC 6298
+    /// section 5.1).
     fn sent(&mut self, now: Time) {
         if self.repeats == 0 {
             self.sent_at = now;
@@ -125,8 +130,8 @@ impl Active {
         self.pending = Some(Signal::Syn);
     }
 
-    /// Closes the connection; the sender's timeout is `rto`. Before it is open, it is simply forgotten (RFC 9293 section
-    /// 3.10.4, SYN-SENT).
+    /// Closes the connection; the sender's timeout is `rto`. A connection that is not open yet is simply
+    /// forgotten (RFC 9293 section 3.10.4, SYN-SENT).
     pub(crate) fn close(&mut self, rto: &Estimator) {
         match self.state {
             ActiveState::SynSent => {
@@ -262,7 +267,8 @@ impl Passive {
     pub fn on_segment(&mut self, now: Time, segment: Control) {
         match (segment.signal, self.state) {
             (Signal::Syn, PassiveState::Listen | PassiveState::SynReceived) => {
-                // An answer that goes out twice gives no sample, whoever caused it (RFC 6298 section 3).
+                // An answer sent twice gives no sample, whichever end caused the repetition (RFC 6298 section
+                // 3).
                 self.repeated.repeats += u32::from(self.state == PassiveState::SynReceived);
                 self.state = PassiveState::SynReceived;
                 self.pending = Some(Signal::SynAck);

@@ -1,4 +1,4 @@
-//! The limits of a flow's speed, and the time that each was in force.
+//! The limits of a flow's speed, and the time for which each was in force.
 
 use bentpipe_cc::{Span, Time};
 
@@ -32,12 +32,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Time counts from `now` on. Within that instant data may have been asked for before.
+    /// Time counts from `now` on. Data may have been requested earlier within that instant.
     pub(crate) fn begin(&mut self, now: Time) {
         *self = Self { now: self.now, since: now, ..Self::default() };
     }
 
-    /// Time passes until `now` under the present limit and a window of `cwnd` bytes.
+    /// Time passes until `now` under the current limit and a window of `cwnd` bytes.
     pub(crate) fn pass(&mut self, now: Time, cwnd: u64) {
         self.pass_as(now, cwnd, self.now);
     }
@@ -54,7 +54,7 @@ impl Limits {
         self.since = now;
     }
 
-    /// Until when time has been counted.
+    /// The instant up to which time has been counted.
     pub(crate) fn since(&self) -> Time {
         self.since
     }

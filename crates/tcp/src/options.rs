@@ -1,9 +1,10 @@
 //! The configuration of a sender and a receiver: one table of all options.
 //!
-//! From a row of [`option_table!`](crate::option_table) follow the field of [`Options`] and its value in each profile, the text form
-//! ([`Options::set`]), what the option falls back to without what it needs ([`Options::fit`]), and random values for tests
-//! ([`Options::drawn`]). The scenario of `bentpipe-sim` hands the table macros of its own, from which follow the key, its schema, its
-//! messages and its default, written out. So nothing here knows of files.
+//! From a row of [`option_table!`](crate::option_table) follow the field of [`Options`] and its value in each
+//! profile, the text form ([`Options::set`]), the value of an option that lacks what it needs
+//! ([`Options::fit`]), and random values for tests ([`Options::drawn`]). The scenario of `bentpipe-sim` gives
+//! the table macros of its own, from which the key, its schema, its messages and its written-out default
+//! follow. Nothing here therefore knows of files.
 
 pub mod choices;
 mod value;
@@ -15,9 +16,9 @@ pub use value::OptionValue;
 
 /// Calls the macro `then! { { with } groups }` with all options that are also a key of a scenario.
 ///
-/// A row says what users read of the option, its name, its type, and its values in the profiles paper, modern, linux and scps. The range
-/// of a number, each [`Need`] and the source follow. The type is `bool`, [`Span`], `f64` (segments) or one of [`choices`]. An option
-/// stands below those that it needs.
+/// A row gives the user's description of the option, its name, its type, and its values in the profiles
+/// paper, modern, linux and scps. The range of a number, each [`Need`] and the source follow. The type is
+/// `bool`, [`Span`], `f64` (segments) or one of [`choices`]. An option comes after those that it needs.
 #[macro_export]
 macro_rules! option_table {
     ($then:ident! { $($with:tt)* }) => {

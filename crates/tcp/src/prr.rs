@@ -1,8 +1,10 @@
-//! Proportional rate reduction (RFC 9937, obsoleting RFC 6937): what each ACK of a recovery lets the sender send.
+//! Proportional rate reduction (RFC 9937, obsoleting RFC 6937): how much each ACK of a recovery lets the
+//! sender send.
 //!
-//! The text of RFC 9937 was not at hand. The rules were compared with Linux's `tcp_cwnd_reduction` and with ns-3's
-//! `tcp-prr-recovery.cc`, which cites sections 6.1 and 6.2 of RFC 9937. All agree but for an ACK that delivers nothing: Linux and ns-3
-//! leave the window, and here it is worked out anew, so that losses found without an ACK count at once.
+//! The text of RFC 9937 was not available. The rules were compared with Linux's `tcp_cwnd_reduction` and with
+//! ns-3's `tcp-prr-recovery.cc`, which cites sections 6.1 and 6.2 of RFC 9937. All agree except on an ACK
+//! that delivers nothing. Linux and ns-3 then leave the window; here it is computed anew, so that losses
+//! found without an ACK count at once.
 
 /// The state of one recovery, in segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +18,7 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// A recovery begins with `flight` segments outstanding (RecoverFS) and shall end at `ssthresh`.
+    /// A recovery begins with `flight` segments outstanding (RecoverFS) and is to end at `ssthresh`.
     pub(crate) fn start(ssthresh: u64, flight: u64) -> Self {
         Self { ssthresh, recover_fs: flight.max(1), delivered: 0, out: 0, cwnd: 0 }
     }

@@ -1,4 +1,4 @@
-//! RACK (RFC 8985 sections 5 and 6): the times at which delivered segments were sent show which others are lost.
+//! RACK (RFC 8985 sections 5 and 6): the send times of delivered segments show which other segments are lost.
 //!
 //! This is the arithmetic; `scoreboard/order.rs` applies it to segments. Decisions where the RFC leaves a choice:
 //!  * Step 1: `RACK.min_RTT` is the minimum of the last five minutes, as the RFC recommends. So a path that has become longer
@@ -25,7 +25,7 @@ pub(crate) struct Rack {
     /// `RACK.xmit_ts` and `RACK.end_seq`: the delivered segment that was sent last.
     pub(crate) newest: Sent,
     rtt: Span,
-    /// `RACK.fack`: behind the highest segment delivered.
+    /// `RACK.fack`: the segment after the highest one delivered.
     high: u64,
     reordering_seen: bool,
     /// `RACK.reo_wnd_mult` and `RACK.reo_wnd_persist`.
@@ -34,7 +34,7 @@ pub(crate) struct Rack {
     dsack_round: Option<u64>,
     /// When the reordering timer expires.
     pub(crate) deadline: Option<Time>,
-    /// When the newest retransmission that was last found lost was sent.
+    /// The send time of the newest retransmission that was last found lost.
     pub(crate) lost_again: Option<Time>,
 }
 
@@ -64,7 +64,7 @@ impl Rack {
         }
     }
 
-    /// Step 2: when a retransmission must have been sent, at the latest, for an ACK at `now` to be its own and not its
+    /// Step 2: the latest send time of a retransmission for which an ACK at `now` can be its own and not its
     /// original's. That is at least the minimum RTT ago.
     pub(crate) fn believable(&self, now: Time) -> Time {
         Time(now.0.saturating_sub(self.min_rtt.get().map_or(0, |rtt| rtt.0)))
@@ -79,7 +79,7 @@ impl Rack {
             self.rtt = now.since(sent.at);
             self.newest = self.newest.max(sent);
         }
-        // Step 3: an original below what was delivered before has been overtaken.
+        // Step 3: an original below the highest segment delivered before has been overtaken.
         self.reordering_seen |= got.lowest_once.is_some_and(|seq| seq + 1 < self.high);
         self.high = self.high.max(high);
     }
@@ -102,7 +102,7 @@ impl Rack {
         }
     }
 
-    /// Step 4, the window, and with it how old a segment must be to be lost: `RACK.rtt + RACK.reo_wnd`.
+    /// Step 4, the window, and from it the age at which a segment counts as lost: `RACK.rtt + RACK.reo_wnd`.
     pub(crate) fn patience(&self, now: &Situation) -> Span {
         let hurry = !self.reordering_seen && (now.recovering || now.sacked >= DUP_THRESH as u64);
         let window = match self.min_rtt.get() {
@@ -129,7 +129,8 @@ mod tests {
         rack.patience(&now).0 - rack.rtt.0
     }
 
-    /// Section 6.2 step 4: a quarter of the minimum RTT; nothing in recovery or with three SACKed, until reordering is seen.
+    /// Section 6.2 step 4: a quarter of the minimum RTT. Until reordering is seen, the window is zero in
+    /// recovery or with three segments SACKed.
     #[test]
     fn the_window_is_a_quarter_of_the_minimum_rtt_unless_haste_is_safe() {
         let mut rack = Rack::new();

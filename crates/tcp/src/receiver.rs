@@ -17,20 +17,20 @@ use linux::{LinuxAcks, QUICK};
 use marks::Marks;
 use reading::Reader;
 
-/// Instead of a delay: every segment is acknowledged at once.
+/// A delay that means: acknowledge every segment at once.
 const AT_ONCE: Span = Span(u64::MAX);
 
 /// Segments further ahead than this lie outside any window and are dropped.
 const MAX_WINDOW: u64 = 1 << 27;
 
-/// The receiver of one connection. As a rule its application reads at once, so that the receive window is constant; `receiver/reading.rs`
-/// has the applications that take their time.
+/// The receiver of one connection. As a rule its application reads at once, so that the receive window is
+/// constant. `receiver/reading.rs` has the applications that read slowly.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Receiver {
     /// Next segment expected in order.
     next: u64,
-    /// Behind the highest segment received.
+    /// The segment after the highest one received.
     high: u64,
     /// Segments received out of order.
     out_of_order_count: u64,
@@ -39,20 +39,21 @@ pub struct Receiver {
     ts_recent_at: Time,
     last_ack: u64,
     ts_recent: u32,
-    /// So many acknowledgements are not delayed. One, as a rule, while a segment in order waits for the next one.
+    /// This many further acknowledgements are not delayed. As a rule it is one while a segment in order waits
+    /// for the next one.
     prompt: u32,
     sack: bool,
     dsack: bool,
-    /// SNACK, with the most octets of its bit vector.
+    /// The most octets of a SNACK's bit vector, if the receiver sends SNACKs.
     snack: Option<u8>,
     ecn: bool,
     echo: bool,
-    /// The application reads at once, acknowledgements are not delayed by Linux's rules, segments carry no headers, and marks are echoed as
-    /// RFC 3168 says.
+    /// True if the application reads at once, acknowledgements are not delayed by Linux's rules, segments
+    /// carry no headers, and marks are echoed as RFC 3168 says.
     plain: bool,
     /// How long an acknowledgement waits for a second segment; [`AT_ONCE`].
     delay: Span,
-    /// The segments received out of order, once there have been any.
+    /// The segments received out of order, once there have been some.
     out_of_order: Option<Box<OutOfOrder>>,
     /// The application, unless it reads at once.
     reader: Option<Box<Reader>>,
@@ -66,9 +67,9 @@ pub struct Receiver {
 #[derive(Debug, Default)]
 struct OutOfOrder {
     segments: Bits,
-    /// Their most recently changed runs, newest first (RFC 2018 section 4).
+    /// The runs of these that changed most recently, newest first (RFC 2018 section 4).
     recent: [Block; MAX_BLOCKS],
-    /// The last SNACK.
+    /// The last SNACK sent.
     told: Snack,
 }
 
@@ -99,7 +100,8 @@ impl Receiver {
         }
     }
 
-    /// Every segment goes to [`Receiver::on_data`], as its owner reads what each carries. Nothing has come so far.
+    /// From now on every segment goes to [`Receiver::on_data`], because its owner reads what each carries.
+    /// Nothing has come so far.
     pub fn take_no_short_cut(&mut self) {
         self.plain = false;
     }
@@ -123,15 +125,17 @@ impl Receiver {
         if self.reader.is_some() { self.on_bounded_data(now, data) } else { self.take(now, data) }
     }
 
-    /// A data segment for which there is room.
+    /// Takes a data segment for which there is room.
     fn take(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
         if self.marks.is_some() { self.take_with_marks(now, data) } else { self.take_data(now, data) }
     }
 
-    /// A data segment for which there is room, once its mark has been noted unless RFC 3168 holds.
+    /// Takes a data segment for which there is room. Unless RFC 3168 applies, its mark has already been
+    /// noted.
     fn take_data(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
         if self.ecn {
-            // RFC 3168 section 6.1.3: echo until CWR is seen; a new mark on the same segment starts again.
+            // RFC 3168 section 6.1.3: echo until CWR is seen; a new mark on the same segment starts a new
+            // echo.
             self.echo = (self.echo && !data.cwr) || data.ce;
         }
         if data.probe {
@@ -167,13 +171,15 @@ impl Receiver {
                 self.deadline.get_or_insert(now + wait);
                 return None;
             }
-            // RFC 5681 section 4.2: out of order or received before, acknowledge at once.
+            // RFC 5681 section 4.2: a segment that is out of order or was received before is acknowledged at
+            // once.
             Some(self.acknowledge((repeated && self.dsack).then_some(data.seq)))
         }
     }
 
-    /// An extra segment: takes its data if that is new, and answers at once. A delayed acknowledgement of other data stays due, since the
-    /// answer has low priority and may be lost. A duplicate is not reported: nothing was sent again for it.
+    /// An extra segment: takes its data if that is new, and answers at once. A delayed acknowledgement of
+    /// other data stays due, because the answer has low priority and may be lost. A duplicate is not
+    /// reported: nothing was sent again for it.
     #[cold]
     fn take_extra(&mut self, now: Time, seq: u64) -> AckSegment {
         let waits = (self.deadline, self.prompt);
@@ -189,14 +195,15 @@ impl Receiver {
         answer
     }
 
-    /// Is no segment missing, is there always the same room, and do segments carry no headers? Only then may the next segment go to [`Receiver::on_next_in_order`].
+    /// Is no segment missing, is the room constant, and do segments carry no headers? Only then may the next
+    /// segment go to [`Receiver::on_next_in_order`].
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.out_of_order_count == 0 && self.plain
     }
 
-    /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`] holds; not for a probe or an extra segment. The
-    /// acknowledgement has no SACK blocks.
+    /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`]
+    /// holds. It is not for a probe or an extra segment. The acknowledgement has no SACK blocks.
     #[inline]
     pub fn on_next_in_order(&mut self, now: Time, tsval: u32, cwr: bool, ce: bool) -> Option<BareAck> {
         debug_assert!(self.is_in_order() && self.high <= self.next);
@@ -219,8 +226,9 @@ impl Receiver {
         Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
     }
 
-    /// [`Receiver::on_data`] for segment `seq` if it extends the newest run and no higher segment has arrived; not for a probe or an extra segment. This is
-    /// the most frequent case while a segment is missing. The acknowledgement carries [`Receiver::sack_blocks`].
+    /// [`Receiver::on_data`] for segment `seq` if it extends the newest run and no higher segment has
+    /// arrived. It is not for a probe or an extra segment. This is the most frequent case while a segment is
+    /// missing. The acknowledgement carries [`Receiver::sack_blocks`].
     #[inline]
     pub fn on_next_of_newest_run(&mut self, seq: u64, cwr: bool, ce: bool) -> Option<BareAck> {
         let early = self.out_of_order.as_mut().filter(|_| self.sack && self.plain)?;
@@ -245,7 +253,7 @@ impl Receiver {
     /// The SACK blocks of an acknowledgement sent now, most recently changed first.
     #[inline]
     pub fn sack_blocks(&self) -> impl Iterator<Item = Block> {
-        // One by one, which avoids a store-to-load forwarding stall.
+        // Copying one by one avoids a store-to-load forwarding stall.
         let recent: &[Block] = self.out_of_order.as_ref().map_or(&[], |early| &early.recent);
         let told = |block: &&Block| {
             self.out_of_order_count > 0 && block.start > self.next && block.end > block.start
@@ -253,7 +261,8 @@ impl Receiver {
         recent.iter().filter(told).copied()
     }
 
-    /// The SNACK of the acknowledgement just made, if a segment is missing and the connection has that option.
+    /// The SNACK of the acknowledgement just made, if a segment is missing and the connection uses that
+    /// option.
     pub fn snack(&self) -> Option<Snack> {
         let told = self.out_of_order.as_ref().map(|early| early.told);
         told.filter(|_| self.snack.is_some() && self.out_of_order_count > 0)
@@ -270,8 +279,8 @@ impl Receiver {
         (self.deadline? <= now).then(|| self.acknowledge(None))
     }
 
-    /// The acknowledgement that rides on a data segment of the other direction which leaves now (RFC 9293 section 3.8.6.3). One that is
-    /// delayed rides with it and leaves no more alone.
+    /// The acknowledgement that rides on a data segment of the other direction that leaves now (RFC 9293
+    /// section 3.8.6.3). A delayed acknowledgement rides with it and no longer leaves alone.
     pub fn ride(&mut self) -> AckSegment {
         match self.marks.as_mut().and_then(|marks| marks.take_held()) {
             Some(held) => {
@@ -282,8 +291,8 @@ impl Receiver {
         }
     }
 
-    /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged. It never goes back,
-    /// unless it is so old that the clock may have gone half round (section 5.5).
+    /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged.
+    /// It never goes back, unless it is so old that the clock may have gone half round (section 5.5).
     #[inline]
     fn keep_timestamp(&mut self, now: Time, seq: u64, tsval: u32) {
         const HALF_ROUND: Span = Span((1 << 31) * 1000);
@@ -314,7 +323,7 @@ impl Receiver {
         Some(self.acknowledge(None))
     }
 
-    /// Keeps segment `seq`. True if it is new.
+    /// Keeps segment `seq`. Returns true if it is new.
     fn keep_out_of_order(&mut self, seq: u64) -> bool {
         let early = self.out_of_order.get_or_insert_with(Box::default);
         while seq - self.next >= early.segments.capacity() {
@@ -333,8 +342,8 @@ impl Receiver {
         new
     }
 
-    /// The acknowledgement. The first block reports `repeated`, which was received before; the run around it follows (RFC 2883 section
-    /// 4).
+    /// The acknowledgement. Its first block reports `repeated`, which was received before; the run around it
+    /// follows (RFC 2883 section 4).
     fn acknowledge(&mut self, repeated: Option<u64>) -> AckSegment {
         self.prompt = self.prompt.saturating_sub(1);
         if let Some(linux) = &mut self.linux {
@@ -360,8 +369,9 @@ impl Receiver {
         ack
     }
 
-    /// The holes in ascending order, one SNACK each or as many as its vector shows, and then again. So a lost acknowledgement costs no more
-    /// than a turn. (The reference implementation signals each hole once, and the first one several times.)
+    /// Signals the holes in ascending order, each SNACK one hole or as many as its vector shows, and then
+    /// begins again. A lost acknowledgement therefore costs no more than one round of the holes. (The
+    /// reference implementation signals each hole once, and the first one several times.)
     fn tell_holes(&mut self) {
         if let (Some(octets), Some(early)) = (self.snack, &mut self.out_of_order)
             && self.out_of_order_count > 0
@@ -382,7 +392,8 @@ impl Receiver {
 }
 
 impl OutOfOrder {
-    /// Puts the run that holds `seq`, between `next` and `high`, first among the recent ones and joins the runs that it now touches.
+    /// Moves the run that holds `seq`, between `next` and `high`, to the front of the recent runs, and joins
+    /// it with the runs that it now touches.
     #[inline]
     fn remember(&mut self, seq: u64, next: u64, high: u64) {
         // Most segments extend the newest run by one and do not reach the next run.

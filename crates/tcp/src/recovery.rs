@@ -12,22 +12,23 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::Block;
 use crate::spurious::Repairs;
 
-/// The recovery under way, or the last one.
+/// The current recovery, or the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Recovery {
     /// RFC 6582's recover, RFC 6675's RecoveryPoint: recovery ends when this is acknowledged.
     recover: u64,
-    /// RFC 6675's RescueRxt: rescue only when more than this is acknowledged.
+    /// RFC 6675's RescueRxt: a rescue is allowed only when more than this is acknowledged.
     rescue_at: u64,
     /// When the window was last reduced for a loss.
     reduced_at: Time,
     /// Proportional rate reduction, if it governs the window of this recovery, or of the last.
     pub(crate) prr: Option<Prr>,
-    /// The segments that this or the last fast recovery has sent again, while it may still prove spurious.
+    /// The segments that this or the last fast recovery has sent again, while that recovery may still prove
+    /// spurious.
     pub(crate) repairs: Option<Box<Repairs>>,
     /// A window below the controller's, in segments, that grows with deliveries. It avoids a burst at the end
-    /// of recovery without SACK (RFC 6582 section 3.2 step 3). It is also the first window after several SYNs
-    /// and the restart window after a pause.
+    /// of recovery without SACK (RFC 6582 section 3.2 step 3). It also serves as the first window after
+    /// several SYNs and as the restart window after a pause.
     pub(crate) clamp: Option<u64>,
     /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
     partial_seen: bool,
@@ -42,7 +43,8 @@ impl Recovery {
         flow.phase = Phase::Recovery;
         *self = Self {
             recover: board.next(),
-            // RFC 6675 section 5 step 4.3: no rescue before the first retransmission is acknowledged and one more segment.
+            // RFC 6675 section 5 step 4.3: no rescue before the first retransmission and one more segment are
+            // acknowledged.
             rescue_at: board.una() + 1,
             reduced_at: flow.now,
             prr,
@@ -78,16 +80,16 @@ impl Recovery {
         flow.phase = Phase::Open;
     }
 
-    /// The recovery was needless: nothing is lost, and the next may begin with the first segment outstanding (RFC 5682 section 2.1
-    /// step 3b, RFC 4015).
+    /// The recovery was needless: nothing is lost, and the next recovery may begin with the first segment
+    /// outstanding (RFC 5682 section 2.1 step 3b, RFC 4015).
     pub(crate) fn reopen(&mut self, flow: &mut Flow, board: &mut Scoreboard) {
         board.unmark_all();
         flow.phase = Phase::Open;
         self.recover = board.una().saturating_sub(1);
     }
 
-    /// Is an acknowledgement of all before `ack` a full one, which ends the recovery (RFC 6582 section 3.2
-    /// step 3)?
+    /// Does an acknowledgement of all before `ack` end the recovery, as a full acknowledgement (RFC 6582
+    /// section 3.2 step 3)?
     #[inline]
     pub(crate) fn is_full(&self, ack: u64) -> bool {
         ack >= self.recover
@@ -128,7 +130,7 @@ impl Recovery {
         Some(seq)
     }
 
-    /// An ACK advanced and left the sender in `phase`. True if it is not a second partial ACK of this
+    /// An ACK advanced and left the sender in `phase`. Returns true unless it is a second partial ACK of this
     /// recovery.
     pub(crate) fn on_advance(&mut self, phase: Phase) -> bool {
         !core::mem::replace(&mut self.partial_seen, phase == Phase::Recovery)
@@ -140,8 +142,8 @@ impl Recovery {
         self.partial_seen
     }
 
-    /// A D-SACK reports `block`. Yields the repairs if it was the last of them that the receiver had twice:
-    /// the fast recovery was needless.
+    /// A D-SACK reports `block`. Returns the repairs if this was the last of them that the receiver had
+    /// twice: the fast recovery was needless.
     pub(crate) fn on_duplicate(&mut self, block: Block) -> Option<Repairs> {
         let needless = self.repairs.as_mut()?.on_duplicate(block);
         self.repairs.take_if(|_| needless).map(|repairs| *repairs)

@@ -7,18 +7,20 @@ use crate::options::{Options, RtoRule};
 /// Timeouts in a row that do not double the timeout of a thin stream (Linux, `TCP_THIN_LINEAR_RETRIES`).
 const THIN_LINEAR_RETRIES: u8 = 6;
 
-/// The estimator of one sender. The state of a sender has room for no more.
+/// The estimator of one sender. It is kept small, because the sender's state has no room for more.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimator {
-    /// SRTT in nanoseconds, as the timer's coarse clock sees it; before the first sample the initial timeout.
+    /// SRTT in nanoseconds, as the timer's coarse clock measures it; before the first sample, the initial
+    /// timeout.
     srtt: u64,
-    /// RTTVAR, likewise. Linux's is four times that of RFC 6298.
+    /// RTTVAR on the same clock. Linux's is four times that of RFC 6298.
     var: u64,
-    /// Linux's deviations of the present round trip.
+    /// Linux's deviations in the current round trip.
     deviation: Deviation,
-    /// The last sample of the timer's clock: most fall on the same tick as the one before, and need no division.
+    /// The last sample of the timer's clock: most samples fall on the same tick as the previous one, and need
+    /// no division.
     coarse: u64,
-    /// The timeout with doublings, worked out when something changes.
+    /// The timeout with doublings, recomputed when something changes.
     rto: Span,
     min_rto: Span,
     max_rto: Span,
@@ -27,22 +29,23 @@ pub(crate) struct Estimator {
     backoff: u8,
     /// Timeouts since new data was acknowledged (Linux, `icsk_retransmits`).
     expiries: u8,
-    /// The rule is [`RtoRule::Linux`].
+    /// True if the rule is [`RtoRule::Linux`].
     linux: bool,
-    /// There has been a sample.
+    /// True once there has been a sample.
     measured: bool,
-    /// Another sample on that tick changes nothing: the filter has converged.
+    /// True if another sample on that tick changes nothing, because the filter has converged.
     rests: bool,
-    /// No timeout is shorter than 3 s before the next sample.
+    /// True if no timeout before the next sample is shorter than 3 s.
     after_repeated_syn: bool,
 }
 
-/// The state of Linux's estimator beside SRTT and RTTVAR. Deviations are in nanoseconds, times four, as RTTVAR is there.
+/// The state of Linux's estimator besides SRTT and RTTVAR. Deviations are in nanoseconds times four, as is
+/// RTTVAR there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Deviation {
     /// `mdev_us`: smoothed over the samples.
     mean: u64,
-    /// `mdev_max_us`: the largest mean deviation of this round trip, and at least the least timeout.
+    /// `mdev_max_us`: the largest mean deviation of this round trip, but not below the least timeout.
     largest: u64,
     /// `rtt_seq`: the round trip ends when more than this is acknowledged.
     round_end: u64,
@@ -70,8 +73,8 @@ impl Estimator {
         new
     }
 
-    /// A sample for the timer; with delayed ACKs it is longer than that for the controllers. All before `una` is acknowledged, and
-    /// `next` is the next new segment.
+    /// Takes a sample for the timer; with delayed ACKs it is longer than the sample for the controllers. All
+    /// before `una` is acknowledged, and `next` is the next new segment.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Span, una: u64, next: u64) {
         let same_tick = self.coarse.wrapping_sub(rtt.0) < self.granularity.0.max(1);
@@ -100,7 +103,7 @@ impl Estimator {
         self.after_repeated_syn = false;
         self.backoff = 0; // only a new measurement ends the doubling (RFC 6298 section 5, Karn)
         self.changed();
-        // By Linux's rule the end of the round trip must change nothing, either.
+        // By Linux's rule the end of the round trip must not change anything, either.
         let floor = self.min_rto.0;
         let calm = !self.linux || (self.deviation.largest == floor && self.var.saturating_sub(floor) < 4);
         self.rests = calm && before == (true, self.srtt, self.var, self.deviation);
@@ -132,8 +135,9 @@ impl Estimator {
         self.rto
     }
 
-    /// Data transmission begins after the timer expired while the SYN was unanswered. Until data gives a sample the timeout is at
-    /// least 3 s (RFC 6298 section 5.7), more if a sample of the SYN needs it.
+    /// Data transmission begins after the timer had expired while the SYN was unanswered. Until data gives a
+    /// sample, the timeout is at least 3 s (RFC 6298 section 5.7), or longer if a sample of the SYN requires
+    /// it.
     pub(crate) fn begin_data(&mut self) {
         self.after_repeated_syn = true;
         self.backoff = 0;
@@ -146,7 +150,8 @@ impl Estimator {
         self.changed();
     }
 
-    /// The timer expired, and backs off. That of a thin stream begins to do so after six timeouts (Linux, `tcp_retransmit_timer`).
+    /// The timer expired, and backs off. The timer of a thin stream begins to do so after six timeouts
+    /// (Linux, `tcp_retransmit_timer`).
     pub(crate) fn expire(&mut self, thin: bool) {
         self.expiries = self.expiries.saturating_add(1);
         if thin && self.expiries <= THIN_LINEAR_RETRIES {
@@ -165,14 +170,14 @@ impl Estimator {
 }
 
 impl Deviation {
-    /// The first sample. Returns RTTVAR, with which the timeout is three times the sample.
+    /// The first sample. Returns an RTTVAR that makes the timeout three times the sample.
     fn start(&mut self, sample: u64, least: Span, next: u64) -> u64 {
         let mean = sample.saturating_mul(2);
         *self = Self { mean, largest: mean.max(least.0), round_end: next };
         self.largest
     }
 
-    /// A later sample: SRTT and RTTVAR before it give RTTVAR after it.
+    /// A later sample: computes the new RTTVAR from the old SRTT and RTTVAR.
     fn follow(
         &mut self,
         (srtt, mut var): (u64, u64),
@@ -200,7 +205,8 @@ impl Deviation {
     }
 }
 
-/// A sample for the controllers: the filter of the timer, on exact samples. SRTT takes `smoothed`, which is `rtt` or longer.
+/// Takes a sample for the controllers, with the same filter as the timer but on exact samples. SRTT takes
+/// `smoothed`, which is `rtt` or longer.
 #[inline]
 pub(crate) fn follow(known: &mut Option<Rtt>, rtt: Span, smoothed: Span) {
     match known {
@@ -224,8 +230,9 @@ fn smooth(srtt: u64, var: u64, sample: u64) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    /// RFC 6298 section 5, with a clock of 10 ms: SRTT 500 ms and no variation give 510 ms. A timeout doubles that (5.5),
-    /// and an unanswered SYN needs 3 s (5.7). A measurement ends either, also one equal to all before.
+    /// RFC 6298 section 5, with a clock of 10 ms: an SRTT of 500 ms without variation gives 510 ms. A timeout
+    /// doubles that (5.5), and an unanswered SYN needs 3 s (5.7). A measurement ends either, even if it
+    /// equals all earlier ones.
     #[test]
     fn a_measurement_ends_the_doubling_however_alike_it_is() {
         let mut rto = Estimator::new(&Options::paper());

@@ -2,8 +2,9 @@
 
 use crate::segment::{Block, MAX_BLOCKS, Sack};
 
-/// The SACK blocks of one acknowledgement, both edges modulo 2^32, one word a block. Single words avoid a store-to-load forwarding
-/// stall when the option is copied. They also make it cheap to compare an acknowledgement with the one before.
+/// The SACK blocks of one acknowledgement, both edges modulo 2^32, one word per block. Single words avoid a
+/// store-to-load forwarding stall when the option is copied. They also make it cheap to compare an
+/// acknowledgement with the previous one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackOption {
     /// The cumulative acknowledgement. The edges lie within 2^31 of it.
@@ -13,7 +14,8 @@ pub struct SackOption {
 }
 
 impl SackOption {
-    /// Replaces its blocks by those of an acknowledgement of all before `ack`, as many as fit. Returns their number.
+    /// Replaces its blocks by those of an acknowledgement of all before `ack`, as many as fit. Returns their
+    /// number.
     #[inline]
     pub fn fill(&mut self, ack: u64, blocks: impl IntoIterator<Item = Block>) -> u32 {
         let mut words = [0; MAX_BLOCKS];
@@ -26,7 +28,7 @@ impl SackOption {
         taken
     }
 
-    /// Writes the blocks into `sack`, in place of those there.
+    /// Writes the blocks into `sack`, replacing its contents.
     pub fn unpack(&self, sack: &mut Sack) {
         let blocks = self.blocks.iter().take_while(|&&block| block != 0);
         sack.fill(blocks.map(|&block| Block {
@@ -35,7 +37,7 @@ impl SackOption {
         }));
     }
 
-    /// Does it equal `known` but for a first block one segment longer?
+    /// Does it equal `known`, except that the first block is one segment longer?
     #[inline]
     pub(crate) fn adds_one_to(&self, known: &Self) -> bool {
         let ([run, rest @ ..], [before, others @ ..]) = (&self.blocks, &known.blocks);

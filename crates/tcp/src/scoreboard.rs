@@ -1,9 +1,10 @@
 //! The state of each outstanding segment at the sender, at a constant amortised cost per acknowledgement.
 //!
-//! RFC 6675 section 4: `IsLost(s)` holds when three segments above `s` have been selectively acknowledged. (With full segments, three
-//! discontiguous runs or more than two segments of bytes mean the same.) So every segment below the third-highest SACKed one is lost
-//! unless SACKed itself, and one pointer that only moves up marks them. `pipe` follows from four counters. With RACK the times of
-//! sending decide instead (`scoreboard/order.rs`).
+//! RFC 6675 section 4: `IsLost(s)` holds when three segments above `s` have been selectively acknowledged.
+//! (With full segments, three discontiguous runs or more than two segments of bytes mean the same.) Every
+//! segment below the third-highest SACKed one is therefore lost unless it is SACKed itself, and one pointer
+//! that only moves up marks them. `pipe` follows from four counters. With RACK the send times decide instead
+//! (`scoreboard/order.rs`).
 
 mod order;
 
@@ -19,7 +20,7 @@ use crate::segment::Sack;
 /// DupThresh of RFC 6675 section 2.
 pub(crate) const DUP_THRESH: usize = 3;
 
-/// Room for this many segments is made with the first.
+/// The first segment allocates room for this many segments.
 const SMALLEST: usize = 4;
 
 /// The scoreboard of one sender: segments `una` .. `next`. The fields that every acknowledgement needs come first.
@@ -33,7 +34,7 @@ pub(crate) struct Scoreboard {
     lost_count: u64,
     again_count: u64,
     twice_count: u64,
-    /// With RACK.
+    /// The segments in the order of sending, with RACK.
     order: Option<Box<Order>>,
     /// Empty unless the controller wants rate samples.
     stamps: Vec<Stamp>,
@@ -44,9 +45,9 @@ pub(crate) struct Scoreboard {
     again: Bits,
     /// Ever retransmitted: no RTT sample (Karn).
     twice: Bits,
-    /// Behind the highest segment marked lost.
+    /// The segment after the highest one marked lost.
     lost_end: u64,
-    /// Behind the highest segment that rule 3 has resent.
+    /// The segment after the highest one that rule 3 has resent.
     doubt_end: u64,
     /// Highest SACKed segments plus one, highest first; 0 if none.
     top: [u64; DUP_THRESH],
@@ -54,7 +55,7 @@ pub(crate) struct Scoreboard {
     marked: u64,
     /// No lost segment without a retransmission in flight lies below.
     resend: u64,
-    /// From the first to behind the second everything is SACKed.
+    /// All segments from the first number up to the second are SACKed; the second is excluded.
     crown: (u64, u64),
 }
 
@@ -65,11 +66,11 @@ pub(crate) struct Delivered {
     pub(crate) segments: u64,
     /// Segments newly marked lost.
     pub(crate) lost: u64,
-    /// When the first and the last newly delivered segment that was sent only once were sent.
+    /// The send times of the first and the last newly delivered segment that was sent only once.
     pub(crate) sent_once: Option<(Time, Time)>,
-    /// The newest newly delivered segment: when sent, and its number.
+    /// The newest newly delivered segment: its send time and its number.
     pub(crate) newest: Option<(Time, u64)>,
-    /// Behind the highest newly delivered segment.
+    /// The segment after the highest newly delivered one.
     pub(crate) high: u64,
 }
 
@@ -95,7 +96,7 @@ impl Scoreboard {
         self.next - self.una
     }
 
-    /// Segments that may be outstanding before it has to grow; it never shrinks.
+    /// Segments that may be outstanding before the scoreboard has to grow; it never shrinks.
     pub(crate) fn room(&self) -> u64 {
         self.sent_at.len() as u64
     }
@@ -128,12 +129,12 @@ impl Scoreboard {
         self.next += 1;
     }
 
-    /// Segment `seq` goes out again. True if it was marked lost.
+    /// Segment `seq` goes out again. Returns true if it was marked lost.
     pub(crate) fn send_again(&mut self, seq: u64, now: Time, stamp: Option<Stamp>) -> bool {
         let lost = self.lost.get(seq);
         if !lost {
             if seq < self.top[0] {
-                // NextSeg rule 3: the original may only be late and counts as in flight beside its copy.
+                // NextSeg rule 3: the original may only be late, and counts as in flight beside its copy.
                 self.doubt_end = self.doubt_end.max(seq + 1);
             } else {
                 // Rule 4 leaves HighRxt alone, so that pipe counts one of the two.
@@ -211,7 +212,8 @@ impl Scoreboard {
 
     /// RFC 6675 section 4, NextSeg rule 4: the highest outstanding segment that is not SACKed.
     pub(crate) fn rescue(&mut self) -> Option<u64> {
-        // Called very often at the end of a transfer, so the SACKed run at the top is not searched again.
+        // It is called very often at the end of a transfer, so the SACKed run at the top is not searched
+        // again.
         let (from, until) = self.crown;
         let known = if until == self.next { from } else { self.next };
         let highest = self.sacked.last_clear(self.una, known);
@@ -219,7 +221,7 @@ impl Scoreboard {
         highest.filter(|&seq| !self.again.get(seq))
     }
 
-    /// The stamp of a segment that the last ACK delivered, or that is outstanding.
+    /// The stamp of a segment that is outstanding, or that the last ACK delivered.
     pub(crate) fn stamp_of(&self, seq: u64) -> Stamp {
         self.stamps[self.slot(seq)]
     }
@@ -230,13 +232,14 @@ impl Scoreboard {
         Sent { at: self.sent_at[self.slot(seq)], seq }
     }
 
-    /// Is everything outstanding in flight as it was first sent: nothing SACKed, lost or sent again?
+    /// Is every outstanding segment in flight as first sent: nothing SACKed, lost or sent again?
     #[inline]
     pub(crate) fn is_in_order(&self) -> bool {
         self.sacked_count | self.lost_count | self.again_count | self.twice_count == 0
     }
 
-    /// Drops the segments below `ack` while [`Scoreboard::is_in_order`] holds. Returns when the first and the last of them were sent.
+    /// Drops the segments below `ack` while [`Scoreboard::is_in_order`] holds. Returns the send times of the
+    /// first and the last of them.
     #[inline]
     pub(crate) fn shift(&mut self, ack: u64) -> (Time, Time) {
         let sent = (self.sent_at[self.slot(self.una)], self.sent_at[self.slot(ack - 1)]);
@@ -249,7 +252,8 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: u64, sack: &Sack, known: &mut Sack) -> Delivered {
         let mut got = Delivered::default();
-        // Segments that the cumulative acknowledgement covers are delivered, not lost: it comes first.
+        // Segments that the cumulative acknowledgement covers are delivered, not lost, so it is processed
+        // first.
         if ack > self.una {
             self.advance(ack, &mut got);
         }
@@ -259,7 +263,7 @@ impl Scoreboard {
                 continue;
             }
             let (start, end) = (block.start.max(self.una), block.end.min(self.next));
-            // Most blocks are those of the last ACK, one of them longer at one end.
+            // Most blocks repeat those of the last ACK, and one of them is longer at one end.
             match known.blocks().iter().find(|k| k.start <= start && start < k.end) {
                 Some(k) if end <= k.end => {}
                 Some(k) if end == k.end + 1 => self.sack_one(k.end, &mut got),
@@ -285,7 +289,7 @@ impl Scoreboard {
         self.settle_one(seq);
     }
 
-    /// Segment `seq`, which was not SACKed, is.
+    /// Marks segment `seq`, which was not SACKed, as SACKed.
     #[inline]
     fn settle_one(&mut self, seq: u64) {
         self.sacked.set(seq);
@@ -310,14 +314,14 @@ impl Scoreboard {
         self.lost.get(seq) && !self.again.get(seq)
     }
 
-    /// Does no segment that is marked lost wait to be sent again? Not with RACK.
+    /// Is no segment that is marked lost waiting to be sent again? Not for use with RACK.
     #[inline]
     pub(crate) fn has_resent_all(&self) -> bool {
         self.lost_count == 0 || self.resend.max(self.una) >= self.lost_end
     }
 
-    /// [`Scoreboard::acknowledge`] for an ACK that newly reports `seq` alone, without RACK. Returns when it was sent, whether only
-    /// once, and how many segments are newly marked lost.
+    /// [`Scoreboard::acknowledge`] for an ACK that newly reports only `seq`, without RACK. Returns its send
+    /// time, whether it was sent only once, and how many segments are newly marked lost.
     #[inline]
     pub(crate) fn acknowledge_one(&mut self, seq: u64) -> (Time, bool, u64) {
         let sent = self.sent_at[self.slot(seq)];
@@ -390,7 +394,7 @@ impl Scoreboard {
         }
     }
 
-    /// The rate sample is that of the segment sent last.
+    /// Notes the segment for the rate sample, which is the one sent last.
     fn note_newest(&self, seq: u64, got: &mut Delivered) {
         let sent = self.sent_at[self.slot(seq)];
         if got.newest.is_none_or(|(at, _)| sent >= at) {
@@ -438,7 +442,8 @@ impl Scoreboard {
         if self.twice_count > 0 {
             let again = self.twice.clear_range(self.una, ack);
             if again > 0 {
-                // Karn: which copy led to this ACK is unknown, and the others may have arrived long before.
+                // Karn: it is unknown which copy led to this ACK, and the others may have arrived long
+                // before.
                 got.sent_once = None;
             }
             self.twice_count -= again;
@@ -460,8 +465,9 @@ impl Scoreboard {
         1
     }
 
-    /// The receiver misses [`from`, `to`): marks it lost. A retransmission sent at `answered` or before would have arrived by now and is lost,
-    /// too; they are in order of sending from the first on. Returns how many losses are new.
+    /// The receiver misses [`from`, `to`): marks it lost. A retransmission sent at or before `answered` would
+    /// have arrived by now and is lost, too; such retransmissions are in order of sending. Returns how many
+    /// losses are new.
     pub(crate) fn miss(&mut self, from: u64, to: u64, answered: Time) -> u64 {
         let (from, to) = (from.max(self.una), to.min(self.next));
         if from >= to {
@@ -487,8 +493,8 @@ impl Scoreboard {
         found
     }
 
-    /// Marks everything that is not SACKed lost and forgets retransmissions in flight (timeout, bulk repeat). Returns how
-    /// many were not marked before.
+    /// Marks everything that is not SACKed as lost and forgets retransmissions in flight (timeout, bulk
+    /// repeat). Returns how many segments were not marked before.
     pub(crate) fn mark_all(&mut self) -> u64 {
         let before = self.lost_count;
         let mut at = self.una;
@@ -522,7 +528,8 @@ impl Scoreboard {
         self.rebuild_order();
     }
 
-    /// The receiver has segment `next`, which is not sent: it counts as SACKed. It tells nothing of those before it.
+    /// The receiver has segment `next`, which is therefore not sent: it counts as SACKed. This says nothing
+    /// of the segments before it.
     #[cold]
     pub(crate) fn skip(&mut self, now: Time) {
         let seq = self.next;
@@ -531,8 +538,8 @@ impl Scoreboard {
         self.sacked_count += 1;
     }
 
-    /// The receiver has the outstanding segment `seq`, but not from its turn: it counts as SACKed. It tells nothing of those before it. True
-    /// if that is news.
+    /// The receiver has the outstanding segment `seq`, but not from the transmission in its turn: it counts
+    /// as SACKed. This says nothing of the segments before it. Returns true if that is news.
     #[cold]
     pub(crate) fn settle_quietly(&mut self, seq: u64) -> bool {
         let new = self.misses(seq);
@@ -550,7 +557,8 @@ impl Scoreboard {
     }
 }
 
-/// A ring with the entries of `ring`, `una` the first number of its window, and with room for `len` entries.
+/// A ring with the entries of `ring` and with room for `len` entries; `una` is the first number of its
+/// window.
 fn moved<T: Copy + Default>(ring: &[T], una: u64, len: usize) -> Vec<T> {
     let mut bigger = vec![T::default(); len];
     for seq in una..una + ring.len() as u64 {

@@ -5,7 +5,7 @@
 pub struct Block {
     /// First segment of the run.
     pub start: u64,
-    /// First segment behind the run.
+    /// First segment after the run.
     pub end: u64,
 }
 
@@ -46,7 +46,8 @@ impl Sack {
         self.blocks[0].end += 1;
     }
 
-    /// Becomes `other`, writing only the edges that differ. Few do from one acknowledgement to the next.
+    /// Becomes equal to `other`, writing only the edges that differ. Few edges change from one
+    /// acknowledgement to the next.
     pub(crate) fn update(&mut self, other: &Sack) {
         for (known, block) in self.blocks.iter_mut().zip(other.blocks()) {
             if known.start != block.start {
@@ -66,8 +67,8 @@ impl Sack {
         &self.blocks[..self.len as usize]
     }
 
-    /// The duplicate that the first block reports, `next` being the first segment never sent. The block then lies below
-    /// the cumulative acknowledgement `ack` or within the second block (RFC 2883 section 4).
+    /// The duplicate that the first block reports, where `next` is the first segment never sent. The block
+    /// then lies below the cumulative acknowledgement `ack` or within the second block (RFC 2883 section 4).
     pub fn duplicate(&self, ack: u64, next: u64) -> Option<Block> {
         let (first, rest) = self.blocks().split_first()?;
         let within = rest.first().is_some_and(|b| b.start <= first.start && first.end <= b.end);
@@ -97,27 +98,30 @@ pub struct Data {
     pub len: u32,
     /// The sender's clock in microseconds, modulo 2^32 (RFC 7323).
     pub tsval: u32,
-    /// Sent before.
+    /// True if the segment was sent before.
     pub retransmission: bool,
     /// Congestion window reduced (RFC 3168 section 6.1.2).
     pub cwr: bool,
     /// AEN's probe: carries nothing new and requests only an acknowledgement.
     pub probe: bool,
-    /// An extra segment, of low priority: a copy that is acknowledged at once and apart ([`AckSegment::extra`]).
+    /// An extra segment, of low priority: a copy that is acknowledged at once and separately
+    /// ([`AckSegment::extra`]).
     pub extra: bool,
     /// Marked "congestion experienced" on its way.
     pub ce: bool,
 }
 
-/// What has arrived with which codepoint since the connection began: the counters of an AccECN receiver (RFC 9768 section 3.2). Each is
-/// the whole count; what of it is on the wire is for [`MarkCounts::ace`] and [`MarkCounts::fields`] to say.
+/// What has arrived since the connection began, by codepoint: the counters of an AccECN receiver (RFC 9768
+/// section 3.2). Each is the whole count; [`MarkCounts::ace`] and [`MarkCounts::fields`] give the part that
+/// is on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MarkCounts {
     /// Packets marked "congestion experienced" (r.cep less its initial value).
     pub ce_packets: u64,
-    /// Payload bytes of these (r.ceb).
+    /// Payload bytes of these packets (r.ceb).
     pub ce_bytes: u64,
-    /// Payload bytes of the other ones (r.e0b or r.e1b less its initial value: a sender uses one of the codepoints alone).
+    /// Payload bytes of the other packets (r.e0b or r.e1b less its initial value: a sender uses only one of
+    /// the codepoints).
     pub ect_bytes: u64,
 }
 
@@ -130,7 +134,8 @@ impl MarkCounts {
         ((self.ce_packets + FIRST_CEP) & 7) as u8
     }
 
-    /// The fields of the option that may change: the bytes with ECT(0) or ECT(1), then those with CE; 24 bits each (section 3.2.3).
+    /// The fields of the option that may change, of 24 bits each: the bytes with ECT(0) or ECT(1), then those
+    /// with CE (section 3.2.3).
     pub fn fields(&self) -> [u32; 2] {
         [self.ect_bytes + 1, self.ce_bytes].map(|bytes| (bytes & 0xFF_FFFF) as u32)
     }
@@ -165,6 +170,6 @@ pub struct AckSegment {
     pub tsecr: u32,
     /// ECN echo (RFC 3168 section 6.1.3).
     pub ece: bool,
-    /// It acknowledges an extra segment, and has low priority like that.
+    /// True if it acknowledges an extra segment; it then has low priority, too.
     pub extra: bool,
 }

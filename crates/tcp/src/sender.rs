@@ -15,9 +15,9 @@
 //! | 8684 (Multipath TCP) | `sender/subflow.rs` |
 //! | draft-cheng-iccrg-delivery-rate-estimation | `delivery_rate.rs` |
 //!
-//! The controller owns the desired window, the sender the effective one. Order inside one ACK: scoreboard, RTT, rate and
-//! round; an undo; congestion; the acknowledgement; `Life::Recovered`; then the caller asks [`Sender::poll`] for segments.
-//! An ACK that ends one recovery and begins the next brings `Life::Recovered` first.
+//! The controller owns the desired window, the sender the effective one. The order inside one ACK is: scoreboard, RTT, rate and round; an
+//! undo; congestion; the acknowledgement; `Life::Recovered`. Then the caller asks [`Sender::poll`] for segments. An ACK that ends one
+//! recovery and begins the next brings `Life::Recovered` first.
 
 mod cached_decision;
 mod connection;
@@ -107,7 +107,7 @@ enum Probe {
     OfWindow,
 }
 
-/// The sender of one connection. The fields of the fast path come first, in this order. With ten thousand connections most of the time
+/// The sender of one connection. The fields of the fast path come first, in this order. With ten thousand connections, most of the time
 /// goes into loading these cache lines.
 #[derive(Debug)]
 #[repr(C)]
@@ -116,18 +116,19 @@ pub struct Sender {
     options: Arc<Options>,
     cc: Box<dyn Controller>,
     path: Path,
-    /// RACK, tail loss probe or D-SACK is on.
+    /// True if RACK, tail loss probe or D-SACK is on.
     watchful: bool,
-    /// Acknowledgements tell more than what has arrived: a window that changes, or a header.
+    /// True if acknowledgements carry more than what has arrived: a window that changes, or a header.
     told_more: bool,
-    /// Its segments carry headers ([`bentpipe_cc::Header`]). Each has one of its own, so they never take the fast paths.
+    /// True if its segments carry headers ([`bentpipe_cc::Header`]). Each segment has its own header, so such segments never take the
+    /// fast paths.
     headers: bool,
-    /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
+    /// True if SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
     pacing_waits: bool,
-    /// The application has written anew after all was acknowledged, and nothing has been sent since.
+    /// True if the application has written again after everything was acknowledged, and nothing has been sent since.
     was_idle: bool,
-    /// The controller orders extra segments.
+    /// True if the controller orders extra segments.
     extra: bool,
     /// On the fast paths segments below this one may be sent.
     allowed_end: u64,
@@ -153,21 +154,21 @@ pub struct Sender {
     /// The blocks of the last ACK, once there have been any.
     known_sack: Option<Box<LastSack>>,
     recovery: Recovery,
-    /// The controller drove the window during fast recovery when the connection began.
+    /// True if the controller drove the window during fast recovery when the connection began.
     self_driven: bool,
     probe: Probe,
     suspicion: Suspicion,
     rack: Option<Box<Rack>>,
     tlp: Probing,
-    /// Bytes found lost without an ACK; the next one reports them.
+    /// Bytes found lost without an ACK; the next ACK reports them.
     lost_meanwhile: u64,
     /// The peer's window, if it changes.
     peer: Option<Box<PeerWindow>>,
     /// The extra segments that the controller orders, if it does.
     extras: Option<Box<Extras>>,
-    /// The last pause between paced segments, and its inputs: rates change more rarely than segments go out.
+    /// The last pause between paced segments, and its inputs: rates change less often than segments go out.
     gap: ((Rate, u32), Span),
-    /// All counters but `sent`, which is the numbers used and the retransmissions.
+    /// All counters except `sent`, which is the sum of the numbers used and the retransmissions.
     counters: Counters,
 }
 
@@ -258,7 +259,7 @@ impl Sender {
         self.board.una() >= self.limit
     }
 
-    /// The controller's present decision.
+    /// The controller's current decision.
     pub fn decision(&self) -> Decision {
         *self.decision
     }
@@ -305,7 +306,7 @@ impl Sender {
         self.decision.cwnd as f64 / f64::from(self.flow.mss)
     }
 
-    /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
+    /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs take the place of SACKs.
     pub fn in_flight(&self) -> u64 {
         self.board.pipe().saturating_sub(self.duplicates.left)
     }
@@ -315,7 +316,7 @@ impl Sender {
         self.board.sacked()
     }
 
-    /// Outstanding segments that are taken for lost, sent again or not.
+    /// Outstanding segments that are considered lost, whether or not they were sent again.
     pub fn lost(&self) -> u64 {
         self.board.lost()
     }
@@ -358,14 +359,15 @@ impl Sender {
         self.on_ack_slow(now, seg, None)
     }
 
-    /// [`Sender::on_ack`] for an acknowledgement that says which segments its receiver misses. They are lost and go out again at once.
+    /// [`Sender::on_ack`] for an acknowledgement that lists the segments that its receiver misses. They are lost and go out again at
+    /// once.
     pub fn on_snack(&mut self, now: Time, seg: &AckSegment, snack: &Snack) -> Option<Span> {
         self.on_ack_slow(now, seg, Some(snack))
     }
 
-    /// The losses that a SNACK tells. A segment that has been sent again counts as lost once more when a round trip has passed and the
-    /// receiver still misses it: the embargo of the reference implementation, which waits for SRTT. Here it is the longer of SRTT and the
-    /// latest sample.
+    /// The losses that a SNACK reports. A segment that has been sent again counts as lost once more when a round trip has passed and the
+    /// receiver still misses it. This is the embargo of the reference implementation, which waits for SRTT. Here the wait is the longer
+    /// of SRTT and the latest sample.
     #[cold]
     fn take_holes(&mut self, snack: &Snack) -> u64 {
         let embargo = self.flow.rtt.map_or(self.rto.rto(), |rtt| rtt.smoothed.max(rtt.latest));
@@ -373,9 +375,9 @@ impl Sender {
         snack.holes().map(|hole| self.board.miss(hole.start, hole.end, answered)).sum()
     }
 
-    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment of the other direction (RFC 9293 section 3.8.6.3). It is no
-    /// duplicate, since a duplicate ACK carries no data (RFC 5681 section 2, condition b). With SACK its blocks tell what has arrived (RFC
-    /// 6675 section 2).
+    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment of the other direction (RFC 9293 section 3.8.6.3). It
+    /// is no duplicate, since a duplicate ACK carries no data (RFC 5681 section 2, condition b). With SACK its blocks report what has
+    /// arrived (RFC 6675 section 2).
     pub fn on_riding_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let told = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
         if told { self.on_ack(now, seg) } else { None }
@@ -494,7 +496,7 @@ impl Sender {
         self.flow.now = now;
         if self.decision.deadline <= now {
             self.path = Path::Slow;
-            // The instant may be that of the next extra segment.
+            // The deadline may be that of the next extra segment.
             if !self.extra || self.cc.decision().deadline <= now {
                 self.cc.on(&self.flow, Event::Deadline);
             }
@@ -524,7 +526,7 @@ impl Sender {
         }
     }
 
-    /// The host learns something of the path at `now`, and tells the controller; [`Sender::poll`] then yields what may be sent.
+    /// The host learns something about the path at `now`, and passes it to the controller; [`Sender::poll`] then yields what may be sent.
     pub fn on_hint(&mut self, now: Time, hint: Hint) {
         if self.is_done() {
             return; // the life of a finished transfer is over
@@ -543,7 +545,7 @@ impl Sender {
         self.headers
     }
 
-    /// Do acknowledgements tell more than what has arrived, so that none may go to [`Sender::on_ack`] alone? They also bring a window
+    /// Do acknowledgements carry more than what has arrived, so that none may go to [`Sender::on_ack`] alone? They also bring a window
     /// ([`Sender::on_windowed_ack`]) or a header ([`Sender::on_header`]).
     #[inline]
     pub fn is_told_more(&self) -> bool {
@@ -557,7 +559,7 @@ impl Sender {
         header
     }
 
-    /// An acknowledgement that arrives at `now` has brought this; call it before the acknowledgement itself is reported.
+    /// An acknowledgement that arrives at `now` has brought this header. Call it before reporting the acknowledgement itself.
     pub fn on_header(&mut self, now: Time, header: &Header) {
         if self.is_done() {
             return; // nobody counts the time after that
@@ -568,7 +570,7 @@ impl Sender {
         self.ask();
     }
 
-    /// What the controller uses.
+    /// What the controller needs.
     pub fn needs(&self) -> Needs {
         self.cc.needs()
     }
@@ -584,7 +586,7 @@ impl Sender {
     }
 }
 
-/// The options without those that lack what they need, and without SNACK where it has no place.
+/// The options, without those that lack what they need, and without SNACK where it does not apply.
 fn consistent(options: Arc<Options>) -> Arc<Options> {
     let mut fitting = Options { snack: options.snacks(), ..*options };
     fitting.fit();

@@ -1,34 +1,37 @@
-//! The option SNACK of SCPS-TP: which segments a receiver misses.
+//! The option SNACK of SCPS-TP: the segments that a receiver misses.
 //!
-//! Consultative Committee for Space Data Systems: Space Communications Protocol Specification (SCPS), Transport Protocol (SCPS-TP), CCSDS
-//! 714.0-B-2, 2006: one hole by its offset from the cumulative acknowledgement and its size, both in segments, and behind it a vector with
-//! a bit for each segment, set if the segment has arrived. The vector may be left out. The text of the standard was not at hand. The
-//! layout is that of the reference implementation (MITRE, tp_options and tp_output.c), which leaves the vector out, and of Wireshark's
-//! dissector.
+//! Consultative Committee for Space Data Systems: Space Communications Protocol Specification (SCPS),
+//! Transport Protocol (SCPS-TP), CCSDS 714.0-B-2, 2006. The option gives one hole by its offset from the
+//! cumulative acknowledgement and its size, both in segments. A vector follows with a bit for each segment
+//! after the hole, set if the segment has arrived. The vector may be left out. The text of the standard was
+//! not available. The layout is that of the reference implementation (MITRE, tp_options and tp_output.c),
+//! which leaves the vector out, and of Wireshark's dissector.
 
 use crate::bits::Bits;
 use crate::segment::Block;
 
-/// The most octets of the bit vector. With timestamps 28 octets of options are left, and the option has 6 without the vector.
+/// The most octets of the bit vector. With timestamps, 28 octets of options are left; the option takes 6
+/// without the vector.
 pub const MAX_VECTOR: u8 = 16;
 
-/// The largest offset and the largest size that the option can tell.
+/// The largest offset and the largest size that the option can carry.
 const MOST: u64 = 0xFFFF;
 
-/// What the option says.
+/// The contents of the option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snack {
     /// The hole that it signals.
     pub hole: Block,
     /// Bit i is set if segment `hole.end` + i has arrived.
     pub arrived: u128,
-    /// So many of the bits are told; the last of them is set.
+    /// How many of the bits are sent; the last of them is set.
     pub bits: u8,
 }
 
 impl Snack {
-    /// The option of a receiver that expects `next`, has received nothing from `high` on, and keeps what it has behind `next` in `segments`.
-    /// It signals the first hole from `from` on, or else the first of all, and has a vector of at most `octets`.
+    /// The option of a receiver that expects `next`, has received nothing from `high` on, and keeps the
+    /// segments received beyond `next` in `segments`. It signals the first hole from `from` on, or else the
+    /// first hole of all, and has a vector of at most `octets`.
     pub(crate) fn new(segments: &Bits, [next, from, high]: [u64; 3], octets: u8) -> Self {
         let reach = high.min(next + MOST + 1);
         let start = segments.next_clear(from.max(next), reach).unwrap_or(next);
@@ -51,7 +54,7 @@ impl Snack {
         Self { hole: Block { start, end }, arrived: arrived & told, bits }
     }
 
-    /// Behind the last segment of which the option says something.
+    /// The segment after the last one that the option covers.
     pub(crate) fn end(&self) -> u64 {
         self.hole.end + u64::from(self.bits)
     }
@@ -80,7 +83,7 @@ impl Snack {
     }
 }
 
-/// Bytes of an option with so many octets of bit vector.
+/// Bytes of an option with a bit vector of `octets` octets.
 pub fn size(octets: u32) -> u32 {
     (6 + octets).next_multiple_of(4)
 }
@@ -89,7 +92,7 @@ pub fn size(octets: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// A receiver that expects segment 10, with these segments behind it.
+    /// The option of a receiver that expects segment 10 and has received these segments beyond it.
     fn option(arrived: &[u64], from: u64, octets: u8) -> Snack {
         let mut segments = Bits::new(1 << 18);
         arrived.iter().for_each(|&seq| segments.set(seq));
@@ -114,14 +117,14 @@ mod tests {
         assert_eq!(holes(&option(&arrived, 0, 0)), [(10, 12)]);
     }
 
-    /// What lies behind the last hole needs no bits.
+    /// Segments after the last hole need no bits.
     #[test]
     fn one_hole_needs_no_vector() {
         let snack = option(&[11, 12, 13], 0, 16);
         assert_eq!((holes(&snack), snack.bits, snack.size()), (vec![(10, 11)], 0, 8));
     }
 
-    /// From the given segment on; from the first hole if there is none behind it.
+    /// Signals from the given segment on, or from the first hole if there is none after that segment.
     #[test]
     fn the_holes_are_signalled_in_order_and_then_again() {
         let arrived = [12, 15, 19];

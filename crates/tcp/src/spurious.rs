@@ -6,15 +6,15 @@ use crate::options::{Options, SpuriousTimeout};
 use crate::scoreboard::Scoreboard;
 use crate::segment::Block;
 
-/// The verdict of an acknowledgement on the last timeout.
+/// What an acknowledgement says about the last timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
-    /// Nothing yet, or nothing any more.
+    /// No verdict yet, or none any more.
     Open,
     /// Data was lost: go on with conventional recovery.
     Genuine,
-    /// The same, and F-RTO's new segments fill the window. The next retransmission goes out in spite of it, as the window of
-    /// three segments in RFC 5682 section 2.1 step 3a allows.
+    /// Data was lost, and F-RTO's new segments fill the window. The next retransmission goes out in spite of
+    /// it, as the window of three segments in RFC 5682 section 2.1 step 3a allows.
     Resume,
     /// Nothing was lost: restore the state before the timeout.
     Spurious(Before),
@@ -77,7 +77,7 @@ impl Suspicion {
         }
     }
 
-    /// Is the last timeout under suspicion?
+    /// Is it still undecided whether the last timeout was spurious?
     pub(crate) fn is_open(&self) -> bool {
         self.state != State::Idle
     }
@@ -108,7 +108,8 @@ impl Suspicion {
     pub(crate) fn on_ack(&mut self, advanced: bool, covers_all: bool, tsecr: u32) -> Verdict {
         let verdict = match (self.state, self.how) {
             (State::Idle, _) => return Verdict::Open,
-            // It waits for the first ACK that advances; duplicates of before are still on their way (RFC 3522 section 3.2 step 4).
+            // Eifel waits for the first ACK that advances; earlier duplicates are still on their way (RFC
+            // 3522 section 3.2 step 4).
             (State::First, SpuriousTimeout::Eifel) if !advanced => return Verdict::Open,
             (State::First, SpuriousTimeout::Eifel) => match self.resent {
                 // RFC 3522 section 3.2: the ACK was sent before the retransmission could arrive.
@@ -134,10 +135,11 @@ impl Suspicion {
     }
 }
 
-/// What a fast recovery sent again. If all of it arrives twice, nothing had been lost (RFC 3708 section 3; as Linux does it).
+/// The segments that a fast recovery sent again. If all of them arrive twice, nothing had been lost (RFC 3708
+/// section 3; Linux does the same).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repairs {
-    /// What the controller wanted before, if the recovery has cut the window.
+    /// The controller's decision before the recovery, if the recovery has cut the window.
     pub(crate) before: Option<Decision>,
     /// The segments outstanding when it began.
     from: u64,
@@ -158,7 +160,7 @@ impl Repairs {
         self.lost += u64::from(lost);
     }
 
-    /// A D-SACK reports `block`. True if it was the last one that was missing.
+    /// A D-SACK reports `block`. Returns true if no further report is missing.
     pub(crate) fn on_duplicate(&mut self, block: Block) -> bool {
         if block.start < self.from || block.end > self.to || self.sent == 0 {
             return false;

@@ -1,7 +1,9 @@
-//! Tail loss probe (RFC 8985 section 7): when ACKs stay away, one segment asks for feedback before the timeout does.
+//! Tail loss probe (RFC 8985 section 7): when no ACKs arrive, one segment asks for feedback before the
+//! timeout does.
 //!
-//! Section 7.3 lets the timer expire and then checks whether a probe may go. Here the check comes first, so a probe that may
-//! not go does not put off the retransmission timeout. Reset by fast recovery and timeouts (section 7.1).
+//! Section 7.3 lets the timer expire and then checks whether a probe may be sent. Here the check comes first,
+//! so a forbidden probe does not delay the retransmission timeout. Fast recovery and timeouts reset the probe
+//! (section 7.1).
 
 use std::num::NonZeroU64;
 
@@ -13,17 +15,18 @@ pub(crate) const MAX_ACK_DELAY: Span = Span::from_millis(200);
 /// The state of section 5.3 and the timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Probing {
-    /// `TLP.end_seq`: behind the highest segment outstanding when the probe was sent; one probe at a time.
+    /// `TLP.end_seq`: the segment after the highest one outstanding when the probe was sent; one probe at a
+    /// time.
     end: Option<NonZeroU64>,
     /// `TLP.is_retrans`.
     retransmission: bool,
-    /// An RTT has been measured since the last probe.
+    /// True if an RTT has been measured since the last probe.
     measured: bool,
     /// When the timer expires.
     pub(crate) deadline: Option<Time>,
-    /// The timer has expired and the probe is to go out.
+    /// True if the timer has expired and the probe is to go out.
     pub(crate) due: bool,
-    /// New data was sent, or data acknowledged, since the timer was last looked at.
+    /// True if new data was sent, or data acknowledged, since the timer was last checked.
     pub(crate) anew: bool,
 }
 
@@ -31,9 +34,9 @@ pub(crate) struct Probing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) ack: u64,
-    /// Behind the segment that a D-SACK reports.
+    /// The segment after the one that a D-SACK reports.
     pub(crate) dsack_end: Option<u64>,
-    /// A duplicate ACK without SACK blocks.
+    /// True for a duplicate ACK without SACK blocks.
     pub(crate) bare_duplicate: bool,
 }
 
@@ -42,7 +45,7 @@ impl Probing {
         self.measured = true;
     }
 
-    /// No probe is on its way or about to go.
+    /// Is no probe on its way or about to go out?
     pub(crate) fn is_idle(&self) -> bool {
         self.end.is_none() && !self.due
     }
@@ -80,7 +83,8 @@ impl Probing {
         *self = Self { measured: self.measured, ..Self::default() };
     }
 
-    /// `TLP_process_ack` of section 7.4.2. True if the probe has repaired a loss, to which congestion control must react.
+    /// `TLP_process_ack` of section 7.4.2. Returns true if the probe has repaired a loss, to which congestion
+    /// control must react.
     pub(crate) fn on_ack(&mut self, seen: Answer) -> bool {
         let Some(end) = self.end.map(NonZeroU64::get).filter(|&end| seen.ack >= end) else { return false };
         let spurious = seen.dsack_end == Some(end);

@@ -53,7 +53,7 @@ pub(crate) trait Coupling: Debug + Send {
 pub(crate) struct Coupled<C> {
     coupling: C,
     increments: Increments,
-    /// The subflows as they were told last, and which of them is the own one.
+    /// The subflows as last reported, and the index of the own one.
     all: Vec<Subflow>,
     own: usize,
 }

@@ -124,7 +124,8 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 
-    /// Eq. 1 with g = 1/16 from alpha = 0: a window wholly marked gives 1/16, the next one of which a quarter is marked 15/256 + 1/64.
+    /// Eq. 1 with g = 1/16 from alpha = 0: a window wholly marked gives 1/16, the next one with a quarter
+    /// marked gives 15/256 + 1/64.
     #[test]
     fn alpha_is_the_smoothed_share_of_marked_bytes() {
         let mut rig = Rig::new("dctcp", &[("alpha", Value::Number(0.0))], 8.0, 2.0);

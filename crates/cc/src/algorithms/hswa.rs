@@ -1,5 +1,5 @@
 //! HSWA-TCP (also printed HSPA-TCP): X. Ge, F. Y. Li, F. Reichert: An Enhanced TCP Congestion Avoidance Scheme and its
-//! Performance Evaluation in High Speed Satellite Networks. A window rule that is told the channel's bit error rate.
+//! Performance Evaluation in High Speed Satellite Networks. A window rule that takes the channel's bit error rate as a parameter.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, any RTT above 1 us.
 //! Equations: (2) BaseTD = min(TD_(i-9) .. TD_i); (3) TD_i = AvgRTT_i - Unit_TD_i with Unit_TD_i = minRTT_(i-1) / 2;
@@ -9,14 +9,14 @@
 //!    soon stop reacting. `average = "connection"` takes that mean, section II's "until currently transmitted segments", as AvgRTT of eq. 3.
 //!  * the test TD = BaseTD is the limit of the second branch of eq. 4, and `cwnd_lim` always caps it.
 //!  * cwnd_lim is the receive window; p_ber is clamped to [1e-12, 0.1], so S lies between 10 and 120.
-//!  * lg is the logarithm to base 10. No printed value of S tells; `lg = "ln"` takes the natural one, 2.3 times as much.
+//!  * lg is the logarithm to base 10. No printed value of S decides this; `lg = "ln"` takes the natural one, 2.3 times as much.
 //!  * a TD that is not positive (the RTT fell below half of the last round's: another path) starts the history anew.
 //!  * eq. 4 is a growth per round trip, spread over the round's ACKs in proportion to the data that they acknowledge.
 //!    Algorithm 1 can be read as one update for each ACK, too: `eq4 = "ack"` adds the increment of the last round for each
 //!    acknowledged segment. The window then reaches cwnd_lim within a round trip, so the flow needs a receive window.
 //!  * slow start, loss and timeout are standard (RFC 5681): the paper changes congestion avoidance only.
 //!
-//! A queue that stands for more than ten rounds enters BaseTD and is no longer seen; so does the paper's rule.
+//! A queue that persists for more than ten rounds enters BaseTD and is no longer seen; the paper's rule does the same.
 
 use alloc::boxed::Box;
 
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Eq. 2 looks back ten rounds: a queue that stands for longer is no longer seen.
+    /// Eq. 2 looks back ten rounds: a queue that persists for longer is no longer seen.
     #[test]
     fn the_base_is_the_smallest_of_ten_rounds() {
         let mut policy = told(1e-8);

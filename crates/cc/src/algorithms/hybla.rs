@@ -21,7 +21,7 @@
 //!    data that is left counts for congestion avoidance.
 //!  * the initial window is the sender's, not rho.
 //!  * in slow start after a timeout, until all data sent before it is acknowledged, growth is Reno's (Linux).
-//!  * an estimate needs three reports in a round trip. One that stands for a whole round trip is too coarse; slow start then
+//!  * an estimate needs three reports in a round trip. One report that covers a whole round trip is too coarse; slow start then
 //!    stays Reno's until the first loss.
 //!  * ECN is answered as a loss.
 

@@ -106,7 +106,8 @@ struct Illinois {
     round: Round,
     alpha: f64,
     beta: f64,
-    /// The delay has been above its lowest hundredth, and for so many rounds it has been back.
+    /// True if the delay has been above its lowest hundredth; and the number of rounds for which it has been
+    /// back.
     above: bool,
     low_rounds: f64,
 }

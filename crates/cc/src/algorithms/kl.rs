@@ -19,7 +19,7 @@
 //!  * congestion avoidance after a loss in slow start begins with w0 = W and wmax as at the end of slow start: the window of
 //!    that loss does not describe the path.
 //!  * ECN is answered as a loss. A spurious loss brings the epoch back.
-//!  * t stands still while the window does not limit the sender.
+//!  * t stops while the window does not limit the sender.
 
 use alloc::boxed::Box;
 
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Footnote 2: wmax - beta wmax^l = w0, of which c tells wmax.
+    /// Footnote 2: wmax - beta wmax^l = w0, where c gives wmax.
     #[test]
     fn the_first_wmax() {
         for (l, beta) in [(1.0, 0.0625), (1.0, 0.99), (0.99, 0.99), (0.5, 0.66), (0.0, 0.66), (-1.0, 0.9)] {

@@ -1,6 +1,6 @@
 //! LeoCC: Z. Lai, Z. Li, Q. Wu, H. Li, J. Li, X. Xie, Y. Li, J. Liu, J. Wu: LeoCC: Making Internet Congestion Control Robust to LEO
 //! Satellite Dynamics, SIGCOMM 2025. The rules are those of the authors' kernel module (repository SpaceNetLab/LeoCC at 867e673, `leocc.c`,
-//! both variants); the paper itself was not at hand.
+//! both variants); the paper itself was not available.
 //!
 //! Unit: bytes, bytes per second. Valid as BBR is, which it extends (`bbr.rs`); what follows is the difference.
 //!
@@ -15,7 +15,7 @@
 //!
 //! Decisions and deviations:
 //!  * the module finds a reconfiguration by pings to the first router behind the satellite, 10 ms apart: a gap of 45 ms. Here the hint
-//!    that the path changes stands for it, as if the pings saw each one: it counts from the instant at which the path passes packets again.
+//!    that the path changes replaces it, as if the pings saw each one: it counts from the instant at which the path passes packets again.
 //!    `period` and `offset` replace hints by a clock, as the variant for trace replay does: 100 ms before `offset` in each period.
 //!  * `fluctuation` is a constant, as in that variant. The other takes the range of 90 % of the pings of a second.
 //!  * until the rate's filter has had a value, BtlBw is followed. The module's filter says 0 then, which lets the pipe run empty once.

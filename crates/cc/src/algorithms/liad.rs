@@ -1,4 +1,4 @@
-//! LIAD: Chang, Lin, Jin, Computer Networks, 2009 (doi 10.1016/j.comnet.2009.05.010), of which A-LIAD is the adaptive form.
+//! LIAD: Chang, Lin, Jin, Computer Networks, 2009 (doi 10.1016/j.comnet.2009.05.010). A-LIAD is its adaptive form.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; the estimate of the initial ssthresh needs a sender that does
 //! not pace.

@@ -6,7 +6,7 @@
 //! if that is more; from Wmax on as Reno -> `avoid`. The decrease is Westwood+'s -> [`Retreat`].
 //! Decisions:
 //!  * growth is per ACK as the rule is written, which leaves exp(-1/2) of the gap after a round trip. `ack_mode = "round"`
-//!    leaves the half that alpha = 2 stands for.
+//!    leaves half of the gap, which alpha = 2 means.
 //!  * alpha is constant. Before the first loss Wmax is unknown, and growth is Reno's.
 //!  * a timeout leaves Wmax as it was; an ECN echo sets it as a loss does.
 

@@ -47,7 +47,7 @@ impl Approach {
         self.round = None;
     }
 
-    /// `n` segments were acknowledged on the way to `target`, of which a round trip closes `share`.
+    /// `n` segments were acknowledged on the way to `target`; a round trip closes `share` of the gap.
     pub(crate) fn grow(&mut self, w: &mut Window, target: f64, share: f64, n: f64) {
         if self.whole_rounds {
             let growth = || (share * (target - w.cwnd)).max(1.0) / w.cwnd; // eq. 5

@@ -45,7 +45,7 @@ pub(crate) const ENTRY: Entry = Entry {
 #[derive(Debug)]
 struct NewJersey {
     jersey: Jersey,
-    /// What the acknowledgement that is about to be reported has told.
+    /// The arrival time on the acknowledgement that is about to be reported.
     arrived: Option<Time>,
 }
 

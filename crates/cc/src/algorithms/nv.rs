@@ -17,7 +17,7 @@
 //!  * a base RTT given by a BPF program is left out, and so is `nv_catchup`, which nothing ever sets.
 //!  * decisions take effect on the next ACK that may change the window (outside recovery, while it limits the sender).
 //!  * least RTT and rates are not rounded to 100 bit/s.
-//!  * as in the module the least RTT after a loss is that of the first sample since, until the period ends. A queue that stands
+//!  * as in the module the least RTT after a loss is that of the first sample since, until the period ends. A queue that persists
 //!    then counts as path.
 //!  * the same at each end of a period: alone on a path with a large buffer the queue grows by up to ten segments in five
 //!    seconds.
@@ -60,7 +60,7 @@ const LEAST: f64 = 2.0;
 const SAMPLES_SLOW: u32 = 30;
 const SAMPLES_DOWN: u32 = 60;
 const SAMPLES_UP: u32 = 20;
-/// Rounds before a decision to decrease; and after so many without one growth stops.
+/// Rounds before a decision to decrease, and rounds without a decision after which growth stops.
 const ROUNDS_DOWN: u32 = 2;
 const ROUNDS_STOP: u32 = 10;
 /// Decisions to grow in a row after which growth doubles again.

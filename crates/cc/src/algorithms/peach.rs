@@ -3,7 +3,7 @@
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, on paths whose routers put low priority behind all other traffic. Its dummy segments are
 //! extra segments ([`ExtraOrder`]): copies of the segment sent last, with low priority. Where the routers know no priority they are
-//! ordinary traffic, and so many of them cause the losses that they are to find out about.
+//! ordinary traffic, and in such numbers they cause the very losses that they are to find.
 //!
 //! Grade C: the paper could not be obtained. Its abstract, the descriptions in the papers on A-LIAD and TCP-STAR, and what is commonly
 //! known of it were used. What would decide is its pseudo code: the order in which wdsn and adsn are updated, what follows a timeout.
@@ -13,19 +13,19 @@
 //!    W is rwnd two round trips after the start -> `extra_order`, `on_extra_ack`.
 //!  * Congestion Avoidance and Fast Retransmit: as Reno -> `avoid`, `backoff`.
 //!  * Rapid Recovery, after a loss at a window of W0: W = W0 / 2. Up to adsn = W0 dummy segments, two for each acknowledgement of data,
-//!    until the loss is repaired -> `observe`. The first wdsn = W0 / 2 acknowledgements of dummy segments change nothing: so many also
-//!    come back from a path that carries no more than W0 a round trip, of which W0 / 2 are data. Each other one raises W by one ->
+//!    until the loss is repaired -> `observe`. The first wdsn = W0 / 2 acknowledgements of dummy segments change nothing: as many also
+//!    come back from a path that carries no more than W0 a round trip, where W0 / 2 are data. Each other one raises W by one ->
 //!    `on_extra_ack`. So W returns to W0 if the path has room for W0 dummy segments beside the data, and stays at W0 / 2 if it has not.
 //!
 //! Decisions where nothing of the source could be read:
 //!  * Sudden Start begins when an RTT has been measured: after the handshake, without one after the first acknowledgement.
 //!  * rwnd is a parameter, filled in by the receive window or else by the bandwidth-delay product, and never above the window that the
-//!    receiver tells. Below a receive window without bound, Sudden Start would have no end.
+//!    receiver advertises. Below a receive window without bound, Sudden Start would have no end.
 //!  * In Sudden Start data grows the window as in congestion avoidance, since Sudden Start takes the place of slow start.
-//!  * After a timeout: T = W0 / 2, W = 1, Sudden Start again with the first acknowledgement of data (not before: a path of which nothing
+//!  * After a timeout: T = W0 / 2, W = 1, Sudden Start again with the first acknowledgement of data (not before: a path from which nothing
 //!    comes back is not to be filled), and slow start to T by data. So without acknowledgements of dummy segments it is Reno.
-//!  * Dummy segments bear no number, so those of two recoveries are not told apart: wdsn adds up. What is left of it two round trips after
-//!    the last one was sent stands for lost ones and is forgotten; so is what stands for those that a short recovery did not send.
+//!  * Dummy segments bear no number, so those of two recoveries are indistinct: wdsn adds up. What is left of it two round trips after
+//!    the last one was sent counts as lost and is forgotten; so is the part for those that a short recovery did not send.
 //!  * After an undo the dummy segments of that recovery count no more.
 //!  * A mark (ECN) halves the window as in Reno, without Rapid Recovery: it is congestion for sure.
 //!  * A sender that never asks for dummy segments (the Linux kernel's, QUIC's) makes it Reno, slow start included.
@@ -266,7 +266,7 @@ mod tests {
         (0..count).for_each(|_| rig.cc.on(&rig.flow, Event::ExtraAcked));
     }
 
-    /// Sudden Start: RTT / rwnd = 0.5 s / 50 = 10 ms; 49 dummy segments, all of which come back: W = 1 + 49.
+    /// Sudden Start: RTT / rwnd = 0.5 s / 50 = 10 ms; all 49 dummy segments come back: W = 1 + 49.
     #[test]
     fn sudden_start_sends_a_dummy_segment_every_rtt_over_rwnd_and_reaches_rwnd() {
         let mut rig = served("peach", 50.0, 1.0, f64::INFINITY);

@@ -34,7 +34,7 @@ pub(crate) struct Pipe {
     pub(crate) cc: Box<dyn Controller>,
     pub(crate) flow: Flow,
     base: Span,
-    /// Every so many segments are lost at random; 0: none.
+    /// One segment in this many is lost at random; 0: none.
     loss: f64,
     coin: u64,
     flight: VecDeque<Sent>,

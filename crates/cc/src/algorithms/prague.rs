@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// An acknowledgement of two segments, one of which was marked, makes the window grow by the other one.
+    /// An acknowledgement of two segments, one of them marked, makes the window grow by the other one.
     #[test]
     fn what_is_not_marked_makes_the_window_grow() {
         let mut rig = Rig::new("prague", &[], 100.0, 2.0);

@@ -417,7 +417,8 @@ mod tests {
         assert_eq!(probe(&rig).0, w_reno);
     }
 
-    /// A timeout keeps BW unless it is told to reset it. T is the estimate before the reset, and a spurious timeout gives BW back.
+    /// A timeout keeps BW unless `bw_at_timeout` resets it. T is the estimate before the reset, and a
+    /// spurious timeout gives BW back.
     #[test]
     fn a_timeout_resets_the_estimate_if_told_to() {
         for (choice, kept) in [("keep", true), ("reset", false)] {

@@ -23,14 +23,14 @@
 //!  * a spurious congestion takes back the loss event that it began.
 //!  * the connection begins as TCP's does: with the sender's initial window, at once, since no handshake has measured R yet. X
 //!    starts at that window per R. (The RFC's initial window is that of RFC 3390.)
-//!  * data-limited intervals are those of which all rate samples were application-limited.
+//!  * data-limited intervals are those whose rate samples were all application-limited.
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). It binds only when ACKs fail to come, where
 //!    the nofeedback timer needs four R to act.
 //!  * `conservative` is the paper's option, off by default: X is at most X_recv of the last round trip in the round trip after a
 //!    loss event begins, and 1.1 X_recv otherwise, once there was a loss. The nofeedback timer is as without it.
 //!  * t_RTO = 4 R unless `t_rto_min` is longer. Oscillation prevention (section 4.5) is off by default.
 //!
-//! The RFC was not at hand; the rules are from general knowledge of it and were compared with open implementations that cite its
+//! The RFC was not available; the rules are from general knowledge of it and were compared with open implementations that cite its
 //! sections. Hence grade B.
 
 mod history;
@@ -123,7 +123,8 @@ struct Tfrc {
     sqrt_mean: f64,
     /// X, bytes per second.
     x: f64,
-    /// X_recv_set of section 4.3: when, and bytes per second. Empty stands for the infinity that it begins with.
+    /// X_recv_set of section 4.3: the instants, and bytes per second. Empty means infinity, its initial
+    /// value.
     received: Vec<(Time, f64)>,
     /// The last two feedbacks: when, and `Flow::delivered`. The later one first.
     marks: [(Time, u64); 2],

@@ -61,7 +61,7 @@ const SQUARE: (f64, f64) = (0.02, 0.5);
 /// The largest exponent of MI.
 const LARGEST_EXPONENT: f64 = 2.5;
 
-/// Where the sender stands after a decrease.
+/// The state of the sender after a decrease.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SinceDecrease {
     /// Long ago.

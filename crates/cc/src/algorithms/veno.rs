@@ -124,7 +124,7 @@ mod tests {
     use crate::event::{Congestion, Event, Life};
     use crate::rig::{Rig, near, text};
 
-    /// A flow of 100 segments of which `queued` stand in the queue.
+    /// A flow of 100 segments, `queued` of them in the queue.
     fn with_queue(queued: f64) -> Rig {
         let mut rig = Rig::new("veno", &[], 100.0, 2.0);
         rig.ack(0.001, 0.5, 0.5, false);

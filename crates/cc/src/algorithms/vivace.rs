@@ -18,7 +18,7 @@
 //!  * a controller has no randomness. The order within a pair alternates from pair to pair, and the first of a decision from
 //!    decision to decision; the paper draws it. Flows that run in step can therefore disturb each other's probes.
 //!  * two pairs per decision until two steps agree, then one (branch NSDI-2018). Pairs that disagree move nothing.
-//!  * an interval lasts one smoothed RTT and begins with an ACK. A segment belongs to the interval in which it was sent (told
+//!  * an interval lasts one smoothed RTT and begins with an ACK. A segment belongs to the interval in which it was sent (known
 //!    by `RateSample::prior_delivered`); a loss to that of the segment whose ACK revealed it.
 //!  * x is the rate that was set. Where less than 4/5 of it was sent, because the application or the receiver held the sender
 //!    back, the interval says nothing and is measured again: such a sender does not change its rate.
@@ -133,7 +133,7 @@ struct Vivace {
     results: Vec<MonitorInterval>,
     /// Results to wait for.
     expected: usize,
-    /// A new plan stands: the interval under way ends with this ACK.
+    /// True if there is a new plan: the current interval ends with this ACK.
     replanned: bool,
     starting: bool,
     /// Utility of the last interval of the starting phase.

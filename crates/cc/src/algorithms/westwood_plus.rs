@@ -285,7 +285,8 @@ mod tests {
     use crate::report::Phase;
     use crate::rig::{Rig, near, probe, text};
 
-    /// Shares of a step that the filters have reached after so many samples. The cascade of two: 1 - (1 + n/8) (7/8)^n.
+    /// Shares of a step that the filters have reached after n samples. The cascade of two: 1 - (1 + n/8)
+    /// (7/8)^n.
     #[test]
     fn step_response_of_the_filters() {
         for (filter, shares) in [

@@ -15,7 +15,7 @@
 //!  * in fast recovery the sender's own rules hold, and feedback is not taken.
 //!  * it asks for as much as there is while its window limits it, and for no change otherwise. The module always asks for the most. A
 //!    window which did not limit the sender does not grow here, so it leaves the capacity to others.
-//!  * an acknowledgement that stands for several segments brings the sum of their changes. The module acknowledges each segment.
+//!  * an acknowledgement that covers several segments brings the sum of their changes. The module acknowledges each segment.
 //!  * queues count bytes on the wire, the window counts payload: the change is too large by the share of headers, a few percent.
 //!  * after a pause it does what all do (`idle_restart` of the flow).
 

@@ -47,8 +47,9 @@ fn the_window_jumps_to_half_of_the_saved_one_and_is_paced() {
     assert_eq!(decision.deadline, Time(rig.flow.now.0 + 500_000_000));
 }
 
-/// Appendix A.1: the window stands while the 29 segments are acknowledged. With the first unvalidated segment comes the Validating Phase,
-/// from what is in flight: 120 segments; slow start goes on. When the last is acknowledged it is over.
+/// Appendix A.1: the window is kept while the 29 segments are acknowledged. With the first unvalidated
+/// segment comes the Validating Phase, from what is in flight: 120 segments; slow start goes on. The phase is
+/// over when the last of them is acknowledged.
 #[test]
 fn without_loss_the_window_is_validated() {
     let mut rig = jumped(0.6);
@@ -75,8 +76,9 @@ fn a_window_that_was_used_in_full_is_kept() {
     assert_eq!((rig.w(), phase(&rig)), (151.0, 2.0));
 }
 
-/// Appendix A.4: 34 of 121 unvalidated segments are acknowledged when a loss is found. PipeSize is 63, and the window 31.5; it stands, and
-/// proportional rate reduction has no part in it. 86 more arrive, one was lost: PipeSize is 149, and T is half of it.
+/// Appendix A.4: 34 of 121 unvalidated segments are acknowledged when a loss is found. PipeSize is 63, and
+/// the window 31.5. The window is kept, and proportional rate reduction has no part in it. 86 more arrive,
+/// one was lost: PipeSize is 149, and T is half of it.
 #[test]
 fn a_loss_leads_to_safe_retreat() {
     let mut rig = jumped(0.6);

@@ -123,7 +123,8 @@ mod tests {
         rig.t() > 1e9
     }
 
-    /// A round that begins at an RTT of `base`, then one at `rtt` of so many ACKs, 3 ms apart: too far for a train.
+    /// A round that begins at an RTT of `base`, then one at `rtt` with `acks` ACKs, 3 ms apart: too far for a
+    /// train.
     fn rounds(base: f64, rtt: f64, acks: u32) -> Rig {
         let mut rig = rig(16.0);
         rig.ack(1.0, 0.003, base, true);

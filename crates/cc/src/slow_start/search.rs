@@ -5,7 +5,7 @@
 //! Grade A: the rules are those of the authors' module for Linux (`tcp_cubic_search.c`, version 3.1) and for FreeBSD, both read. Unit:
 //! bytes; times in nanoseconds.
 //!
-//! While nothing stands in the queue, slow start delivers twice as much as one round trip ago. From the bottleneck's rate on it does not.
+//! While the queue is empty, slow start delivers twice as much as one round trip ago. From the bottleneck's rate on it does not.
 //! Deliveries are counted up in bins. A window of measurement is 3.5 times the first RTT, in 10 bins. Whenever a bin is over, with the
 //! RTT of this ACK:
 //!

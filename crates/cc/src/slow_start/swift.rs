@@ -117,8 +117,8 @@ mod tests {
         Rig::new("reno", &[(SLOW_START, text(SWIFT))], 10.0, f64::INFINITY)
     }
 
-    /// By hand: ACKs 1 ms apart are 1000 segments a second. At 600 ms the path takes 600, an eighth of which is 75; paced over 600 ms that
-    /// is 125 a second. Delayed ACKs of two segments every 2 ms say the same.
+    /// By hand: ACKs 1 ms apart are 1000 segments a second. At 600 ms the path takes 600; an eighth is 75,
+    /// and paced over 600 ms that is 125 a second. Delayed ACKs of two segments every 2 ms give the same.
     #[test]
     fn the_first_acks_give_the_window() {
         for (each, gap) in [(1.0, 0.001), (2.0, 0.002)] {

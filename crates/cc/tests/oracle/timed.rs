@@ -29,7 +29,7 @@ impl Bic {
 
     fn update(&mut self, s: &Socket) {
         let w = s.cwnd;
-        // Unlike ours, a window that stands still is looked at again after 28 ms only.
+        // Unlike ours, it checks a constant window again only after 28 ms.
         if self.last == w && s.ticks.wrapping_sub(self.looked) as i32 <= (HZ / 32) as i32 {
             return;
         }

@@ -41,7 +41,8 @@ fn arrivals(chain: &mut Chain, end: Time) -> Vec<(Time, Vec<u8>)> {
     out
 }
 
-/// What the simulator's report says of the same packets is what the chain counts: delivered, dropped and lost, hop by hop.
+/// The simulator's report on the same packets equals the chain's counts: delivered, dropped and lost, hop by
+/// hop.
 #[test]
 fn counts_are_those_of_the_simulation() {
     let seldom = "rate = \"9 Mbit/s\"\ndelay = \"250 ms\"\nloss = { kind = \"packet-error\", rate = 0.01 }";
@@ -75,7 +76,7 @@ fn counts_are_those_of_the_simulation() {
                     (simulated.delivered_packets, simulated.dropped_queue, simulated.marked),
                     "hop {i} of {links:?}"
                 );
-                // A lost packet is counted by the simulator when it is sent, by the chain when it would have arrived.
+                // The simulator counts a lost packet when it is sent, the chain when it would have arrived.
                 let known = simulated.dropped_error;
                 assert!(
                     counts.dropped_error <= known && counts.dropped_error + 300 > known,
@@ -89,7 +90,7 @@ fn counts_are_those_of_the_simulation() {
     }
 }
 
-/// An instant is what it is, however late somebody looks.
+/// The results of an instant do not depend on how late somebody looks.
 #[test]
 fn nothing_hangs_on_when_somebody_looks() {
     let codel = "queue = { kind = \"codel\", limit = \"50 packets\", target = \"5 ms\", interval = \"30 ms\", ecn = true }";
@@ -122,7 +123,7 @@ fn nothing_hangs_on_when_somebody_looks() {
 
 #[test]
 fn a_marked_packet_is_marked_once_and_an_unmarked_one_is_not_touched() {
-    // Each of them marks and does not drop what may be marked.
+    // Each of them marks, and does not drop, packets that may be marked.
     let l4s =
         "rate = \"7 Mbit/s\"\ndelay = \"5 ms\"\nqueue = { kind = \"dualpi2\", limit = \"200 packets\" }";
     let codel = "rate = \"6 Mbit/s\"\ndelay = \"5 ms\"\n\
@@ -222,7 +223,7 @@ fn the_route_of_a_relayed_flow_is_that_of_both_halves() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
-    /// Every packet arrives, is dropped or is lost; none stays, and no number is used by two.
+    /// Every packet arrives, is dropped or is lost. None stays, and no two packets use one number.
     #[test]
     fn nothing_stays_inside(
         queue in prop::sample::select(vec![

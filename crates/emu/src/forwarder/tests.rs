@@ -90,7 +90,7 @@ fn a_thread_that_panics_is_a_failure_and_not_old_numbers() {
     receiver.set_read_timeout(Some(Duration::from_millis(300))).expect("an open socket");
     sender.send(&packet(100, 0, 5)).expect("room in a socket");
     assert!(receiver.recv(&mut [0; 200]).is_err(), "nothing is forwarded any more");
-    // Asked while it died or afterwards, the answer comes at once.
+    // Whether asked while the thread died or afterwards, the answer comes at once.
     forwarder.status();
     let why = forwarder.failure().expect("a reason");
     assert!(why.contains("a fault of Bentpipe") && why.contains("injected"), "{why}");
@@ -121,7 +121,8 @@ fn packets_of_one_instant_have_the_time_of_a_port_of_1_gbit_per_s() {
     let mut late = |due, now| worker.lateness(micros(due), micros(now), 1_500).0 / 1_000;
     // 1500 bytes take 12 us at 1 Gbit/s. Three packets are due at 1000 us: at 1000, 1012 and 1024 they are on time.
     assert_eq!([late(1_000, 1_010), late(1_000, 1_020), late(1_000, 1_050)], [10, 8, 26]);
-    // Those of another instant, even a little later, have no such time, however long a burst before them took.
+    // Packets due at another instant, even a little later, get no such allowance, however long a burst before
+    // them took.
     assert_eq!([late(1_001, 1_060), late(1_001, 1_061), late(1_100, 3_600)], [59, 48, 2_500]);
     assert_eq!((worker.status.burst_packets, worker.status.burst_s), (3, 40e-6));
 }

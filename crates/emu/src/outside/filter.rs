@@ -1,5 +1,6 @@
-//! Tables of the kernel's packet filter, nf_tables, over netlink (include/uapi/linux/netfilter/nf_tables.h). They are made here and not by
-//! the program `nft`, because a table can belong to the socket that made it: when that is closed, the kernel removes the table.
+//! Tables of the kernel's packet filter, nf_tables, over netlink (include/uapi/linux/netfilter/nf_tables.h).
+//! They are made here and not by the program `nft`, because a table can belong to the socket that made it:
+//! when the socket is closed, the kernel removes the table.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -28,7 +29,7 @@ const OF_A_CONNECTION: u32 = 1 << 1 | 1 << 2;
 /// The length of a device's name in a register.
 const NAME: usize = 16;
 
-/// Where a rule stands.
+/// The chain to which a rule belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chain {
     /// Addresses of packets that leave are translated.

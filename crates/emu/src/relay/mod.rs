@@ -43,7 +43,7 @@ pub struct RelayCounts {
     pub connections: u64,
     /// Those of them whose other end did not answer or refused.
     pub unreached: u64,
-    /// Those that one of their ends broke off.
+    /// Connections that one of their ends broke off.
     pub broken: u64,
     /// Bytes that it has passed on, both ways together.
     pub bytes: u64,
@@ -154,7 +154,7 @@ fn carry(taken: TcpStream, stop: &OwnedFd, counts: &Counts, settings: &RelaySett
     let ends = [taken, opened];
     if pump::between(&ends, stop.as_fd(), &counts.bytes).is_err() {
         counts.broken.fetch_add(1, Ordering::Relaxed);
-        // The other end is told that this was no orderly end.
+        // The reset shows the other end that this was no orderly close.
         ends.iter().for_each(|end| socket::reset_at_close(end.as_fd()));
     }
 }

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::socket;
 
-/// Bytes that are on their way between the sockets, of each way. While the socket that receives is full, the kernel acknowledges what comes
-/// when the next so many are read, or after 40 ms (`__tcp_ack_snd_check`, `tcp_cleanup_rbuf`); at 10 Mbit/s these take 13 ms.
+/// Bytes in transit between the sockets, each way. While the receiving socket is full, the kernel
+/// acknowledges arrivals when this many more bytes have been read, or after 40 ms (`__tcp_ack_snd_check`,
+/// `tcp_cleanup_rbuf`); at 10 Mbit/s these bytes take 13 ms.
 const BETWEEN: usize = 16 * 1024;
 
 /// One way: what was read from one end and not yet written to the other.
@@ -18,7 +19,7 @@ struct Way {
     to: usize,
     /// The end that sends has sent all.
     at_end: bool,
-    /// The end that receives has been told so.
+    /// True once the close has been passed to the receiving end.
     closed: bool,
 }
 
@@ -83,7 +84,8 @@ pub(super) fn between(ends: &[TcpStream; 2], stop: BorrowedFd<'_>, bytes: &Atomi
     while !(there.closed && back.closed) {
         // In the place of what need not be asked: `stop`, again.
         let at_stop = (stop, libc::POLLIN);
-        // An end that has sent all and been told all has nothing more to say, but would say so again and again.
+        // An end that has sent everything and received everything has nothing more to report, but would
+        // report so again and again.
         let [at_a, at_b] = [(a, &there, &back), (b, &back, &there)].map(|(end, out, into)| {
             let reads = if out.is_empty() && !out.at_end { libc::POLLIN } else { 0 };
             if out.at_end && into.closed { at_stop } else { (end.as_fd(), reads) }

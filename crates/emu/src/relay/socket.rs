@@ -71,7 +71,7 @@ pub(super) fn onward(
     Ok(Some(socket))
 }
 
-/// Closing this socket breaks the connection off: its peer is told by a reset.
+/// Closing this socket breaks the connection off: its peer receives a reset.
 pub(super) fn reset_at_close(socket: BorrowedFd<'_>) {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     // It cannot fail on an open socket, and if it did the peer would see an orderly end instead.

@@ -1,6 +1,8 @@
-//! Records the ACK streams of crates/kernel/tests/streams anew: `cargo run --release -p bentpipe-kernel --example record_streams`.
+//! Records the ACK streams of crates/kernel/tests/streams anew: `cargo run --release -p bentpipe-kernel
+//! --example record_streams`.
 //!
-//! Each is a simulated flow with a fixed seed: what its controller was told, in the units of the kernel.
+//! Each stream is a simulated flow with a fixed seed: the reports to its controller, in the units of the
+//! kernel.
 
 #[path = "../../tests/native/kernel_view.rs"]
 mod kernel_view;

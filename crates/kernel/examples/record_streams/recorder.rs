@@ -1,4 +1,4 @@
-//! A controller that writes down what it is told, in the format of tests/native/stream.rs.
+//! A controller that writes down the reports it gets, in the format of tests/native/stream.rs.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,7 +68,8 @@ fn flags(flow: &Flow, round_end: bool, marked: bool) -> String {
     if text.is_empty() { ".".into() } else { text }
 }
 
-/// A controller that records what it is told. Up to `merge` ACKs become one, as a receive offload merges them.
+/// A controller that records the reports it gets. Up to `merge` ACKs become one, as a receive offload merges
+/// them.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     inner: Box<dyn Controller>,

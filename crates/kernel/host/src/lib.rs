@@ -76,8 +76,8 @@ fn program(id: &str) -> Option<&'static Program> {
     }
 }
 
-/// A native program and its state. What it is told is rounded to what the kernel tells: RTTs and the time in microseconds,
-/// the smoothed RTT in eighths of one, data in whole segments.
+/// A native program and its state. Its inputs are rounded to what the kernel provides: RTTs and the time in
+/// microseconds, the smoothed RTT in eighths of one, data in whole segments.
 pub struct Native {
     program: &'static Program,
     /// The structure, aligned as its largest member.

@@ -52,7 +52,7 @@ fn reno() -> Steering {
     Steering::new(registry::build("reno", &[], start).expect("registered"), &opened(), false)
 }
 
-/// Writes down what it is told.
+/// Writes down the reports it gets.
 #[derive(Debug, Clone, Default)]
 struct Diary(Rc<RefCell<Vec<String>>>);
 
@@ -110,7 +110,7 @@ fn a_flow_starts_where_it_is() {
     assert_eq!((order.id, order.number, order.answers, order.cwnd), (7, 1, 1, 10_000));
 }
 
-/// Slow start adds what is acknowledged, and each order tells what a congestion would do now.
+/// Slow start adds what is acknowledged, and each order says what a congestion would do now.
 #[test]
 fn a_known_series_of_acks_gives_known_orders() {
     let mut steering = reno();

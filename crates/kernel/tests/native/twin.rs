@@ -1,4 +1,4 @@
-//! A Rust controller and its native program, told the same and compared after every step.
+//! A Rust controller and its native program, given the same inputs and compared after every step.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -13,7 +13,7 @@ use super::Datapath;
 const MTU: u16 = 1200;
 const MS: u64 = 1_000_000;
 
-/// A controller that writes down what it is told.
+/// A controller that writes down the reports it gets.
 #[derive(Clone, Debug)]
 struct Scribe {
     told: Arc<Mutex<Vec<String>>>,
@@ -72,8 +72,9 @@ fn ms(ms: u64) -> Time {
     Time(ms * MS)
 }
 
-/// Ten packets, the first of which is lost. quinn tells of the loss after the acknowledgement, the controller hears of it before. Later
-/// losses of the same window are no news, and the first packet sent after the loss ends the recovery (RFC 9002 section 7.3.2).
+/// Ten packets; the first of them is lost. quinn reports the loss after the acknowledgement, the controller
+/// learns of it before. Later losses of the same window are no news, and the first packet sent after the loss
+/// ends the recovery (RFC 9002 section 7.3.2).
 #[test]
 fn an_episode_is_told_once_and_in_order() {
     let (mut path, told) = scribe(PLAIN);
@@ -105,7 +106,8 @@ fn an_episode_is_told_once_and_in_order() {
     path.on_ack(ms(205), ms(105), 1200, false); // another acknowledgement, though the first was not ended
     path.on_end_acks(ms(205), 4800, false);
     path.window();
-    // What was sent at the very instant of the loss may have been sent before it, so it does not end the recovery.
+    // A packet sent at the very instant of the loss may have been sent before it, so it does not end the
+    // recovery.
     let expected = [
         "203 ack 1200-1200 lost 0 rtt 100 round Recovery 7200",
         "205 ack 1200-0 lost 0 rtt 100 Recovery 4800",
@@ -132,7 +134,7 @@ fn marks_and_persistent_congestion_have_their_names() {
     assert_eq!(lines(&told), ["2000 Timeout Open 0", "2000 ack 1200-0 lost 10800 rtt 1899 round Loss 0"]);
 }
 
-/// There is no timer under quinn: the deadline is told with the next packet.
+/// There is no timer under quinn: the deadline is reported with the next packet.
 #[test]
 fn a_deadline_is_told_late_and_a_pause_after_its_end() {
     let (mut path, told) = scribe(Decision { deadline: ms(150), ..PLAIN });
@@ -147,7 +149,8 @@ fn a_deadline_is_told_late_and_a_pause_after_its_end() {
     assert_eq!(lines(&told), ["500 deadline Open 0", "500 IdleRestart Open 0"]);
 }
 
-/// 100 kB/s at an RTT of 60 ms are 6000 bytes, less than the window of 12 000; and never less than two datagrams.
+/// 100 kB/s at an RTT of 60 ms are 6000 bytes, less than the window of 12 000. The window is never less than
+/// two datagrams.
 #[test]
 fn a_rate_is_kept_as_a_window() {
     for (rate, window) in [(100_000, 6000), (1_000_000, 12_000), (1, 2400)] {
@@ -188,7 +191,7 @@ fn call() -> impl Strategy<Value = Call> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever quinn calls, in whatever order, also with a clock that goes back.
+    /// Whatever quinn calls, in any order, even with a clock that goes back.
     #[test]
     fn any_calls_leave_a_window_of_two_datagrams(
         which in 0..registry::all().len(),

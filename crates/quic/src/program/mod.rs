@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     Request(String),
     /// The work failed: exit status 1.
     Work(String),
-    /// The user wants no more: exit status 130.
+    /// The user has interrupted: exit status 130.
     Interrupted,
 }
 
@@ -29,7 +29,7 @@ impl Failure {
     }
 }
 
-/// Does what the arguments say; the answer goes to standard output as JSON.
+/// Does what the arguments ask for; the answer goes to standard output as JSON.
 pub fn main() -> ExitCode {
     let (status, message) = match try_main() {
         Ok(()) => return ExitCode::SUCCESS,

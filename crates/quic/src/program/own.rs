@@ -49,7 +49,7 @@ fn registered(
     }))
 }
 
-/// A parameter as it stands on the command line.
+/// A parameter as written on the command line.
 fn read(value: &str) -> Value {
     match (value, value.parse()) {
         ("true" | "on", _) => Value::Flag(true),

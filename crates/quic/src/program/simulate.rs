@@ -14,7 +14,7 @@ use crate::simulation::{self, Transfer};
 
 /// The longest file that is read for the names of its links.
 const LONGEST_FILE: u64 = 1 << 20;
-/// The longest simulated time of a transfer of so many bytes.
+/// The longest simulated time of a transfer with a given number of bytes.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Simulates, and prints the report.
@@ -74,8 +74,8 @@ pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The scenario of a file. As `bentpipe emulate` does, it takes one without flows whose path can only be one, and one without a duration,
-/// for which `duration` stands.
+/// The scenario of a file. As in `bentpipe emulate`, a scenario may lack flows if only one path is possible,
+/// and may lack a duration, for which `duration` is used.
 fn scenario(path: &Path, duration: Duration) -> Result<Scenario, String> {
     let refused = match Scenario::load(path, &[]) {
         Ok(scenario) => return Ok(scenario),

@@ -18,11 +18,11 @@ impl Tally {
     /// The longest message: a day of rows.
     pub(crate) const LONGEST: usize = Self::ROW * 50 * 86_400;
 
-    /// So many bytes have been read when `since` the acceptance has passed.
+    /// `bytes` bytes have been read by the time `since` after the acceptance.
     pub(crate) fn add(&mut self, since: Duration, bytes: u64) {
         let at = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
         let step = Self::INTERVAL.as_nanos() as u64;
-        // The last row stands for all that came within the interval of the one before it.
+        // The last row covers everything that came within the interval of the row before it.
         if let [.., before, last] = &mut self.rows[..]
             && at.saturating_sub(before.0) < step
         {

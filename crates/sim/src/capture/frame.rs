@@ -1,7 +1,8 @@
 //! Packets as the bytes that would be on the wire: IPv4 with TCP or UDP.
 //!
-//! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. The connection's options determine the headers,
-//! whatever size the scenario gave them. The payload has the size that was simulated, and is zeros.
+//! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. The connection's options
+//! determine the headers, whatever size the scenario gave them. The payload has the simulated size, and
+//! consists of zeros.
 
 use bentpipe_tcp::{BareAck, EcnEcho, LossRecovery, MarkCounts, Options, Reading, Sack, Signal};
 use etherparse::TcpOptionElement::{
@@ -24,9 +25,9 @@ static ZEROS: [u8; 65_535] = [0; 65_535];
 const IPV4: u16 = 20;
 const UDP: u16 = 8;
 const TTL: u8 = 64;
-/// The first port of the range that nobody registers (RFC 6335 section 6).
+/// The first port of the dynamic range (RFC 6335 section 6).
 const PORTS: u16 = 49_152;
-/// Where the receiving end of every flow listens.
+/// The port on which the receiving end of every flow listens.
 const SERVICE: u16 = 65_000;
 
 /// One end of a flow.
@@ -36,7 +37,7 @@ struct Host {
     port: u16,
     /// Initial sequence number.
     isn: u32,
-    /// Number of packets sent: the next identification of IPv4.
+    /// Number of packets sent: the next Identification of IPv4.
     sent: u16,
 }
 
@@ -46,7 +47,7 @@ struct Connection {
     options: Options,
     /// Bytes to transfer.
     total: u64,
-    /// The receive window as a header's field, and its scale.
+    /// The receive window as a header field, and its scale.
     window: u16,
     scale: u8,
     /// Highest acknowledgement that has arrived, in segments.
@@ -80,7 +81,7 @@ struct Back {
 impl Connection {
     fn new(options: Options, bytes: Option<u64>) -> Self {
         let mss = u64::from(options.mss);
-        // A window that never binds is the largest possible (RFC 7323 section 2.3), without scaling 64 kB.
+        // A window that never binds is the largest possible (RFC 7323 section 2.3); without scaling, 64 kB.
         let bytes_of_window = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
         let most = if options.handshake { 14 } else { 0 };
         let scale = (0..most).find(|s| bytes_of_window >> s <= 0xFFFF).unwrap_or(most);
@@ -132,7 +133,7 @@ impl Conversation {
         Self { hosts, tcp, back: None }
     }
 
-    /// The same, if both ends write: `other` is the flow of the other direction.
+    /// The same, for a connection whose both ends write: `other` is the flow of the other direction.
     pub(crate) fn with_back(self, twin: Twin, other: &FlowPlan) -> Self {
         let back = match &*other.source {
             Source::Tcp { options, bytes, .. } => {
@@ -207,7 +208,7 @@ impl Conversation {
         }
     }
 
-    /// First byte of a data segment and the byte behind it; `None` for other packets.
+    /// First byte of a data segment and the byte after its last one; `None` for other packets.
     pub(crate) fn data(&self, packet: &Packet) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_ref()?;
         if packet.has(ACK | PROBE) || control::signal(packet).is_some() {
@@ -221,8 +222,8 @@ impl Conversation {
         Some((from, from + u64::from(packet.size).saturating_sub(u64::from(tcp.options.header))))
     }
 
-    /// The byte that an acknowledgement expects next, and the right edge of its window; `None` for other packets. `told`: the window in
-    /// segments, if windows change.
+    /// The byte that an acknowledgement expects next, and the right edge of its window; `None` for other
+    /// packets. `told`: the advertised window in segments, if windows change.
     pub(crate) fn acknowledged(&self, packet: &Packet, told: u64) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_ref()?;
         if !packet.has(ACK) || control::signal(packet).is_some() {
@@ -314,7 +315,8 @@ impl Conversation {
             None => match (self.data(packet), self.acknowledged(packet, carried.window.into())) {
                 (_, Some((ack, _))) => (next_back, first.wrapping_add(ack as u32)),
                 (Some((from, _)), None) => (first.wrapping_add(from as u32), got),
-                // AEN's probe has the first byte not acknowledged; that of a closed window has no payload, and the number before.
+                // AEN's probe has the first byte not acknowledged. The probe of a closed window has no
+                // payload, and the number before that byte.
                 (None, None) => {
                     let before = u32::from(u32::from(packet.size) <= tcp.options.header);
                     let byte = packet.seq.wrapping_mul(tcp.options.mss).wrapping_sub(before);
@@ -407,7 +409,7 @@ impl Conversation {
                 add(timestamp);
             }
             if let [block, more @ ..] = sack.blocks() {
-                // Blocks are in the numbers of who sends the data that they report.
+                // Blocks use the numbers of the end that sends the data that they report.
                 let (isn, counts) = match ride {
                     Some((back, _)) => (self.hosts[1].isn, &back.other),
                     None => (self.hosts[0].isn, tcp),
@@ -435,8 +437,9 @@ impl Conversation {
         }
     }
 
-    /// The three flags of the ACE field, AE first, if the connection has AccECN: in the handshake what RFC 9768 section 3.1 says of packets
-    /// without ECT, else the counter. The end that gets no data has its initial value.
+    /// The three flags of the ACE field, AE first, if the connection uses AccECN. In the handshake they are
+    /// what RFC 9768 section 3.1 says of packets without ECT, otherwise the counter. The end that gets no
+    /// data sends its initial value.
     fn ace(&self, tcp: &Connection, packet: &Packet, report: MarkReport) -> Option<u8> {
         if !tcp.options.ecn || tcp.options.echo != EcnEcho::AccEcn {
             return None;

@@ -1,7 +1,9 @@
-//! Captures of the packets of a run, as files that other programs read: the format pcapng (draft-ietf-opsawg-pcapng).
+//! Captures of the packets of a run, as files that other programs read: the format pcapng
+//! (draft-ietf-opsawg-pcapng).
 //!
-//! One section; one interface for each place where packets are seen; nanoseconds since the start of the run, which stands at the epoch. A
-//! packet is IPv4 without a link layer. The file has a provisional name until the run is complete; a run that fails removes it.
+//! A file has one section, and one interface for each place where packets are seen. Time is in nanoseconds
+//! since the start of the run, which is placed at the epoch. A packet is IPv4 without a link layer. The file
+//! has a provisional name until the run is complete; a run that fails removes it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -86,7 +88,8 @@ pub enum CaptureError {
     },
 }
 
-/// A file in the making. Its memory does not grow with it. Without [`Writer::finish`] nothing is left of it.
+/// A file being written. Its memory does not grow with the file. Without [`Writer::finish`] nothing remains
+/// of it.
 #[derive(Debug)]
 pub struct Writer {
     out: BufWriter<File>,
@@ -99,7 +102,8 @@ pub struct Writer {
     failed: Option<io::Error>,
 }
 
-/// Bytes of a file's name that stand in the name of its work: no name has more than 255, and the number of the process is added.
+/// Bytes of a file's name that are kept in its provisional name: no name has more than 255, and the number of
+/// the process is added.
 const LONGEST_NAME: usize = 200;
 
 impl Writer {
@@ -195,8 +199,8 @@ impl Writer {
         self.end();
     }
 
-    /// A packet at the interface with this number: its headers, or all of it, and its length with the payload. What is missing of a whole
-    /// packet is zeros.
+    /// A packet at the interface with this number: its headers, or all of it, and its length with the
+    /// payload. Missing bytes of a whole packet are zeros.
     pub fn packet(&mut self, interface: u32, at: Time, headers: &[u8], length: u32) {
         let kept = if self.whole { length } else { headers.len() as u32 };
         self.begin(ENHANCED_PACKET);

@@ -1,4 +1,5 @@
-//! TCP options as bytes: those of SCPS-TP (CCSDS 714.0-B-2), which are its capabilities on a SYN and SNACK, and AccECN's.
+//! TCP options as bytes: those of SCPS-TP (CCSDS 714.0-B-2), which are its capabilities on a SYN and SNACK,
+//! and the option of AccECN.
 
 use bentpipe_tcp::Snack;
 use etherparse::TcpOptions;
@@ -10,7 +11,7 @@ const NOOP: u8 = 1;
 /// Kind 20: the capabilities. Of the first octet the second bit is SNACK; the number of the connection is not used.
 pub(super) const CAPABILITIES: [u8; 4] = [20, 4, 0x40, 0];
 
-/// The options with these bytes behind them.
+/// The options followed by these bytes.
 pub(super) fn with(options: &TcpOptions, more: &[u8]) -> TcpOptions {
     TcpOptions::try_from_slice(&[options.as_slice(), more].concat()).unwrap_or_default()
 }

@@ -1,7 +1,8 @@
 //! The tap on single packets, if the user wants one: a capture, and the trace of segments.
 //!
-//! The engine calls it where a packet departs from a host, enters a direction, arrives at a host, or is lost. Without it a run pays a
-//! branch at each of these. So that it stays at that, none of this is inlined into the event loop (`cold`).
+//! The engine calls it where a packet departs from a host, enters a direction, arrives at a host, or is lost.
+//! Without a tap a run pays only a branch at each of these places. None of this is inlined into the event
+//! loop (`cold`), so that it stays that cheap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,7 +39,7 @@ pub(crate) struct Tap {
     conversations: Vec<Conversation>,
     capture: Option<Recording>,
     segments: Option<SegmentTrace>,
-    /// The entity of the present event; [`TIMER`] for a timer.
+    /// The entity of the current event; [`TIMER`] for a timer.
     entity: u32,
     /// Losses that have no row yet; they may be known ahead of time.
     losses: BinaryHeap<Reverse<LostSegment>>,
@@ -57,7 +58,7 @@ struct LostSegment {
     end: u64,
 }
 
-/// Behind all entities.
+/// Greater than all entities.
 const TIMER: u32 = u32::MAX;
 
 impl Tap {
@@ -110,7 +111,7 @@ impl Tap {
         self.at_host(now, packet, store, packet.has(ACK));
     }
 
-    /// A packet arrives at its host, by the direction or delay with this entity.
+    /// A packet arrives at its host, brought by the direction or delay with this entity.
     #[cold]
     #[inline(never)]
     pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut CarriedStore) {
@@ -171,7 +172,8 @@ impl Tap {
         }
     }
 
-    /// A packet is lost at `at`, which may be ahead of time. `from`: the entity that has brought it; `None` if it sets out there.
+    /// A packet is lost at `at`, which may be ahead of time. `from`: the entity that has brought it; `None`
+    /// if it starts there.
     #[cold]
     #[inline(never)]
     pub(crate) fn loses(&mut self, at: Time, from: Option<u32>, packet: &Packet) {
@@ -215,7 +217,7 @@ impl Tap {
     }
 }
 
-/// Adds rows for the losses before the present event.
+/// Adds rows for the losses before the current event.
 fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>, now: (Time, u32)) {
     while losses.peek().is_some_and(|Reverse(loss)| (loss.at, loss.entity) < now)
         && let Some(Reverse(loss)) = losses.pop()

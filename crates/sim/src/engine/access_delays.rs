@@ -1,9 +1,10 @@
-//! The routes of flows, and the access delays on them, which belong to a single flow: before its path, behind its `ack_path`, and random
-//! ones before its `ack_path`.
+//! The routes of flows, and the access delays on them. An access delay belongs to a single flow. It lies
+//! before the
+//! flow's path, behind its `ack_path`, or, if it is random, before its `ack_path`.
 //!
-//! Each is an entity of its own in the order of events. On the fast path flows with the same paths and the same delay share one direction.
-//! In it, packets come out in the order in which they went in, and of one nanosecond in the order of their flows. A hundred thousand flows
-//! need no more than one.
+//! Each access delay is an entity of its own in the order of events. On the fast path, flows with the same
+//! paths and the same delay share one direction. Packets leave it in the order in which they entered; packets
+//! of one nanosecond leave in the order of their flows. A hundred thousand flows need no more than one.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use crate::link::direction::Direction;
 use crate::link::random::Stream;
 use crate::resolve::plan::{DirectionId, FlowPlan, Plan};
 
-/// Entities of each flow: its access delay there, the one back, and the random delay of its acknowledgements.
+/// The entities of each flow: its access delay there, its access delay back, and the random delay of its
+/// acknowledgements.
 pub(super) const OF_FLOW: u32 = 3;
 
 /// Ends a route.
@@ -22,9 +24,10 @@ pub(super) const END: u32 = u32::MAX;
 
 /// The routes of all flows.
 pub(super) struct Routes {
-    /// The entity of each direction; of one that flows share, that of flow 0.
+    /// The entity of each direction; for a shared direction, the entity of flow 0.
     pub(super) entities: Vec<u32>,
-    /// The directions of all routes, one behind the other; [`END`] ends each. A flow keeps the places at which its own begin.
+    /// The directions of all routes, one route after the other; [`END`] ends each. A flow keeps the places at
+    /// which its own routes begin.
     pub(super) directions: Vec<u32>,
 }
 
@@ -48,7 +51,7 @@ impl<'a> AccessDelays<'a> {
         Self::routes(plan, network, false)
     }
 
-    /// The same, but flows share equal ones.
+    /// As `add`, but flows with equal access delays share a direction.
     pub(super) fn add_shared(plan: &'a Plan, network: &mut Network) -> Routes {
         Self::routes(plan, network, true)
     }

@@ -1,7 +1,8 @@
-//! The laws that hold in every run, whatever the scenario. A run that breaks one ends in an error that asks the user to report it.
+//! The laws that hold in every run, whatever the scenario. A run that breaks one ends in an error that asks
+//! the user to report it.
 //!
-//! Packets are counted while they pass, and balanced when the run ends. Each direction of a link has a ledger (`link/ledger.rs`); each flow
-//! has counters of its own from end to end.
+//! Packets are counted as they pass, and the counts are balanced when the run ends. Each direction of a link
+//! has a ledger (`link/ledger.rs`); each flow has end-to-end counters of its own.
 
 use bentpipe_cc::Time;
 
@@ -12,7 +13,7 @@ use crate::link::ledger::{Breach, hold};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
 use crate::resolve::plan::{CcPlan, FlowPlan, Plan, ReadBy, Source};
 
-/// Balances the books of a run that has come to its end.
+/// Balances the books at the end of a run.
 pub(crate) fn check(
     plan: &Plan,
     end: Time,
@@ -82,7 +83,7 @@ fn relay(first: &FlowState, second: &FlowState, name: &str) -> Result<(), Breach
     })
 }
 
-/// The packets of each flow that are under way on links: data, then acknowledgements.
+/// The packets of each flow that are still on links: data, then acknowledgements.
 fn under_way(directions: &mut [Direction], flows: usize) -> Vec<[u64; 2]> {
     let mut found = vec![[0; 2]; flows];
     let mut count = |packet: &Packet| {
@@ -99,7 +100,7 @@ fn under_way(directions: &mut [Direction], flows: usize) -> Vec<[u64; 2]> {
     found
 }
 
-/// Balances one flow from end to end; `found`: its data and acknowledgements on links.
+/// Balances one flow end to end; `found`: its data and acknowledgements still on links.
 fn balance_flow(flow: &FlowState, plan: &FlowPlan, found: [u64; 2]) -> Result<(), Breach> {
     let kinds = [
         ("data", flow.data, flow.missing_data, found[0]),
@@ -122,7 +123,7 @@ fn ends(end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Result<(), Breach>
         return Ok(());
     };
     let name = &flow_plan.name;
-    // A controller of the user's may want any window; that is no bug here.
+    // A user's own controller may ask for any window; that is no bug of the simulator.
     if let (Some(breach), CcPlan::Registered { id, .. }) = (&tcp.check.breach, cc) {
         return Err(Breach { law: breach.law, numbers: format!("flow {name} ({id}): {}", breach.numbers) });
     }
@@ -154,7 +155,7 @@ fn goodput(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Re
     };
     // The last segment may be short, and one may have been sent on the remainder of a nanosecond.
     let bits = u128::from(packets.saturating_sub(2)) * u128::from(wire) * 8;
-    // Its life ends within a nanosecond, in which many packets may come.
+    // The flow's life ends within a nanosecond, in which many packets may arrive.
     let until = Time(flow.life_ends(end).max(flow.start).0.saturating_add(1));
     let could = flow_plan.path.iter().map(|d| d.of(&plan.links).bits(flow.start, until)).min().unwrap_or(0);
     hold("no flow is faster than the slowest link of its path", bits <= could, || {

@@ -4,10 +4,11 @@ use crate::link::random::Stream;
 use crate::queue::Class;
 use crate::resolve::plan::{DirectionPlan, FlowPlan};
 
-/// The classes of each flow's data and of its acknowledgements, in turn, at the direction called `name`. Empty if its queue does not sort
-/// by flow.
+/// The classes of each flow's data and acknowledgements, alternating, at the direction called `name`. Empty
+/// if its queue does not sort by flow.
 ///
-/// A flow's hash is a draw from a stream named after the direction and the flow. So it depends on no other flow.
+/// A flow's hash is a draw from a stream named after the direction and the flow, so it depends on no other
+/// flow.
 pub(super) fn find(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Box<[Class]> {
     if !plan.discipline.plan().sorts_by_flow() {
         return Box::default();
@@ -30,7 +31,7 @@ mod tests {
     use super::*;
     use crate::Scenario;
 
-    /// The queues, among `queues`, of these flows: data and acknowledgements in turn.
+    /// The queues, out of `queues`, that these flows are hashed to: data and acknowledgements alternate.
     fn queues(queues: u32, seed: u64, name: &str, flows: &[&str]) -> Vec<u32> {
         let flow = |name: &&str| format!("[[flow]]\nname = \"{name}\"\ncc = \"reno\"\npath = [\"x\"]\n");
         let flows: String = flows.iter().map(flow).collect();

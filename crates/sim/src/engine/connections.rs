@@ -1,5 +1,5 @@
-//! From the connections of a run to the rows of its report. The connections that a source of short flows or a browser has opened are one
-//! row.
+//! Builds the rows of a report from the connections of a run. All connections that one source of short flows
+//! or one browser has opened make one row.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::workload::transfers::{Summary, Transfer};
 /// The rows of a run.
 pub(super) struct ReportRows {
     pub(super) reports: Vec<FlowReport>,
-    /// The number of each row's connection, of several the first.
+    /// The index of each row's connection; of the first one if the row has several.
     pub(super) first: Vec<usize>,
     /// The transfers, if the plan asks for them.
     pub(super) transfers: TransferTrace,
@@ -34,7 +34,7 @@ pub(super) fn report(
     connections: &[MultipathConnection],
     end: Time,
 ) -> ReportRows {
-    // A hundred thousand flows have as many rows, so these hold what is reported and nothing beside.
+    // A hundred thousand flows make as many rows, so a row holds only what is reported.
     let rows = plan.flows.iter().filter(|of| of.opened_by.is_none()).count();
     let mut first = Vec::with_capacity(rows);
     let mut rows: Vec<FlowReport> = Vec::with_capacity(rows);
@@ -49,7 +49,7 @@ pub(super) fn report(
                 rows.push(of_connection(&connections[subflow.connection.number], &report, end));
                 first.push(f);
             }
-            // The row of the connection is the last one that sums up, and the subflows follow it.
+            // The connection's row is the last of the summing rows, and the rows of its subflows follow it.
             if let Some(mut sums) = sums.last_entry() {
                 let at = *sums.key();
                 let sums = sums.get_mut();
@@ -95,27 +95,27 @@ pub(super) fn report(
     ReportRows { reports: rows, first, transfers }
 }
 
-/// What a row sums over connections, subflows or transfers, if it does.
+/// The sums of a row over connections, subflows or transfers, if it has any.
 #[derive(Default)]
 struct Sums {
     transfers: Option<Vec<Transfer>>,
-    /// What a source of short flows needs beside.
+    /// What a source of short flows needs in addition.
     group: Option<Group>,
-    /// The samples of all subflows, of a connection that has several.
+    /// The RTT samples of all subflows, for a connection with several.
     rtts: Option<Box<Histogram>>,
 }
 
 /// Sums over the connections of a source.
 struct Group {
     stop: Time,
-    /// Seconds that all connections lived.
+    /// The total lifetime of all connections, in seconds.
     life: f64,
     /// When the last of them was done.
     last: Time,
     rtts: Histogram,
 }
 
-/// The row of this part of a source, of which `one` is a connection, before any is added.
+/// The empty row of this part of a source; `one` is the report of one of its connections.
 fn of_source(source: &Opener, one: &FlowReport, part: ConnectionPart) -> FlowReport {
     let name = match part.is_whole() {
         true => source.name.clone(),
@@ -130,8 +130,8 @@ fn of_source(source: &Opener, one: &FlowReport, part: ConnectionPart) -> FlowRep
     }
 }
 
-/// The row of a connection with several subflows, of which `one` is the first, before any is added. Its data is its own: what the
-/// subflows have brought, in order.
+/// The empty row of a connection with several subflows; `one` is the report of the first. Its data is what
+/// the subflows have delivered in order.
 fn of_connection(connection: &MultipathConnection, one: &FlowReport, end: Time) -> FlowReport {
     let done = connection.done_at.min(end).secs() - one.start_s;
     let bytes = connection.delivered_bytes();
@@ -140,14 +140,14 @@ fn of_connection(connection: &MultipathConnection, one: &FlowReport, end: Time) 
         half: None,
         goodput_bps: if done > 0.0 { bytes as f64 * 8.0 / done } else { 0.0 },
         delivered_bytes: bytes,
-        // A segment that a second subflow sends is one, too.
+        // A segment that a second subflow sends again is a retransmission, too.
         retransmitted_packets: connection.reinjected,
         completion_s: (connection.plan.bytes.is_some() && connection.done_at <= end).then_some(done),
         ..nothing_sent(one)
     }
 }
 
-/// As `one`, without what it has sent.
+/// A copy of `one` with all counters of sent packets at zero.
 fn nothing_sent(one: &FlowReport) -> FlowReport {
     FlowReport {
         sent_packets: 0,
@@ -163,7 +163,7 @@ fn nothing_sent(one: &FlowReport) -> FlowReport {
     }
 }
 
-/// Adds the counters of `one`.
+/// Adds the counters of `one` to the row.
 fn count(sum: &mut FlowReport, one: &FlowReport) {
     sum.sent_packets += one.sent_packets;
     sum.retransmitted_packets += one.retransmitted_packets;
@@ -174,14 +174,14 @@ fn count(sum: &mut FlowReport, one: &FlowReport) {
 }
 
 impl Sums {
-    /// Those of this part of a source. Of a dialogue only what reaches the client has transfers.
+    /// The sums of this part of a source. In a dialogue only the data towards the client has transfers.
     fn of_source(source: &Opener, part: ConnectionPart) -> Self {
         let counts = part.way.is_none() || part.brings_responses();
         let group = Group { stop: source.stop, life: 0.0, last: source.start, rtts: Histogram::default() };
         Self { transfers: counts.then(Vec::new), group: Some(group), rtts: None }
     }
 
-    /// Adds one of so many subflows.
+    /// Adds one subflow of a connection that has `of` subflows.
     fn add_subflow(&mut self, sum: &mut FlowReport, one: &FlowReport, flow: &FlowState, of: usize) {
         let (Some(rtts), Kind::Tcp(tcp)) = (&mut self.rtts, &flow.kind) else { return };
         if sum.cc.split('+').all(|cc| cc != one.cc) {
@@ -215,10 +215,10 @@ impl Sums {
         }
     }
 
-    /// Finishes the row of a run that ends at `end`.
+    /// Completes the row for a run that ends at `end`.
     fn finish(self, report: &mut FlowReport, end: Time) {
         if let Some(Group { stop, life, last, rtts }) = self.group {
-            // It lives until it opens no more connections and the last one is done.
+            // A source lives until it opens no more connections and the last one is done.
             let lived = stop.max(last).min(end).secs() - report.start_s;
             if lived > 0.0 {
                 report.goodput_bps = report.delivered_bytes as f64 * 8.0 / lived;
@@ -245,7 +245,8 @@ impl Sums {
     }
 }
 
-/// The flow whose application makes the transfers that stand with flow `f`: they stand with the part that brings them to the client.
+/// The flow whose application makes the transfers that are reported with flow `f`. Transfers are reported
+/// with the part that brings them to the client.
 fn writer_of(plan: &FlowPlan, f: usize) -> Option<usize> {
     match (plan.reader(), plan.writer()) {
         (ReadBy::Client(dialogue), _) => Some(dialogue.server),
@@ -255,8 +256,8 @@ fn writer_of(plan: &FlowPlan, f: usize) -> Option<usize> {
     }
 }
 
-/// The transfers of flow `f`. Of a dialogue a request that is under way is one. Those of a browser are its pages, and stand with its first
-/// connection.
+/// The transfers of flow `f`. In a dialogue, a request still on its way counts as one. A browser's transfers
+/// are its pages, reported with its first connection.
 fn transfers_of(flows: &[FlowState], plan: &FlowPlan, f: usize) -> Option<Vec<Transfer>> {
     let mut transfers = flows[writer_of(plan, f)?].transfers()?.to_vec();
     let Some(client) = client_of(flows, plan) else { return Some(transfers) };
@@ -268,7 +269,7 @@ fn transfers_of(flows: &[FlowState], plan: &FlowPlan, f: usize) -> Option<Vec<Tr
     Some(transfers)
 }
 
-/// How the video that a flow brings was seen until `end`.
+/// How the video that a flow carries played until `end`.
 fn playback_of(flows: &[FlowState], plan: &FlowPlan, end: Time) -> Option<Playback> {
     client_of(flows, plan)?.playback(end)
 }
@@ -281,7 +282,8 @@ fn client_of<'a>(flows: &'a [FlowState], plan: &FlowPlan) -> Option<&'a Client> 
     }
 }
 
-/// The report of an application that makes the transfers of flow `f`, with what they are called and no more.
+/// The report of the application that makes the transfers of flow `f`; only the name of a transfer is filled
+/// in.
 fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
     let of = &plan.flows[f];
     let named = |transfer| {
@@ -303,7 +305,7 @@ fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
     named(transfer)
 }
 
-/// A connection as a transfer, if it has nothing else to do.
+/// The whole connection as one transfer, if it has nothing else to carry.
 fn connection_of(flow: &FlowState) -> Option<Vec<Transfer>> {
     let done = flow.life_ends(Time::MAX);
     let end = (done < Time::MAX).then_some(done);

@@ -22,7 +22,7 @@ pub enum RunError {
     /// Packets could not be captured.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The rows recorded would fill the memory.
+    /// The recorded rows would fill the memory.
     #[error("the run records more than {most} rows; choose a longer interval, a shorter run, or record less")]
     Rows {
         /// Most rows of a run.
@@ -38,7 +38,7 @@ pub enum RunError {
         kept: u64,
         /// The most that a run may keep.
         most: u64,
-        /// The flow or link that keeps most of them, and how many.
+        /// The flow or link that keeps the most of them, and how many.
         who: String,
     },
     /// A law that holds in every run was broken: a bug of the simulator.

@@ -1,4 +1,5 @@
-//! The hints about their paths that the senders of a run get: the instants follow from the plan, and each is an event of its sender.
+//! The hints about their paths that the senders of a run get. Their instants follow from the plan, and each
+//! is an event of its sender.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use crate::resolve::plan::{FlowPlan, TimedHint};
 /// The hints that are still to come.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
-    /// Of each flow, with the number of its next one. Empty if no flow gets hints.
+    /// The hints of each flow, with the index of the next one. Empty if no flow gets hints.
     flows: Vec<(Arc<[TimedHint]>, usize)>,
 }
 
 impl Hints {
-    /// The hints of these flows. A flow gets those that the scenario or, without a word in it, its controller wants, and none before its
-    /// start.
+    /// The hints of these flows. A flow gets the hints that the scenario wants; if the scenario is silent,
+    /// those that its controller wants. It gets none before its start.
     pub(super) fn new(plans: &[FlowPlan], flows: &[FlowState]) -> Self {
         if plans.iter().all(|plan| plan.hints.is_empty()) {
             return Self::default();
@@ -37,7 +38,7 @@ impl Hints {
         self.flows.get(f).and_then(|(hints, next)| hints.get(*next)).map(|hint| hint.at)
     }
 
-    /// The next hint of flow `f`, which is then over.
+    /// Takes the next hint of flow `f`.
     pub(super) fn take(&mut self, f: usize) -> Option<Hint> {
         let (hints, next) = self.flows.get_mut(f)?;
         let hint = hints.get(*next)?;

@@ -1,5 +1,5 @@
-//! What happens at hosts: packets reach them, their timers expire, and they send. Both event loops call this code. A loop moves packets
-//! and keeps events; that is all in which the two differ.
+//! What happens at hosts: packets arrive, timers expire, and senders send. Both event loops call this code.
+//! The two loops differ only in how they move packets and keep events.
 
 use bentpipe_cc::Time;
 
@@ -8,10 +8,10 @@ use crate::host::flow::{Kind, NEVER};
 use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::record::recorder::Cause;
 
-/// A timer. Those of one instant expire in this order, and of one kind in the order of flows.
+/// A timer. Timers of one instant expire in this order; timers of one kind in the order of their flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// The timer of a flow's sender: retransmission, pacing, probes; the start of the flow.
+    /// The timer of a flow's sender: retransmission, pacing, probes; the flow's start.
     Sender(usize),
     /// The timer of its receiver: a delayed acknowledgement, a repeated answer of the handshake.
     Receiver(usize),
@@ -27,7 +27,8 @@ pub(super) enum Timer {
 pub(super) trait EventLoop {
     /// The state of the run.
     fn network(&mut self) -> &mut Network;
-    /// A packet leaves its host now. It stays in place, and may be changed: a copy costs a store-to-load forwarding stall.
+    /// A packet leaves its host now. It is passed in place and may be changed, because a copy costs a
+    /// store-to-load forwarding stall.
     fn depart(&mut self, packet: &mut Packet);
     /// [`Hosts::on_timer`] must be called at `at`.
     fn schedule(&mut self, at: Time, timer: Timer);
@@ -103,7 +104,7 @@ pub(super) trait Hosts: EventLoop {
         }
     }
 
-    /// The rest of [`Hosts::on_data`] for a receiver of which another flow's host learns.
+    /// The rest of [`Hosts::on_data`] for a receiver whose data another flow's host reads.
     #[cold]
     #[inline(never)]
     fn on_linked_data(&mut self, packet: &mut Packet, answers: bool, deadline: Option<Time>) {
@@ -120,7 +121,7 @@ pub(super) trait Hosts: EventLoop {
         self.settle_both(f);
     }
 
-    /// Sends on the flows to which something that has arrived is news.
+    /// Sends on the flows for which something that has arrived is news.
     fn send_woken(&mut self) {
         let mut woken = core::mem::take(&mut self.network().woken);
         woken.drain(..).for_each(|f| self.send(f, Cause::Arrival));
@@ -148,8 +149,8 @@ pub(super) trait Hosts: EventLoop {
         }
     }
 
-    /// What is left to do for a connection whose both ends write, when the sender at the host where something of flow `f` has arrived has
-    /// sent what it may send.
+    /// Completes the work for a connection whose both ends write. Something of flow `f` has arrived at a
+    /// host, and the sender there has already sent what it may send.
     #[inline(never)]
     fn settle_both(&mut self, f: usize) {
         if let Some(mut packet) = self.network().owed(f) {
@@ -177,7 +178,7 @@ pub(super) trait Hosts: EventLoop {
         }
     }
 
-    /// Sends the control segment that the receiving end of flow `f` may have to send, and sets its timer.
+    /// Sends the control segment that the receiving end of flow `f` may have due, and sets its timer.
     #[inline(never)]
     fn answer(&mut self, f: usize) {
         let network = self.network();
@@ -193,7 +194,7 @@ pub(super) trait Hosts: EventLoop {
         }
     }
 
-    /// Sends all that the sender of flow `f` may send now, because of `cause`, and sets its timer.
+    /// Sends all that the sender of flow `f` may send now, prompted by `cause`, and sets its timer.
     fn send(&mut self, f: usize, cause: Cause) {
         match &self.network().flows[f].kind {
             Kind::Tcp(tcp) if tcp.is_on_fast_path() => self.send_fast(f, cause),
@@ -201,8 +202,8 @@ pub(super) trait Hosts: EventLoop {
         }
     }
 
-    /// [`Hosts::send`] while the sender is on its own fast path. The packet is made in one place, apart from the rest, so that it stays in
-    /// registers.
+    /// [`Hosts::send`] while the sender is on its own fast path. The packet is built in one place, apart from
+    /// the rest, so that it stays in registers.
     #[inline(always)]
     fn send_fast(&mut self, f: usize, cause: Cause) {
         loop {
@@ -285,7 +286,7 @@ pub(super) trait Hosts: EventLoop {
                     tcp.start(now);
                 }
                 tcp.on_deadline(now);
-                // Sends from here without a call: 2 % fewer instructions with BBR.
+                // Sending from here without a call takes 2 % fewer instructions with BBR.
                 if tcp.is_on_fast_path() {
                     self.send_fast(f, Cause::Timer)
                 } else {
@@ -338,8 +339,8 @@ pub(super) trait Hosts: EventLoop {
         }
     }
 
-    /// Makes sure that the sender's timer has an event at `at` or before. A timer that is moved later keeps its event: its host finds out
-    /// when that comes, and arms the timer anew.
+    /// Makes sure that the sender's timer has an event at or before `at`. A timer that is moved later keeps
+    /// its event. Its host finds out when that event comes, and arms the timer anew.
     fn arm_sender(&mut self, f: usize, at: Time) {
         let armed = &mut self.network().flows[f].sender_armed;
         if at < *armed {

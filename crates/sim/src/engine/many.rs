@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, available_parallelism};
 use std::time::Duration;
 
-/// A run to be made. It is given a flag, and ends early once that is true.
+/// A run to be made. It is given a flag, and ends early once the flag is true.
 pub type Job<T> = Box<dyn FnOnce(&AtomicBool) -> T + Send>;
 
-/// What a run gave, or the words of a panic.
+/// The result of a run, or the message of a panic.
 pub type Finished<T> = Result<T, String>;
 
-/// Threads that take runs, one at a time each, and hand out what they give as it comes. So nothing holds more than the runs in hand.
+/// Threads that take runs, one at a time each, and hand out each result as it comes. Memory therefore holds
+/// no more than the current runs.
 #[derive(Debug)]
 pub struct RunPool<T> {
     given: Option<Sender<(u64, Job<T>)>>,
@@ -24,7 +25,7 @@ pub struct RunPool<T> {
 }
 
 impl<T: Send + 'static> RunPool<T> {
-    /// A pool of so many threads; 0: one a core. There may be fewer if the system has no more to spare.
+    /// A pool of `threads` threads; 0: one per core. There may be fewer if the system has no more to spare.
     ///
     /// # Errors
     /// The system has not even one thread to spare.
@@ -51,19 +52,20 @@ impl<T: Send + 'static> RunPool<T> {
         self.threads.len()
     }
 
-    /// Gives a run to the next free thread; `number` is what its result is called by. Nothing happens after [`RunPool::stop`].
+    /// Gives a run to the next free thread; `number` identifies its result. Nothing happens after
+    /// [`RunPool::stop`].
     pub fn start(&self, number: u64, work: Job<T>) {
         if let Some(given) = &self.given {
             drop(given.send((number, work)));
         }
     }
 
-    /// The next result, whichever; `None` if none comes within `timeout`.
+    /// The next result of any run; `None` if none comes within `timeout`.
     pub fn finished(&self, timeout: Duration) -> Option<(u64, Finished<T>)> {
         self.done.recv_timeout(timeout).ok()
     }
 
-    /// Ends the runs in hand early, forgets those that wait, and waits for the threads.
+    /// Ends the current runs early, discards those that wait, and waits for the threads.
     pub fn stop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.given = None;
@@ -79,7 +81,7 @@ impl<T> Drop for RunPool<T> {
     }
 }
 
-/// The life of a thread: until nobody can give it a run any more.
+/// The loop of a thread: it ends when nobody can give it a run any more.
 fn serve<T>(
     waiting: &Mutex<Receiver<(u64, Job<T>)>>,
     stop: &AtomicBool,

@@ -1,5 +1,5 @@
-//! A bound on the memory of a run. It goes into packets on links and into segments that senders keep until they are acknowledged. An
-//! algorithm may want any window, so a bound is needed.
+//! A bound on the memory of a run. The memory holds packets on links, and segments that senders keep until
+//! they are acknowledged. An algorithm may ask for any window, so a bound is needed.
 
 use bentpipe_tcp::MAX_OUTSTANDING;
 
@@ -10,8 +10,8 @@ use crate::resolve::plan::Plan;
 
 /// The most packets and segments that a run may keep.
 const MOST: u64 = 1 << 26;
-/// Directions and flows that each call of [`MemoryBound::is_exceeded`] pays for. To count so many costs nothing beside the events between
-/// two calls.
+/// The number of directions and flows that each call of [`MemoryBound::is_exceeded`] pays for. Counting this
+/// many costs nothing beside the events between two calls.
 const PER_CALL: u64 = 1 << 10;
 
 /// Says when to count packets and segments, and how many are too many.
@@ -23,12 +23,12 @@ pub(super) struct MemoryBound {
     calls: u64,
 }
 
-/// Packets for which directions keep something, and segments for which senders hold memory.
+/// Packets for which directions keep state, and segments for which senders hold memory.
 struct Count {
     kept: u64,
-    /// The most of one flow, and its index.
+    /// The largest count of one flow, and its index.
     flow: (u64, usize),
-    /// The most of one direction, and its index.
+    /// The largest count of one direction, and its index.
     direction: (u64, usize),
 }
 
@@ -39,7 +39,8 @@ impl Default for MemoryBound {
 }
 
 impl MemoryBound {
-    /// Does the run keep too much? Called now and then; counts only if enough has happened since the last count to pay for it.
+    /// Does the run keep too much? It is called now and then, and counts only if enough has happened since
+    /// the last count to pay for it.
     pub(super) fn is_exceeded(&mut self, flows: &[FlowState], directions: &mut [Direction]) -> bool {
         self.calls += 1;
         if self.calls * PER_CALL < (directions.len() + flows.len()) as u64 {

@@ -1,5 +1,5 @@
-//! Two loops that give the same result. `reference.rs` says what a run means: an event for each packet at each direction. `fast_path` takes
-//! every short cut that the promises of the directions allow.
+//! Two event loops that give the same result. `reference.rs` defines what a run means: an event for each
+//! packet at each direction. `fast_path` takes every short cut that the promises of the directions allow.
 
 mod access_delays;
 pub(crate) mod audit;

@@ -1,10 +1,12 @@
-//! Where the subflows of a connection meet (Multipath TCP, RFC 8684): which of them sends the next segment, in which order the data
-//! reaches the application, and what is acknowledged of it. Each subflow is a flow of the plan with its own path, sender, receiver and
-//! controller; those of one connection stand behind each other.
+//! Where the subflows of a connection meet (Multipath TCP, RFC 8684): which of them sends the next segment,
+//! in which order the data reaches the application, and what is acknowledged. Each subflow is a flow of the
+//! plan with its own path, sender, receiver and controller. The subflows of one connection are consecutive in
+//! the plan.
 //!
-//! Data is numbered by segments, as within a flow. A subflow's segments are mapped to the numbers of the connection (section 3.3.1). Each
-//! acknowledgement of a subflow tells the DATA_ACK (section 3.3.2). The receive buffer is one for all, and its window counts from the
-//! DATA_ACK (section 3.3.5): what a slow path has not yet brought holds back a fast one.
+//! Data is numbered in segments, as within a flow. A subflow's segments are mapped to the numbers of the
+//! connection (section 3.3.1). Each acknowledgement of a subflow carries the DATA_ACK (section 3.3.2). All
+//! subflows share one receive buffer, whose window counts from the DATA_ACK (section 3.3.5): data that a slow
+//! path has not yet delivered holds back a fast one.
 
 use std::ops::Range;
 
@@ -18,14 +20,14 @@ use crate::link::packet::Packet;
 use crate::resolve::plan::Scheduler;
 
 impl Network {
-    /// The number of the connection of which flow `f` is a subflow.
+    /// The number of the connection to which flow `f` belongs as a subflow.
     #[inline]
     pub(super) fn connection_of(&self, f: usize) -> Option<usize> {
         Some(self.flows[f].tcp()?.subflow()?.connection)
     }
 
-    /// Data has reached the receiver of flow `f`, if that is a subflow. `answer` is the acknowledgement that goes out now: it tells the
-    /// DATA_ACK.
+    /// Data has reached the receiver of flow `f`, which may be a subflow. `answer` is the acknowledgement
+    /// that goes out now; it carries the DATA_ACK.
     #[cold]
     pub(super) fn receive_of_subflow(&mut self, f: usize, answer: Option<&mut Packet>) {
         let Some(tcp) = self.flows[f].tcp() else { return };
@@ -42,7 +44,8 @@ impl Network {
         }
     }
 
-    /// The sender of flow `f`, if that is a subflow, has taken an acknowledgement, whose handle was `handle`.
+    /// The sender of flow `f`, which may be a subflow, has taken an acknowledgement; `handle` was the
+    /// acknowledgement's handle.
     #[cold]
     pub(super) fn on_data_ack(&mut self, f: usize, handle: u32) {
         let Some(tcp) = self.flows[f].tcp() else { return };
@@ -56,7 +59,8 @@ impl Network {
         path.first += acknowledged;
     }
 
-    /// Looks what has happened on the subflows of connection `c` before it sends: joins, timeouts, and whether all is done.
+    /// Checks what has happened on the subflows of connection `c` before it sends: joins, timeouts, and
+    /// whether all is done.
     pub(super) fn look_at_subflows(&mut self, c: usize) {
         let now = self.now;
         let connection = &mut self.connections[c];
@@ -110,8 +114,8 @@ impl Network {
         None
     }
 
-    /// The segment of subflow `i` of connection `c`, which is flow `f`, as a packet. The last one of the connection may be short, whichever
-    /// subflow sends it.
+    /// The segment of subflow `i` of connection `c`, which is flow `f`, as a packet. The last segment of the
+    /// connection may be short, whichever subflow sends it.
     fn packet_of_subflow(&mut self, (c, i): (usize, usize), f: usize, mut data: Data) -> Option<Packet> {
         let connection = &self.connections[c];
         let path = &connection.paths[i];
@@ -129,7 +133,7 @@ impl Network {
         Some(tcp.any_data_packet(&data, f as u32, route, &mut self.carried))
     }
 
-    /// The subflow that sends next, and the segment.
+    /// The subflow that sends next, and its segment.
     fn schedule(&mut self, c: usize) -> Option<(usize, u64)> {
         let now = self.now;
         let connection = &mut self.connections[c];
@@ -175,8 +179,8 @@ impl Network {
         Some(chosen)
     }
 
-    /// The oldest segment is sent once more by a subflow that the shared window holds back. The one that has it under way is penalised
-    /// (Raiciu et al., NSDI 2012, section 4.2).
+    /// A subflow that the shared window holds back sends the oldest segment once more. The subflow that has
+    /// it in flight is penalised (Raiciu et al., NSDI 2012, section 4.2).
     #[cold]
     fn hurry(&mut self, c: usize) {
         let now = self.now;
@@ -194,7 +198,8 @@ impl Network {
         }
     }
 
-    /// Nothing more goes out on connection `c`: notes why, and tells coupled controllers of all subflows. Gives its flows.
+    /// Nothing more goes out on connection `c` now. Notes why, and passes the state of all subflows to
+    /// coupled controllers. Returns its flows.
     pub(super) fn settle_connection(&mut self, c: usize) -> Range<usize> {
         let now = self.now;
         let connection = &mut self.connections[c];

@@ -1,4 +1,4 @@
-//! The state of a run, whichever loop works it out: the directions of the links, the hosts, and the recorder.
+//! The state of a run in either loop: the directions of the links, the hosts, and the recorder.
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
@@ -27,38 +27,42 @@ use crate::record::warnings;
 use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 use crate::workload::client::Client;
 
-/// How many events pass between two calls of a [`Watch`]. So few that a run whose events take 10 ms each still ends within a second.
+/// How many events pass between two calls of a [`Watch`]. The number is small, so that a run whose events
+/// take 10 ms each still ends within a second.
 pub const EVENTS_PER_LOOK: u64 = 1 << 6;
 /// How many calls of a [`Watch`] pass between two counts of the rows and the memory that a run keeps.
 pub const LOOKS_PER_COUNT: u64 = 1 << 10;
 /// How many flows are set up between two calls of a [`Watch`].
 const FLOWS_PER_LOOK: usize = 1 << 10;
 
-/// Builds the controllers of [`CcPlan::Supplied`] from the key, the name of the flow, and the start of its connection.
+/// Builds the controllers of [`CcPlan::Supplied`] from the key, the name of the flow and the start of its
+/// connection.
 pub type Supply<'a> = dyn FnMut(&str, &str, Start) -> Result<Box<dyn Controller>, String> + 'a;
 
 /// Called once in [`EVENTS_PER_LOOK`] events, and now and then while a run is set up, with the share of simulated time that has passed.
-/// False stops the run. It is called so often that it should do no more than read a flag; what costs more, once in many calls.
+/// Returning false stops the run. It is called so often that it should do no more than read a flag; anything
+/// that costs more should be done once in many calls.
 pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 
 /// The state of a run.
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) seed: u64,
-    /// The instant of the present event.
+    /// The instant of the current event.
     pub(super) now: Time,
     pub(super) end: Time,
-    /// The directions of the scenario, numbered as in the plan. A loop adds the access delays of the flows behind them.
+    /// The directions of the scenario, numbered as in the plan. A loop appends the access delays of the
+    /// flows.
     pub(super) directions: Vec<Direction>,
     /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
     /// The connections that have several subflows.
     pub(super) connections: Vec<MultipathConnection>,
-    /// Flows to which something is news that has just arrived at their senders' hosts.
+    /// Flows for which something that has just arrived at their senders' hosts is news.
     pub(super) woken: Vec<usize>,
     pub(super) hints: Hints,
-    /// What packets under way carry behind their headers.
+    /// What packets in flight carry behind their headers.
     pub(super) carried: CarriedStore,
     pub(super) recorder: Recorder,
     pub(super) tap: Option<Box<Tap>>,
@@ -130,8 +134,8 @@ impl Network {
         })
     }
 
-    /// Data reaches its receiver at `at`, which may be ahead of time. True if the receiver acknowledges it now; `packet` is then the
-    /// acknowledgement.
+    /// Data reaches its receiver at `at`, which may be ahead of time. Returns true if the receiver
+    /// acknowledges it now; `packet` is then the acknowledgement.
     #[inline(always)]
     pub(super) fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
         self.packets += 1;
@@ -150,13 +154,14 @@ impl Network {
         }
     }
 
-    /// The class of a packet at direction `i`, which says where its queue puts it.
+    /// The class of a packet at direction `i`, by which its queue places it.
     pub(super) fn class(&self, i: usize, packet: &Packet) -> Class {
         let number = 2 * packet.flow as usize + usize::from(packet.has(ACK));
         self.classes.get(i).and_then(|classes| classes.get(number)).copied().unwrap_or_default()
     }
 
-    /// A packet is lost at `at`. `brought`: the entity that has brought it there; `None` if it has just set out.
+    /// A packet is lost at `at`. `brought`: the entity that has brought it there; `None` if it has just left
+    /// its host.
     pub(super) fn lose(&mut self, at: Time, brought: Option<u32>, packet: &Packet) {
         if let Some(tap) = &mut self.tap {
             tap.loses(at, brought, packet);
@@ -166,7 +171,8 @@ impl Network {
         }
     }
 
-    /// Takes the losses of direction `i` that come after the end of the run out of the books of the flows: these packets are still inside.
+    /// Removes from the books of the flows the losses of direction `i` that come after the end of the run:
+    /// these packets are still inside.
     fn keep_doomed(&mut self, i: usize, end: Time) {
         self.directions[i].dropped(end);
         for packet in self.directions[i].doomed() {
@@ -176,7 +182,8 @@ impl Network {
         }
     }
 
-    /// Loses the packets that direction `i` has given up since the last call. `brought` brings another packet at `at`.
+    /// Loses the packets that direction `i` has given up since the last call. `brought` brings another packet
+    /// at `at`.
     pub(super) fn lose_doomed(&mut self, i: usize, at: Time, brought: Option<u32>) {
         while let Some((packet, fate)) = self.directions[i].take_doomed() {
             self.lose(at, brought, &packet);
@@ -186,8 +193,8 @@ impl Network {
         }
     }
 
-    /// Looks after the run when `share` of it is over: memory, rows, and whether the caller wants to go on. False if the run must end
-    /// because it keeps too much; [`Network::finish`] says so.
+    /// Checks the run when `share` of it is over: memory, rows, and whether the caller wants to continue.
+    /// Returns false if the run must end because it keeps too much; [`Network::finish`] reports that.
     pub(super) fn look(&mut self, share: f64, watch: &mut Watch<'_>) -> Result<bool, RunError> {
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS_PER_COUNT) && !self.count()? {
@@ -196,7 +203,7 @@ impl Network {
         if watch(share) { Ok(true) } else { Err(RunError::Interrupted) }
     }
 
-    /// Counts what the run keeps. False if it is too much.
+    /// Counts what the run keeps. Returns false if it is too much.
     fn count(&mut self) -> Result<bool, RunError> {
         let mut rows = self.recorder.rows();
         if let Some(tap) = &mut self.tap {

@@ -1,11 +1,12 @@
-//! The reference loop: what a run means.
+//! The reference loop: it defines what a run means.
 //!
-//! Every packet is an event at every direction that it crosses. It is pushed where it enters, and an event is due when the direction says
-//! that a packet comes out. Every timer is an event. [`Event`] gives the order: by time, and of one instant arrivals first, by entity. So a
-//! fixed number breaks a tie, and not who was scheduled first.
+//! Every packet is an event at every direction that it crosses. It is pushed where it enters, and an event is
+//! due when the direction says that a packet leaves it. Every timer is an event. [`Event`] gives the order:
+//! by time, and within one instant arrivals first, by entity. A fixed number therefore breaks a tie, and not
+//! the order of scheduling.
 //!
-//! This loop takes no short cut and needs no promise. It works out the runs for which the fast path is not eligible. It is the oracle with
-//! which the fast path is compared, bit for bit.
+//! This loop takes no short cut and needs no promise. It runs the plans for which the fast path is not
+//! eligible. It is the oracle with which the fast path is compared, bit for bit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,8 +24,8 @@ use crate::resolve::plan::Plan;
 /// The events of one instant, in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A packet comes out of a direction. Entities are the directions of the scenario, then three a flow: its access delay there, the one
-    /// back, and the random delay of its acknowledgements.
+    /// A packet leaves a direction. Entities are the directions of the scenario, then three per flow: its
+    /// access delay there, the one back, and the random delay of its acknowledgements.
     Arrival { entity: u32, direction: u32 },
     /// A timer expires.
     Timer(Timer),
@@ -34,11 +35,11 @@ enum Event {
 #[derive(Debug)]
 pub(super) struct Reference {
     network: Network,
-    /// The earliest event is on top. An event that was moved keeps its old entry.
+    /// The earliest event is on top. An event that was moved leaves its old entry behind.
     events: BinaryHeap<Reverse<(Time, Event)>>,
     /// The entity of each direction, and the instant at which its event is due.
     arrivals: Vec<(u32, Option<Time>)>,
-    /// The directions of all routes, one behind the other. A packet's hop is a place in it.
+    /// The directions of all routes, one route after the other. A packet's hop is an index into it.
     route: Vec<u32>,
 }
 
@@ -52,10 +53,10 @@ impl Reference {
         run
     }
 
-    /// Works out all events until the end.
+    /// Processes all events until the end.
     ///
     /// # Errors
-    /// The run was stopped, or breaks a bound.
+    /// The run was stopped, or exceeds a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
         let end = self.network.end;
         let mut until_look = EVENTS_PER_LOOK;
@@ -84,7 +85,7 @@ impl Reference {
         Ok(self.network)
     }
 
-    /// A packet comes out of a direction.
+    /// A packet leaves a direction.
     fn on_arrival(&mut self, entity: u32, direction: usize) {
         self.arrivals[direction].1 = None;
         let out = self.network.directions[direction].pop(self.network.now);
@@ -103,7 +104,8 @@ impl Reference {
         self.on_packet(&mut packet);
     }
 
-    /// Offers a packet to the direction of its present hop. `brought`: the entity that has brought it; `None` if it leaves its host.
+    /// Offers a packet to the direction of its current hop. `brought`: the entity that has brought it; `None`
+    /// if it leaves its host.
     fn enter(&mut self, packet: Packet, brought: Option<u32>) {
         let i = self.route[packet.hop as usize] as usize;
         if let Some(tap) = &mut self.network.tap {
@@ -122,7 +124,8 @@ impl Reference {
         self.expect(i);
     }
 
-    /// Schedules the event of direction `i` for the instant at which the direction says that a packet comes out.
+    /// Schedules the event of direction `i` for the instant at which the direction says that a packet leaves
+    /// it.
     fn expect(&mut self, i: usize) {
         let next = self.network.directions[i].next();
         let (entity, due) = &mut self.arrivals[i];
@@ -133,7 +136,7 @@ impl Reference {
         }
     }
 
-    /// Is the event of a direction that comes up now the one scheduled last?
+    /// Is the event of a direction that is due now the one scheduled last?
     fn is_due(&self, direction: u32) -> bool {
         self.arrivals[direction as usize].1 == Some(self.network.now)
     }

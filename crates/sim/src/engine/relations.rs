@@ -1,9 +1,10 @@
-//! Where flows that belong together meet: at a relay, in a dialogue, at both ends of a connection that both write. What reaches a host on
-//! one flow may be news for others, which are then woken ([`Network::woken`]) and may have something to send. Which flows these are says
-//! the plan (`resolve/relations.rs`).
+//! Where related flows meet: at a relay, in a dialogue, or at both ends of a connection whose both ends
+//! write. What reaches a host on one flow may be news for others. Those flows are then woken
+//! ([`Network::woken`]) and may have something to send. The plan says which flows these are
+//! (`resolve/relations.rs`).
 //!
-//! A browser may have several dialogues. Its first client knows the page, and what is complete on any of its connections may be news for
-//! all of them.
+//! A browser may have several dialogues. Its first client knows the page, and an object that is complete on
+//! any of its connections may be news for all of them.
 
 use bentpipe_tcp::{BareAck, Sack, Sender, Signal};
 
@@ -16,7 +17,7 @@ use crate::workload::browser::Next;
 use crate::workload::client::{Client, Order};
 
 impl Network {
-    /// Data, `packet`, has reached the receiver of flow `f`. Wakes the flows that learn of it.
+    /// Data, `packet`, has reached the receiver of flow `f`. Wakes the flows that read it.
     pub(super) fn hand_over(&mut self, f: usize, packet: &Packet) {
         let Some(tcp) = self.flows[f].tcp() else { return };
         match tcp.reader().clone() {
@@ -28,7 +29,7 @@ impl Network {
         }
     }
 
-    /// A control segment has reached the receiver of flow `f`. Wakes the flow that learns of it.
+    /// A control segment has reached the receiver of flow `f`. Wakes the flow that reads it.
     pub(super) fn hand_over_control(&mut self, f: usize, packet: &Packet) {
         let Some(tcp) = self.flows[f].tcp() else { return };
         let woken = match *tcp.reader() {
@@ -48,7 +49,8 @@ impl Network {
         self.woken.extend(more.then_some(onward));
     }
 
-    /// A control segment has reached the relay that sends on with flow `onward`. True if that is news for it.
+    /// A control segment has reached the relay that sends on with flow `onward`. Returns true if that is news
+    /// for the relay.
     fn relay_control(&mut self, onward: usize, packet: &Packet) -> bool {
         let now = self.now;
         let Some(from) = self.flows[onward].tcp_mut() else { return false };
@@ -61,13 +63,15 @@ impl Network {
         true
     }
 
-    /// The flow behind a relay begins with what comes first, if a browser has opened its connection later than at the start.
+    /// The flow behind a relay begins with the first arrival, if a browser has opened its connection later
+    /// than at the start.
     fn begin_behind(&mut self, onward: usize) {
         let flow = &mut self.flows[onward];
         flow.start = flow.start.min(self.now);
     }
 
-    /// Flow `f` has had something acknowledged. If a relay writes it, its buffer has room. Gives the packet that says so, if one is due.
+    /// Data of flow `f` has been acknowledged. If a relay writes the flow, the relay's buffer has room.
+    /// Returns the packet that says so, if one is due.
     pub(super) fn relay_room(&mut self, f: usize) -> Option<Packet> {
         let now = self.now;
         let from = self.flows[f].tcp()?.relay()?.from;
@@ -79,8 +83,8 @@ impl Network {
         Some(flow.tcp_mut()?.ack_packet(now, &ack, from as u32, route, &mut self.carried))
     }
 
-    /// A packet of flow `f` leaves its host. If it is data of a connection whose both ends write, it takes the acknowledgement of the other
-    /// direction along.
+    /// A packet of flow `f` leaves its host. Data of a connection whose both ends write takes the
+    /// acknowledgement of the other direction along.
     pub(super) fn load(&mut self, f: usize, packet: &mut Packet) {
         if packet.has(ACK | CONTROL) {
             return;
@@ -94,8 +98,8 @@ impl Network {
         tcp.ride_on(packet, blocks, &mut self.carried);
     }
 
-    /// Data of flow `f` has reached its receiver. The sender at the same host, that of flow `other`, takes the acknowledgement that rode on
-    /// it.
+    /// Data of flow `f` has reached its receiver. The sender at the same host, which is flow `other`'s, takes
+    /// the acknowledgement that rode on the data.
     fn unload(&mut self, f: usize, other: usize, packet: &Packet) {
         let (carried, mut sack) = (*self.carried.of(packet.handle), Sack::default());
         self.carried.take(packet.handle, &mut sack);
@@ -106,15 +110,15 @@ impl Network {
         self.woken.push(other);
     }
 
-    /// The end that answers may have learned that the connection of flow `f` is open. True if flow `other`, that of its data, has waited so
-    /// long.
+    /// The end that answers may have learned that the connection of flow `f` is open. Returns true if flow
+    /// `other`, which carries its data, was waiting for that.
     fn open_both(&mut self, f: usize, other: usize) -> bool {
         let now = self.now;
         let Some([first, second]) = self.pair(f, other) else { return false };
         first.twin().is_some_and(|twin| twin.opens) && second.open_behind(now, first)
     }
 
-    /// The acknowledgement of flow `f` that has to leave now and found no data to ride on.
+    /// The acknowledgement of flow `f` that is due now and found no data to ride on.
     pub(super) fn owed(&mut self, f: usize) -> Option<Packet> {
         let flow = &mut self.flows[f];
         let route = flow.ack_route;
@@ -123,8 +127,8 @@ impl Network {
         Some(flow.tcp_mut()?.ack_packet(self.now, &ack, f as u32, route, &mut self.carried))
     }
 
-    /// Closes the connection of flow `f` if both ends have written all and have it acknowledged. Gives the flow that then has something to
-    /// send.
+    /// Closes the connection of flow `f` if both ends have written everything and all of it is acknowledged.
+    /// Returns the flow that then has something to send.
     pub(super) fn close_both(&mut self, f: usize) -> Option<usize> {
         let twin = self.flows[f].tcp()?.twin()?;
         let [first, second] = if twin.opens { [f, twin.other] } else { [twin.other, f] };
@@ -165,7 +169,7 @@ impl Network {
             client.note_due();
             return self.woken.push(dialogue.client);
         }
-        // Several objects are complete at once only on the one connection of a browser that has no other.
+        // Several objects can be complete at once only on the single connection of a browser.
         (0..count).for_each(|_| self.on_object(dialogue));
     }
 
@@ -174,7 +178,7 @@ impl Network {
         let now = self.now;
         let lanes = &on.lanes;
         let Some(browser) = self.client(lanes[0]).and_then(|(client, _)| client.browser()) else { return };
-        // On which connection it asks, or the first of those.
+        // The connection on which it asks; if there are several, the first.
         let (mut asks, mut orders) = (0, Vec::new());
         match browser.on_object(now) {
             Next::Page(when) => orders.push(Order { at: when, bytes: Some(browser.begin(when)) }),
@@ -198,7 +202,8 @@ impl Network {
         }
     }
 
-    /// The client of flow `f` has a request to make. Its connection begins with it, if it has neither begun nor stopped.
+    /// The client of flow `f` has a request to make. Its connection begins with the request, unless it has
+    /// already begun or stopped.
     fn ask(&mut self, f: usize, order: Order) {
         let flow = &mut self.flows[f];
         if order.at < flow.stop {

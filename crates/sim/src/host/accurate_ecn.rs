@@ -1,8 +1,8 @@
 //! Counters of marks on acknowledgements: AccECN (RFC 9768).
 //!
-//! The ACE field is three bits of the TCP header. The option takes eight bytes: two counters, as the third never changes where a sender uses one
-//! codepoint (section 3.2.3, order 0 or 1). Beside timestamps and three SACK blocks it has no room and is left out; the sender then has the
-//! field alone.
+//! The ACE field is three bits of the TCP header. The option takes eight bytes, two counters: the third
+//! counter never changes where a sender uses one codepoint (section 3.2.3, order 0 or 1). Beside timestamps
+//! and three SACK blocks the option has no room and is left out; the sender then has only the field.
 
 use bentpipe_tcp::MarkCounts;
 
@@ -10,9 +10,9 @@ use crate::host::carried::{CarriedStore, MarkReport};
 use crate::host::flow::Tcp;
 use crate::link::packet::Packet;
 
-/// Bytes that the options of a TCP header have.
+/// Bytes for options in a TCP header.
 const ROOM: u32 = 40;
-/// Bytes of the option with two counters.
+/// Bytes of the AccECN option with two counters.
 const OPTION: u32 = 8;
 
 impl Tcp {
@@ -22,7 +22,7 @@ impl Tcp {
         u32::from(packet.size).saturating_sub(options.header).min(options.mss)
     }
 
-    /// An acknowledgement with so many SACK blocks takes the counters along.
+    /// Puts the counters on an acknowledgement with `blocks` SACK blocks.
     pub(super) fn count_marks(
         &self,
         packet: &mut Packet,
@@ -39,7 +39,7 @@ impl Tcp {
         }
     }
 
-    /// The sender learns what an acknowledgement that is about to arrive tells of marks.
+    /// The sender learns what an acknowledgement that is about to arrive reports about marks.
     pub(super) fn learn_marks(&mut self, report: MarkReport) {
         self.sender.on_mark_counts(report.ace, report.fields.map(|[_, bytes]| bytes));
     }

@@ -1,4 +1,4 @@
-//! A connection and its application, if that does not always have data to send.
+//! A connection and its application, if the application does not always have data to send.
 
 use bentpipe_cc::Time;
 
@@ -11,7 +11,7 @@ use crate::workload::transfers::Transfer;
 use crate::workload::transfers::segments;
 
 impl Tcp {
-    /// Has it all data from the start, and is nobody else to be told of it?
+    /// Is all its data there from the start, and does nobody else need to learn of its progress?
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         self.ends.as_ref().is_none_or(|ends| ends.alone)
@@ -28,7 +28,8 @@ impl Tcp {
         self.application()?.client()
     }
 
-    /// The same, to be changed, with the segments that it has to send. [`Tcp::note_due`] must follow.
+    /// As [`Tcp::client`], but mutable, with the sender that the client writes to. [`Tcp::note_due`] must
+    /// follow.
     pub(crate) fn client_mut(&mut self) -> Option<(&mut Client, &mut bentpipe_tcp::Sender)> {
         match self.application_mut()? {
             (Application::Client(client), sender) => Some((client, sender)),
@@ -41,13 +42,13 @@ impl Tcp {
         self.application()?.transfers()
     }
 
-    /// This is the server's connection of a dialogue. Has it begun?
+    /// For the server's connection of a dialogue: has it begun?
     pub(crate) fn has_begun(&self) -> bool {
         self.application().is_some_and(Application::has_begun)
     }
 
-    /// This is the server's connection of a dialogue; the client's is `client`. So many segments of requests have reached the server. True
-    /// if there is a response to send.
+    /// For the server's connection of a dialogue; the client's connection is `client`. `came` segments of
+    /// requests have reached the server. Returns true if there is a response to send.
     pub(crate) fn respond(&mut self, client: &Tcp, came: u64) -> bool {
         let Some(asks) = client.client() else { return false };
         let each = segments(asks.request(), client.sender.options().mss);
@@ -57,13 +58,13 @@ impl Tcp {
         }
     }
 
-    /// This is the server's connection of a dialogue, of whose data so many segments have come to the client at `now`. Gives how many
-    /// responses are complete with them.
+    /// For the server's connection of a dialogue: `delivered` segments of its data have reached the client at
+    /// `now`. Returns how many responses that completes.
     pub(crate) fn responses(&mut self, now: Time, delivered: u64) -> usize {
         self.server_mut().map_or(0, |(server, _)| server.on_segments(now, delivered))
     }
 
-    /// Everything acknowledged so far was at `now`.
+    /// All data acknowledged so far was acknowledged at `now`.
     #[cold]
     pub(super) fn tell_application(&mut self, now: Time) {
         let una = self.sender.una();
@@ -73,7 +74,7 @@ impl Tcp {
         }
     }
 
-    /// A relay has had all before segment `una` acknowledged, which the application has sent.
+    /// All segments of the application before `una` have been acknowledged to a relay that sends them on.
     pub(super) fn tell_passed_on(&mut self, now: Time, una: u64) {
         if let Some((application, _)) = self.application_mut() {
             application.on_passed_on(now, una);
@@ -87,7 +88,7 @@ impl Tcp {
         }
     }
 
-    /// The application sends nothing more. False if the connection has none of its own.
+    /// The application sends nothing more. Returns false if the connection has no application of its own.
     pub(super) fn stop_application(&mut self, now: Time) -> bool {
         let Some((application, sender)) = self.application_mut() else { return false };
         application.stop(now, sender);
@@ -95,7 +96,7 @@ impl Tcp {
         true
     }
 
-    /// Notes when the sending end has something to do beside its sender.
+    /// Notes when the sending end next has something to do beside its sender.
     pub(crate) fn note_due(&mut self) {
         if let Some(ends) = &mut self.ends {
             ends.note_due();

@@ -1,18 +1,19 @@
-//! The laws that hold at the two ends of a flow. Packets are counted while they pass; windows and acknowledgements are checked with each
-//! ACK.
+//! The laws that hold at the two ends of a flow. Packets are counted as they pass; windows and
+//! acknowledgements are checked with each ACK.
 
 use bentpipe_tcp::Sender;
 
 use crate::link::ledger::Breach;
 
-/// Packets of one kind, data or acknowledgements, of one flow. Segments of handshake and teardown are not counted.
+/// Packets of one kind of one flow: data or acknowledgements. Segments of handshake and teardown are not
+/// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Books {
     pub(crate) sent: u64,
     pub(crate) arrived: u64,
 }
 
-/// Packets in the books that have not arrived and will not.
+/// Counted packets that have not arrived and never will.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     /// Dropped by queues and lost to errors.
@@ -28,7 +29,7 @@ pub(crate) struct WindowCheck {
 }
 
 impl WindowCheck {
-    /// Checks an acknowledgement of all before `ack` at a sender that has sent all before `next`.
+    /// Checks an acknowledgement of all before `ack`, at a sender that has sent all before `next`.
     #[inline]
     pub(crate) fn ack(&mut self, ack: u64, next: u64) {
         if ack > next {

@@ -1,9 +1,11 @@
 //! A connection whose both ends write: data in one direction carries the acknowledgements of the other.
 //!
-//! Each direction is a flow of its own with a sender and a receiver. At each host the receiver of one meets the sender of the other.
-//! Every data segment carries an acknowledgement (RFC 9293 section 3.8.6.3, RFC 1122 section 4.2.3.2). One that has to leave now waits until the
-//! sender at its host has sent what it may send at this instant, as in Linux (`tcp_data_snd_check` before `tcp_ack_snd_check`). If nothing
-//! goes out, it leaves alone. A delayed one leaves alone when its time is over.
+//! Each direction is a flow of its own with a sender and a receiver. At each host the receiver of one flow
+//! meets the sender of the other. Every data segment carries an acknowledgement (RFC 9293 section 3.8.6.3,
+//! RFC 1122 section 4.2.3.2). An acknowledgement that is due now waits until the sender at its host has sent
+//! what it may send at this instant, as in Linux (`tcp_data_snd_check` before `tcp_ack_snd_check`). If
+//! nothing goes out, the acknowledgement leaves alone. A delayed acknowledgement leaves alone when its timer
+//! expires.
 
 use bentpipe_cc::Time;
 use bentpipe_tcp::{AckSegment, BareAck, Data, Passive, Sack, unwrap};
@@ -35,7 +37,8 @@ impl Tcp {
         self.ends.as_ref()?.opening.as_ref().map(|(_, passive)| passive)
     }
 
-    /// The second direction: the connection, which `first` has asked for, is open at `now`. True if it has waited for that.
+    /// For the second direction: the connection, which `first` has asked for, is open at `now`. Returns true
+    /// if this direction was waiting for that.
     pub(crate) fn open_behind(&mut self, now: Time, first: &Tcp) -> bool {
         let opened = first.passive().map(Passive::opened);
         if opened == Some(None)
@@ -53,7 +56,7 @@ impl Tcp {
         true
     }
 
-    /// A data segment arrived. Notes the acknowledgement that is due now, if one is.
+    /// A data segment arrived. Notes the acknowledgement that is due now, if there is one.
     #[cold]
     pub(super) fn on_twin_data(&mut self, now: Time, packet: &Packet) {
         let data = Data {
@@ -72,18 +75,20 @@ impl Tcp {
         }
     }
 
-    /// The acknowledgement that rides on a data segment which leaves this receiver's host now. That of an extra segment leaves alone.
+    /// The acknowledgement that rides on a data segment which leaves this receiver's host now. The
+    /// acknowledgement of an extra segment leaves alone.
     pub(crate) fn ride(&mut self) -> AckSegment {
         let owed = self.twin_mut().and_then(|twin| twin.owed.take_if(|ack| !ack.extra));
         owed.unwrap_or_else(|| self.receiver.ride())
     }
 
-    /// The acknowledgement that has to leave now.
+    /// The acknowledgement that is due now.
     pub(crate) fn owed(&mut self) -> Option<AckSegment> {
         self.twin_mut()?.owed.take()
     }
 
-    /// An acknowledgement with so many SACK blocks, which are under the packet's handle, rides on it: the packet grows by its options.
+    /// Puts an acknowledgement with `blocks` SACK blocks, stored under the packet's handle, on the packet,
+    /// which grows by the acknowledgement's options.
     pub(crate) fn ride_on(&self, packet: &mut Packet, blocks: u32, carried: &mut CarriedStore) {
         packet.size = packet.size.saturating_add(self.sack_option_size(blocks) as u16);
         if let Some(counts) = self.receiver.mark_counts() {
@@ -107,8 +112,8 @@ impl Tcp {
         }
     }
 
-    /// The first direction: closes the connection if all data of both has arrived where it goes. This end learns from the data of
-    /// `second` that no more will come. True if it closes now.
+    /// For the first direction: closes the connection if all data of both directions has arrived. This end
+    /// learns from the data of `second` that no more will come. Returns true if it closes now.
     pub(crate) fn close_both(&mut self, second: &Tcp) -> bool {
         let all = second.sender.has_sent_all() && second.receiver.delivered() >= second.sender.next();
         let open = self.ends.as_ref().and_then(|ends| ends.active()).is_some_and(|active| active.is_quiet());

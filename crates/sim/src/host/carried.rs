@@ -1,4 +1,4 @@
-//! What packets carry behind their headers. Few carry anything, so a packet has only a handle.
+//! What packets carry behind their headers. Few packets carry anything, so a packet has only a handle.
 
 use bentpipe_cc::Header;
 use bentpipe_tcp::{BareAck, Block, Sack, SackOption, Snack};
@@ -6,24 +6,26 @@ use bentpipe_tcp::{BareAck, Block, Sack, SackOption, Snack};
 use crate::link::headers::Headers;
 use crate::link::packet::{HEADER, Packet};
 
-/// What a packet carries beside SACK blocks and a congestion header. What its connection does not use has the value of [`Carried::NOTHING`].
+/// What a packet carries besides SACK blocks and a congestion header. Fields that its connection does not use
+/// have the value of [`Carried::NOTHING`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// The receive window that an acknowledgement tells, in segments, if windows change.
+    /// The receive window that an acknowledgement advertises, in segments, if windows change.
     pub(crate) window: u32,
-    /// What the acknowledgement of a subflow tells of its connection: the low bits of the next segment expected.
+    /// The DATA_ACK on the acknowledgement of a subflow: the low bits of the next segment that the connection
+    /// expects.
     pub(crate) data_ack: u32,
     /// The acknowledgement that rides on data, if both ends of the connection write. Its SACK blocks are those of the packet.
     pub(crate) ride: BareAck,
-    /// What an acknowledgement tells of marks, if it does.
+    /// What an acknowledgement reports about marks, if it does.
     pub(crate) marks: MarkReport,
     /// The SNACK of an acknowledgement.
     pub(crate) snack: Option<Snack>,
-    /// What only a capture shows.
+    /// Fields that only a capture shows.
     pub(crate) shown: Shown,
 }
 
-/// What an acknowledgement tells of marks (AccECN).
+/// What an acknowledgement reports about marks (AccECN).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MarkReport {
     /// The ACE field.
@@ -32,25 +34,25 @@ pub(crate) struct MarkReport {
     pub(crate) fields: Option<[u32; 2]>,
 }
 
-/// Header fields that the simulation does not need, but a capture shows.
+/// Header fields that the simulation does not need but a capture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// Identification of IPv4.
+    /// The Identification field of IPv4.
     pub(crate) id: u16,
     /// The other timestamp: TSval of an acknowledgement, TSecr of data.
     pub(crate) ts: u32,
-    /// Bytes that the other end had sent in the other direction, if both write.
+    /// Bytes that the other end had sent in the other direction, if both ends write.
     pub(crate) back: u32,
 }
 
-/// What packets under way carry.
+/// What packets in flight carry.
 #[derive(Debug, Default)]
 pub(crate) struct CarriedStore {
     /// The SACK blocks of each handle.
     sacks: Vec<SackOption>,
-    /// All else, if any packet has carried more than SACK blocks.
+    /// Everything else, if any packet has carried more than SACK blocks.
     rest: Vec<Carried>,
-    /// The congestion headers of packets, which queues that compute share.
+    /// The congestion headers of packets, shared with queues that compute.
     pub(crate) headers: Headers,
     free: Vec<u32>,
 }
@@ -87,7 +89,7 @@ impl CarriedStore {
         self.sacks.len() as u32
     }
 
-    /// What a packet carries, to be filled in. The packet gets a handle if it has none.
+    /// What a packet carries, to be filled in. The packet is given a handle if it has none.
     pub(crate) fn on(&mut self, packet: &mut Packet) -> &mut Carried {
         if packet.handle == 0 {
             packet.handle = self.put(0, []).0;

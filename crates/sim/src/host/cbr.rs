@@ -10,23 +10,23 @@ use crate::workload::transfers::Transfer;
 #[derive(Debug)]
 pub(crate) struct CbrSource {
     pub(crate) size: u16,
-    /// The time between two packets, in 1/rate nanoseconds.
+    /// The time between two packets, in units of 1/rate nanoseconds.
     work: u64,
     rate: u64,
-    /// When the next packet is due, and the remainder of that time in 1/rate nanoseconds.
+    /// When the next packet is due, and the remainder of that time in units of 1/rate nanoseconds.
     due: u64,
     carry: u64,
     periods: Periods,
-    /// When its last packet so far arrived.
+    /// When the last packet that has arrived so far did so.
     pub(super) last_arrival: Time,
-    /// Payload bytes of a packet, and all packets so far, if each is a transfer.
+    /// Payload bytes of a packet, and all packets so far, if each packet is a transfer.
     transfers: Option<(u32, Vec<Transfer>)>,
 }
 
 /// When a source is on.
 #[derive(Debug)]
 enum Periods {
-    /// On and off for equally long each time, from the beginning on.
+    /// On and off for equally long each time, from `begin` on.
     Equal { on: u64, off: u64, begin: u64 },
     /// On and off for random times.
     Drawn(Box<DrawnPeriods>),
@@ -37,12 +37,12 @@ enum Periods {
 struct DrawnPeriods {
     on: (Lengths, Stream),
     off: (Lengths, Stream),
-    /// When the present on-period ends.
+    /// When the current on-period ends.
     until: u64,
 }
 
 impl CbrSource {
-    /// The source of `plan` that starts at `start`. `stream` gives its random streams, by what they are for.
+    /// The source of `plan` that starts at `start`. `stream` gives its random streams by purpose.
     pub(crate) fn new(plan: &CbrPlan, start: Time, stream: impl Fn(&str) -> Stream) -> Self {
         let (work, rate) = plan.pace.interval(plan.packet);
         let periods = match (&plan.on, &plan.off) {
@@ -73,12 +73,12 @@ impl CbrSource {
         Time(self.due)
     }
 
-    /// Its packets, if each is a transfer.
+    /// Its packets, if each packet is a transfer.
     pub(super) fn transfers(&self) -> Option<&[Transfer]> {
         self.transfers.as_ref().map(|(_, packets)| packets.as_slice())
     }
 
-    /// Its packet of this number arrives at `at`.
+    /// The packet with this number arrives at `at`.
     pub(crate) fn on_data(&mut self, at: Time, number: u32) {
         self.last_arrival = self.last_arrival.max(at);
         if let Some(packet) =
@@ -88,8 +88,8 @@ impl CbrSource {
         }
     }
 
-    /// One packet leaves now; the next is due one packet time later, or when the next on-period begins. Gives its number if each is a
-    /// transfer.
+    /// One packet leaves now. The next is due one packet time later, or when the next on-period begins.
+    /// Returns the packet's number if each packet is a transfer.
     pub(crate) fn send(&mut self) -> u32 {
         let number = self.transfers.as_mut().map_or(0, |(bytes, packets)| {
             packets.push(Transfer { start: Time(self.due), bytes: u64::from(*bytes), end: None });
@@ -104,7 +104,7 @@ impl CbrSource {
 }
 
 impl Periods {
-    /// The instant from `due` on at which it is on.
+    /// The first instant from `due` on at which the source is on.
     fn next(&mut self, due: u64) -> u64 {
         match self {
             Periods::Equal { on, off, begin } => {

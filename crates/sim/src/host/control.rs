@@ -1,4 +1,4 @@
-//! The segments that open and close a connection, as packets: their bits among a packet's flags, and their size.
+//! The segments that open and close a connection, as packets: their bits in a packet's flags, and their size.
 
 use bentpipe_tcp::{Control, LossRecovery, Options, Signal};
 
@@ -31,16 +31,17 @@ pub(crate) fn sizes(options: &Options) -> [u16; 6] {
     SIGNALS.map(|signal| size(signal, options))
 }
 
-/// Bytes on the wire: 20 of IPv4, 20 of TCP, and the options, whatever headers the scenario gives to data.
+/// Bytes on the wire: 20 of IPv4, 20 of TCP, and the options. The header sizes that the scenario gives to
+/// data do not apply.
 fn size(signal: Signal, options: &Options) -> u16 {
-    // Timestamps are 10 bytes and padded to 12 (RFC 7323 appendix A).
+    // Timestamps take 10 bytes and are padded to 12 (RFC 7323 appendix A).
     let timestamps = 12 * u16::from(options.timestamps);
     let more = match signal {
         Signal::Syn | Signal::SynAck => {
-            // Maximum segment size 4; window scale 3 and one of padding. SACK permitted 2, in the padding of the timestamps or with two
-            // bytes of its own.
+            // Maximum segment size takes 4; window scale takes 3 and one of padding. SACK permitted takes 2,
+            // in the padding of the timestamps or with two bytes of its own.
             let sack = options.recovery == LossRecovery::Sack && !options.timestamps;
-            // The capabilities of SCPS-TP, of which SNACK is one, take 4 bytes.
+            // The capabilities of SCPS-TP take 4 bytes; SNACK is one of them.
             8 + 4 * u16::from(sack) + 4 * u16::from(options.snack.is_some())
         }
         Signal::Ack | Signal::Fin | Signal::FinAck | Signal::LastAck => 0,
@@ -61,7 +62,7 @@ mod tests {
         assert_eq!(super::signal(&Packet::default()), None);
     }
 
-    /// A SYN of Linux has 40 + 20 bytes, its other segments without data 40 + 12.
+    /// A SYN of Linux has 40 + 20 bytes; its other segments without data have 40 + 12.
     #[test]
     fn sizes_are_those_of_the_wire() {
         let plain = Options { timestamps: false, ..Options::modern() };

@@ -1,4 +1,4 @@
-//! What few connections have.
+//! State that few connections have.
 
 use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
@@ -6,7 +6,7 @@ use bentpipe_tcp::{AckSegment, Active, Passive};
 use crate::resolve::plan::{ReadBy, Subflow, Twin};
 use crate::workload::application::Application;
 
-/// What a connection has at its ends beside a sender and a receiver.
+/// The state at the ends of a connection besides a sender and a receiver.
 #[derive(Debug)]
 pub(crate) struct Ends {
     /// The ends of a connection that is opened and closed.
@@ -17,11 +17,12 @@ pub(crate) struct Ends {
     pub(super) reader: ReadBy,
     /// The receiving end's part of a controller whose segments carry headers.
     pub(super) echo: Option<Box<dyn Echo>>,
-    /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
+    /// When the sending end next has something to do beside its sender; [`Time::MAX`] if nothing.
     pub(super) due: Time,
-    /// Is all data there from the start, and nobody else to be told of it? Then the sender may take its fast path.
+    /// Is all data there from the start, and does nobody else need to learn of it? Then the sender may take
+    /// its fast path.
     pub(super) alone: bool,
-    /// It is a subflow of a connection that is done, and its sender repairs nothing any more.
+    /// True for a subflow of a connection that is done: its sender repairs nothing any more.
     pub(super) muted: bool,
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
@@ -39,7 +40,7 @@ pub(crate) enum WriterEnd {
     Relay(RelayEnd),
     /// One end of a connection whose both ends write.
     Twin(Box<TwinEnd>),
-    /// A connection with several subflows, of which it is one.
+    /// A connection with several subflows; this flow is one of them.
     Subflow(Box<SubflowEnd>),
 }
 
@@ -47,9 +48,9 @@ pub(crate) enum WriterEnd {
 #[derive(Debug)]
 pub(crate) struct TwinEnd {
     pub(super) plan: Twin,
-    /// It may not send before the connection is open.
+    /// True if it may not send before the connection is open.
     pub(super) waits: bool,
-    /// An acknowledgement that has to leave now: on data, or alone if none goes out.
+    /// An acknowledgement that is due now: it rides on data, or leaves alone if no data goes out.
     pub(super) owed: Option<AckSegment>,
 }
 
@@ -59,20 +60,20 @@ impl TwinEnd {
     }
 }
 
-/// The end of a relay that writes.
+/// The end of a relay that writes the onward flow.
 #[derive(Debug)]
 pub(crate) struct RelayEnd {
-    /// The flow that brings what it sends on.
+    /// The flow that brings the data to be sent on.
     pub(crate) from: usize,
-    /// Segments taken from there.
+    /// Segments taken from that flow.
     pub(crate) taken: u64,
-    /// The sender has begun.
+    /// True once the sender has begun.
     pub(super) started: bool,
-    /// The handshake has begun.
+    /// True once the handshake has begun.
     pub(super) opened: bool,
-    /// The application before the relay has stopped; what is under way may still come.
+    /// True once the application before the relay has stopped; data in flight may still come.
     pub(super) stopped: bool,
-    /// The connection to the relay is closed: nothing more comes.
+    /// True once the connection to the relay is closed: nothing more comes.
     pub(super) closed: bool,
 }
 
@@ -82,22 +83,22 @@ impl RelayEnd {
     }
 }
 
-/// What a subflow has beside a sender and a receiver.
+/// The state of a subflow besides a sender and a receiver.
 #[derive(Debug)]
 pub(crate) struct SubflowEnd {
-    /// Its number among those of its connection, from 0.
+    /// Its number among the subflows of its connection, from 0.
     pub(crate) number: usize,
     /// The number of its connection in the network.
     pub(crate) connection: usize,
-    /// The payload of the connection's last segment, if that is a short one.
+    /// The payload of the connection's last segment, if that segment is short.
     pub(super) short: Option<u32>,
-    /// The sender has begun.
+    /// True once the sender has begun.
     pub(super) started: bool,
-    /// The handshake has begun.
+    /// True once the handshake has begun.
     pub(super) opened: bool,
-    /// The application has stopped.
+    /// True once the application has stopped.
     pub(super) stopped: bool,
-    /// All data of the connection is acknowledged.
+    /// True once all data of the connection is acknowledged.
     pub(super) done: bool,
 }
 
@@ -136,7 +137,7 @@ impl Ends {
         Some(Box::new(Self { opening, writer, reader, echo, due, alone, muted: false, handshake }))
     }
 
-    /// May the sender not send yet, or not any more?
+    /// True if the sender may not send yet, or may not send any more.
     pub(super) fn is_closed(&self) -> bool {
         self.muted
             || self.active().is_some_and(|active| !active.is_open())
@@ -158,7 +159,8 @@ impl Ends {
         }
     }
 
-    /// Notes when the sending end has something to do. Called after each change of its opening end or its application.
+    /// Notes when the sending end next has something to do. Called after each change of its opening end or
+    /// its application.
     pub(super) fn note_due(&mut self) {
         let control = self.active().and_then(Active::deadline).unwrap_or(Time::MAX);
         self.due = match &self.writer {

@@ -22,13 +22,13 @@ use bentpipe_tcp::unwrap;
 /// Marks "no timer armed" and "not finished".
 pub(crate) const NEVER: Time = Time::MAX;
 
-/// A TCP connection. The fields that every segment and acknowledgement needs stand together: with thousands of connections most time goes
+/// A TCP connection. The fields that every segment and acknowledgement needs are adjacent. With thousands of connections, most time goes
 /// into fetching their state by cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Tcp {
     pub(crate) sender: Sender,
-    /// What few connections need.
+    /// State that few connections need.
     pub(super) ends: Option<Box<Ends>>,
     /// When the last byte was acknowledged.
     pub(super) done_at: Time,
@@ -38,7 +38,7 @@ pub(crate) struct Tcp {
     pub(crate) check: WindowCheck,
 }
 
-/// The traffic of a flow. The tag of the kind stands in front, beside the fields that every packet reads, and not within the connection.
+/// The traffic of a flow. The tag of the kind comes first, beside the fields that every packet reads, and not inside the connection.
 #[derive(Debug)]
 #[repr(u8)]
 #[expect(
@@ -57,7 +57,7 @@ pub(crate) struct FlowState {
     /// First hop of data and of acknowledgements.
     pub(crate) data_route: u32,
     pub(crate) ack_route: u32,
-    /// The instants of this flow's timers in the event queue, if any.
+    /// The instants of this flow's timers in the event queue, if it has any there.
     pub(crate) sender_armed: Time,
     pub(crate) receiver_armed: Time,
     /// Packets by kind, for the audit.
@@ -156,7 +156,7 @@ impl Tcp {
         false
     }
 
-    /// Notes that all is done, if it is.
+    /// Notes that everything is done, if it is.
     pub(super) fn settle(&mut self, now: Time) {
         if self.is_complete() {
             self.done_at = self.done_at.min(now);
@@ -166,7 +166,8 @@ impl Tcp {
         }
     }
 
-    /// The acknowledgement of an extra segment, which has low priority (docs/tcp.md). A window that it tells is not taken: it may be older than those of other acknowledgements.
+    /// The acknowledgement of an extra segment, which has low priority (docs/tcp.md). The window that it advertises is not used, because
+    /// it may be older than the window of other acknowledgements.
     #[cold]
     fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, carried: &mut CarriedStore) {
         let mut ack =
@@ -209,7 +210,7 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
-    /// The application sends nothing more. True if the sending end then has something to send.
+    /// The application sends nothing more. Returns true if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
         if self.stop_subflow() || self.stop_relay(now) {
             return true;
@@ -236,7 +237,7 @@ impl Tcp {
         match self.writer() {
             WriterEnd::Relay(_) => return self.begin(now), // and opens with the connection to the relay
             WriterEnd::Subflow(_) => return self.start_subflow(now),
-            // It was to be opened later, or what it serves came first.
+            // The connection was to be opened later, or the request that it serves came first.
             WriterEnd::Application(of) if of.is_stopped() || of.has_begun() => return,
             WriterEnd::Application(_) | WriterEnd::Source | WriterEnd::Twin(_) => {}
         }
@@ -292,7 +293,7 @@ impl Tcp {
         Some(control::packet(control, self.sender.options(), flow, hop))
     }
 
-    /// Is the sender on the fast path, with no control segment to send? Never if others learn of what it does.
+    /// Is the sender on the fast path, with no control segment to send? Never, if others learn of its progress.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
         let quiet = |ends: &Ends| ends.alone && ends.active().is_none_or(Active::is_quiet);
@@ -304,7 +305,7 @@ impl Tcp {
         if self.ends.as_deref().is_some_and(Ends::is_closed) { None } else { self.sender.poll(now) }
     }
 
-    /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
+    /// A segment that opens or closes the connection arrived. Answers arrive at the sending end, other segments at the receiving end.
     #[cold]
     pub(crate) fn on_control(&mut self, now: Time, packet: &Packet) {
         let (Some(ends), Some(signal)) = (&mut self.ends, control::signal(packet)) else { return };
@@ -343,7 +344,7 @@ impl Tcp {
         Some(control::packet(segment, self.sender.options(), flow, hop))
     }
 
-    /// A data segment arrived. True if the receiver acknowledges it now; `packet` is then the acknowledgement, at hop `hop`.
+    /// A data segment arrived. Returns true if the receiver acknowledges it now; `packet` is then the acknowledgement, at hop `hop`.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -440,14 +441,14 @@ impl Tcp {
             self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, carried)
         };
         packet.flags |= if ack.extra { LOW } else { 0 };
-        // Both ends have the same options: what the sender is told is what the receiver tells.
+        // Both ends have the same options: what the sender expects in an acknowledgement is what the receiver reports.
         if self.sender.is_told_more() || self.sender.options().snack.is_some() {
             self.tell_more(now, ack, &mut packet, carried);
         }
         packet
     }
 
-    /// Adds to an acknowledgement what it tells beside what has arrived: a window, holes, counters of marks, a header.
+    /// Adds to an acknowledgement what it reports besides received segments: a window, holes, counters of marks, a header.
     #[inline(never)]
     fn tell_more(&mut self, now: Time, ack: &AckSegment, packet: &mut Packet, carried: &mut CarriedStore) {
         if let Some(window) = self.receiver.window() {
@@ -491,7 +492,7 @@ impl Tcp {
     }
 }
 
-/// A window of segments as an acknowledgement carries it.
+/// A window in segments, as an acknowledgement carries it.
 fn segments(window: u64) -> u32 {
     u32::try_from(window).unwrap_or(u32::MAX)
 }
@@ -544,7 +545,7 @@ impl FlowState {
         }
     }
 
-    /// The books of packets like `packet` that do not arrive; `None` for the segments of handshake and teardown, which are not counted.
+    /// The books of packets like `packet` that do not arrive; `None` for segments of handshake and teardown, which are not counted.
     pub(crate) fn missing(&mut self, packet: &Packet) -> Option<&mut Missing> {
         let missing = if packet.has(ACK) { &mut self.missing_acks } else { &mut self.missing_data };
         (!packet.has(CONTROL)).then_some(missing)
@@ -581,7 +582,7 @@ impl FlowState {
         self.tcp().is_some_and(|tcp| !tcp.is_open())
     }
 
-    /// Does its receiver send nothing but answers to packets, each when the packet comes?
+    /// Does its receiver send nothing but answers to packets, each at the packet's arrival?
     pub(crate) fn answers_at_once(&self) -> bool {
         match &self.kind {
             Kind::Tcp(tcp) => {
@@ -592,9 +593,9 @@ impl FlowState {
         }
     }
 
-    /// When the life of the flow ends in a run that ends at `end`: when a connection has all it has sent acknowledged and sends nothing
-    /// more. A constant-rate source that stops learns of no arrival. Its life ends when its last packet arrives, so that what waits at the
-    /// stop is not taken to come in no time.
+    /// When the life of the flow ends in a run that ends at `end`. A connection ends when everything it has sent is acknowledged and it
+    /// sends nothing more. A constant-rate source that stops learns of no arrival. Its life ends when its last packet arrives, so that
+    /// the packets waiting at the stop do not seem to arrive in no time.
     pub(crate) fn life_ends(&self, end: Time) -> Time {
         end.min(match &self.kind {
             Kind::Tcp(tcp) => tcp.done_at,
@@ -610,12 +611,13 @@ mod tests {
 
     use super::*;
 
-    /// A cache line has 64 bytes on the processors that the laboratory is meant for.
+    /// A cache line has 64 bytes on the processors for which the laboratory is meant.
     #[test]
     fn a_flow_begins_with_a_line_that_ends_where_the_connection_begins() {
         // The tag is as long as the strictest alignment behind it.
         assert_eq!(offset_of!(FlowState, kind) + align_of::<Kind>(), 64);
-        // An odd number of cache lines: with a power of two the same fields of all flows would compete for few sets of the cache.
+        // The size is an odd number of cache lines: with a power of two, the same fields of all flows would compete for few sets of the
+        // cache.
         assert_eq!(size_of::<FlowState>() / 64 % 2, 1);
         let (first, last) = (offset_of!(Tcp, ends), offset_of!(Tcp, receiver) + size_of::<Receiver>());
         assert!(last - first <= 192, "{first} to {last}");

@@ -1,4 +1,4 @@
-//! Both ends of a connection whose segments carry headers.
+//! The two ends of a connection whose segments carry headers.
 
 use bentpipe_cc::{Arrived, Time};
 use bentpipe_tcp::{AckSegment, Data};
@@ -26,7 +26,7 @@ impl Tcp {
         packet
     }
 
-    /// An acknowledgement that tells a window of its own, or carries a header.
+    /// An acknowledgement that advertises a window of its own, or carries a header.
     #[inline(never)]
     pub(super) fn on_telling_ack(
         &mut self,
@@ -63,7 +63,7 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
-    /// The receiving end reads what segment `seq` carries, which then is gone.
+    /// The receiving end reads the header that segment `seq` carries, and the header is gone.
     #[inline(never)]
     pub(super) fn read_header(&mut self, now: Time, seq: u64, packet: &Packet, carried: &mut CarriedStore) {
         let Some(echo) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()) else { return };

@@ -1,5 +1,5 @@
-//! What the subflows of a connection share (Multipath TCP, RFC 8684): the numbers of its data, what is sent, delivered and acknowledged of it,
-//! and which subflow carries what. `engine/multipath.rs` says when this changes.
+//! What the subflows of a connection share (Multipath TCP, RFC 8684): the numbers of its data, what is sent,
+//! delivered and acknowledged, and which subflow carries what. `engine/multipath.rs` says when this changes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -16,30 +16,30 @@ pub(crate) struct MultipathConnection {
     pub(crate) plan: Arc<ConnectionPlan>,
     /// Payload of a full segment.
     pub(crate) mss: u32,
-    /// Segments to send in all; [`u64::MAX`] for no end.
+    /// Segments to send in all; [`u64::MAX`] for no limit.
     pub(crate) limit: u64,
     /// Segments for which the receive buffer has room.
     pub(crate) window: u64,
-    /// Does some controller want to know of the other subflows?
+    /// Does some controller want the state of the other subflows?
     pub(crate) coupled: bool,
     pub(crate) paths: Vec<Path>,
-    /// The next segment never sent, and the oldest that is not acknowledged.
+    /// The next segment never sent, and the oldest segment not yet acknowledged.
     pub(crate) next: u64,
     pub(crate) una: u64,
-    /// The subflow that has sent each segment from `una` on last.
+    /// For each segment from `una` on, the subflow that has sent it last.
     pub(crate) carriers: VecDeque<u8>,
-    /// Segments to be sent once more, by another subflow than this one.
+    /// Segments to be sent once more, each by another subflow than the one noted here.
     pub(crate) again: BTreeMap<u64, u8>,
-    /// Segments below have been sent by a second subflow because the shared window was full.
+    /// Segments below this one have been sent by a second subflow because the shared window was full.
     pub(crate) hurried: u64,
-    /// The subflow whose turn it is.
+    /// The subflow that is next in turn.
     pub(crate) turn: usize,
     /// Segments sent by a second subflow.
     pub(crate) reinjected: u64,
     pub(crate) done_at: Time,
-    /// What the controllers are told.
+    /// The state of the subflows that the controllers are given.
     pub(crate) told: Vec<Subflow>,
-    /// The next segment expected in order at the receiving end, and the runs received behind it.
+    /// The next segment expected in order at the receiving end, and the runs received beyond it.
     pub(crate) delivered: u64,
     pub(crate) early: BTreeMap<u64, u64>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct MultipathConnection {
 /// What a connection knows of one of its paths.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
-    /// The connection's numbers of the subflow's segments from `first` on, which are not all acknowledged.
+    /// The connection's numbers of the subflow's segments from `first` on; not all of them are acknowledged.
     pub(crate) sent: VecDeque<u64>,
     pub(crate) first: u64,
     /// Segments of the subflow that its receiver has handed on.
@@ -58,12 +58,12 @@ pub(crate) struct Path {
     pub(crate) losses: u64,
     pub(crate) delivered_then: u64,
     pub(crate) between: u64,
-    /// Its window is not reduced for the others' sake before.
+    /// Its window is not reduced in favour of the others before this instant.
     pub(crate) spared_until: Time,
 }
 
 impl MultipathConnection {
-    /// The connection whose subflows are these, before anything has happened.
+    /// The connection made of these subflows, before anything has happened.
     pub(crate) fn new(plan: Arc<ConnectionPlan>, flows: &[FlowState]) -> Self {
         let tcps = || flows.iter().filter_map(FlowState::tcp);
         let mss = tcps().next().map_or(1, |tcp| tcp.sender.options().mss);
@@ -104,7 +104,7 @@ impl MultipathConnection {
         self.plan.bytes.map_or(full, |bytes| bytes.min(full))
     }
 
-    /// Has the shared receive buffer room for one more segment?
+    /// Does the shared receive buffer have room for one more segment?
     pub(crate) fn has_room(&self) -> bool {
         self.next < self.una.saturating_add(self.window)
     }
@@ -141,7 +141,7 @@ impl MultipathConnection {
         }
     }
 
-    /// The subflow that has sent a segment last; `None` if that is acknowledged or was never sent.
+    /// The subflow that has sent a segment last; `None` if the segment is acknowledged or was never sent.
     pub(crate) fn carrier(&self, number: u64) -> Option<u8> {
         self.carriers.get(number.checked_sub(self.una)? as usize).copied()
     }
@@ -159,7 +159,7 @@ impl MultipathConnection {
         }
     }
 
-    /// The subflow has timed out: what it has under way is sent again by the others, too. (RFC 8684 section 3.3.6)
+    /// The subflow has timed out: the others send again what it has in flight, too. (RFC 8684 section 3.3.6)
     pub(crate) fn on_timeout(&mut self, i: usize) {
         for &number in self.paths[i].sent.iter().filter(|&&number| number >= self.una) {
             if self.carriers[(number - self.una) as usize] == i as u8 {
@@ -170,7 +170,7 @@ impl MultipathConnection {
 }
 
 impl Path {
-    /// What coupled controllers learn of the subflow. Bytes count from loss to loss.
+    /// The state of the subflow that coupled controllers are given. Bytes count from loss to loss.
     pub(crate) fn as_subflow(&mut self, tcp: &Tcp) -> Subflow {
         let (counters, delivered) = (tcp.sender.counters(), tcp.sender.flow().delivered);
         let losses = counters.recoveries + counters.timeouts;

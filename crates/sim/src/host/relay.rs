@@ -1,8 +1,9 @@
-//! A relay within a flow: a split connection (RFC 3135 section 2.4). The receiver of the connection to it and the sender of the connection
-//! from it are one host, with one buffer.
+//! A relay within a flow: a split connection (RFC 3135 section 2.4). The receiver of the connection to it and
+//! the sender of the connection from it are one host, with one buffer.
 //!
-//! A segment enters the buffer when the receiver takes it, and leaves it when it has been acknowledged behind the relay. The receive window
-//! before the relay is the room that is left. So the connection behind the relay holds back the one before it.
+//! A segment enters the buffer when the receiver takes it, and leaves it when it has been acknowledged behind
+//! the relay. The receive window before the relay is the room that is left. In this way the connection behind
+//! the relay holds back the connection before it.
 
 use bentpipe_cc::Time;
 use bentpipe_tcp::AckSegment;
@@ -19,7 +20,8 @@ impl Tcp {
         }
     }
 
-    /// The relay has got all before segment `upto` at `now`, which it may send on. False if there is nothing new.
+    /// All segments before `upto` have reached the relay at `now`, which may send them on. Returns false if
+    /// none of them is new.
     pub(crate) fn feed(&mut self, now: Time, upto: u64) -> bool {
         let (mss, bytes) = (u64::from(self.sender.options().mss), self.bytes.unwrap_or(u64::MAX));
         self.begin(now);
@@ -32,14 +34,15 @@ impl Tcp {
         true
     }
 
-    /// The relay behind this connection has had all before segment `una` acknowledged, which makes room. Gives the acknowledgement that says
-    /// so, if one is due.
+    /// All segments before `una` have been acknowledged to the relay behind this connection, which makes
+    /// room. Returns the acknowledgement that says so, if one is due.
     pub(crate) fn passed_on(&mut self, now: Time, una: u64) -> Option<AckSegment> {
         self.tell_passed_on(now, una);
         self.receiver.read(una)
     }
 
-    /// The connection to the relay has been asked for: this one opens at once, and waits for no answer of the other.
+    /// The connection to the relay has been asked for. This one opens at once, and does not wait for the
+    /// other's answer.
     pub(crate) fn open_with(&mut self, now: Time) {
         self.begin(now);
         if self.relay_mut().is_some_and(|relay| !core::mem::replace(&mut relay.opened, true)) {
@@ -47,7 +50,8 @@ impl Tcp {
         }
     }
 
-    /// The connection to the relay is closed, all its data delivered. This one closes when all is acknowledged.
+    /// The connection to the relay is closed and all its data delivered. This one closes when everything is
+    /// acknowledged.
     pub(crate) fn close_with(&mut self, now: Time) {
         if let Some(relay) = self.relay_mut() {
             relay.closed = true;
@@ -55,7 +59,7 @@ impl Tcp {
         self.settle(now);
     }
 
-    /// The application before the relay sends nothing more. False if no relay writes.
+    /// The application before the relay sends nothing more. Returns false if no relay writes.
     pub(super) fn stop_relay(&mut self, now: Time) -> bool {
         let Some(relay) = self.relay_mut() else { return false };
         relay.stopped = true;
@@ -63,14 +67,15 @@ impl Tcp {
         true
     }
 
-    /// The sender begins when the flow does, or when the first data comes, if that is earlier in the order of events.
+    /// The sender begins when the flow does, or when the first data comes, if that is earlier in the order of
+    /// events.
     pub(super) fn begin(&mut self, now: Time) {
         if self.relay_mut().is_some_and(|relay| !core::mem::replace(&mut relay.started, true)) {
             self.sender.start(now);
         }
     }
 
-    /// Is all sent that this end will ever have to send, and acknowledged?
+    /// Has this end sent everything that it will ever have to send, and is it all acknowledged?
     pub(crate) fn is_complete(&self) -> bool {
         let all = match self.writer() {
             WriterEnd::Source | WriterEnd::Twin(_) => true,
@@ -85,8 +90,8 @@ impl Tcp {
         all && self.sender.is_done()
     }
 
-    /// May the connection be closed when it is complete? Behind a relay it waits for the end of the one before; that of two ends that write
-    /// waits for both.
+    /// May the connection be closed when it is complete? Behind a relay it waits for the end of the
+    /// connection before the relay. A connection whose both ends write waits for both.
     pub(super) fn may_close(&self) -> bool {
         match self.writer() {
             WriterEnd::Relay(relay) => relay.closed,

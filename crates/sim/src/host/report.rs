@@ -1,4 +1,4 @@
-//! The report of one flow: what it has achieved when the run ends.
+//! The report of one flow: its results at the end of the run.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::record::report::{FlowReport, LimitShares, SUBFLOW};
 use crate::resolve::plan::{CcPlan, FlowPlan, Source};
 
 impl FlowState {
-    /// What the flow has achieved when the run ends at `end`.
+    /// The results of the flow in a run that ends at `end`.
     pub(crate) fn report(&mut self, plan: &FlowPlan, end: Time) -> FlowReport {
         let mut report = FlowReport {
             name: plan.name.clone(),
@@ -52,7 +52,7 @@ impl FlowState {
                     let life = life_ends.since(self.start).secs();
                     let part = |span: Span| if life > 0.0 { span.secs() / life } else { 0.0 };
                     let share = |limit| part(limits.spent(limit));
-                    // While the connection opens, its application seems to have nothing to send.
+                    // While the connection opens, its application would seem to have nothing to send.
                     let opening = match tcp.ends.as_ref().map(|ends| ends.handshake) {
                         Some([began, done]) => done.min(life_ends).since(began),
                         None => Span::ZERO,
@@ -76,7 +76,7 @@ impl FlowState {
         report
     }
 
-    /// Drops its samples of the round-trip time, which a report has told. The rows that follow take their place.
+    /// Drops its RTT samples once a report has used them. The rows that follow take their place.
     pub(crate) fn forget_rtts(&mut self) {
         if let Kind::Tcp(tcp) = &mut self.kind {
             tcp.rtts = Histogram::default();

@@ -1,4 +1,5 @@
-//! Bytes on the wire: of segments and acknowledgements, and of the option SNACK that few acknowledgements carry.
+//! Bytes on the wire: of segments, of acknowledgements, and of the SNACK option that few acknowledgements
+//! carry.
 
 use bentpipe_tcp::{MAX_BLOCKS, Snack, snack_size};
 
@@ -14,21 +15,21 @@ impl Tcp {
         (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
     }
 
-    /// Bytes on the wire of an acknowledgement with so many SACK blocks.
+    /// Bytes on the wire of an acknowledgement with `blocks` SACK blocks.
     #[inline]
     pub(super) fn ack_size(&self, blocks: u32) -> u16 {
         let option = self.sack_option_size(blocks);
         (self.sender.options().ack_size + option).min(u32::from(u16::MAX)) as u16
     }
 
-    /// Bytes on the wire of an option with so many SACK blocks.
+    /// Bytes on the wire of a SACK option with `blocks` blocks.
     #[inline]
     pub(super) fn sack_option_size(&self, blocks: u32) -> u32 {
-        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
+        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes per block.
         if self.sender.options().ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
 
-    /// Bytes on the wire of an acknowledgement with an option of so many bytes.
+    /// Bytes on the wire of an acknowledgement with an option of `option` bytes.
     #[inline]
     pub(super) fn told_size(&self, option: u32) -> u16 {
         let options = self.sender.options();
@@ -57,7 +58,7 @@ impl Tcp {
 }
 
 impl FlowState {
-    /// The usual sizes on the wire of its data packets and of its acknowledgements.
+    /// The usual sizes on the wire of its data packets and acknowledgements.
     pub(crate) fn usual_sizes(&self) -> [u16; 2] {
         match &self.kind {
             Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
@@ -65,7 +66,7 @@ impl FlowState {
         }
     }
 
-    /// All sizes that packets of its data and of its acknowledgements may have.
+    /// All sizes that its data packets and acknowledgements may have.
     pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
         let [mut there, back] = self.sizes_but_probes();
         if let Kind::Tcp(tcp) = &self.kind {

@@ -1,5 +1,5 @@
-//! One subflow of a connection that has several (Multipath TCP, RFC 8684), as far as its own two ends go. What the subflows share is in
-//! `engine/multipath.rs`.
+//! One subflow of a connection that has several (Multipath TCP, RFC 8684), as far as its own two ends are
+//! concerned. `engine/multipath.rs` has what the subflows share.
 
 use bentpipe_cc::Time;
 use bentpipe_tcp::{Active, Data};
@@ -22,12 +22,13 @@ impl Tcp {
         self.subflow()?.short
     }
 
-    /// Has the application stopped that the subflow serves?
+    /// Has the application that the subflow serves stopped?
     pub(crate) fn has_stopped(&self) -> bool {
         self.subflow().is_some_and(|subflow| subflow.stopped)
     }
 
-    /// The subflow starts. The first one opens at once if there is a handshake; others join when that is done (RFC 8684 section 3.2).
+    /// The subflow starts. The first one opens at once if there is a handshake; the others join when the
+    /// handshake is done (RFC 8684 section 3.2).
     pub(super) fn start_subflow(&mut self, now: Time) {
         self.sender.start(now);
         let Some(subflow) = self.subflow_mut() else { return };
@@ -37,7 +38,7 @@ impl Tcp {
         }
     }
 
-    /// The connection is open: opens this subflow of it, unless that has been done.
+    /// The connection is open: opens this subflow of it, unless it is open already.
     pub(crate) fn open_subflow(&mut self, now: Time) {
         let opens =
             |subflow: &mut SubflowEnd| subflow.started && !core::mem::replace(&mut subflow.opened, true);
@@ -58,21 +59,22 @@ impl Tcp {
             && self.sender.has_room(now)
     }
 
-    /// Time has passed until `now` under the limit of before, whatever limits the subflow from now on.
+    /// Time has passed until `now` under the old limit, whatever limits the subflow from now on.
     pub(crate) fn pass_time(&mut self, now: Time) {
         if self.subflow().is_some_and(|subflow| subflow.started) {
             self.sender.limits(now);
         }
     }
 
-    /// Sends a segment of the connection; [`Tcp::has_room`] says that it can.
+    /// Sends a segment of the connection; [`Tcp::has_room`] says whether it can.
     pub(crate) fn send_new(&mut self, now: Time) -> Option<Data> {
         let written = self.sender.write(self.sender.options().mss.into());
         debug_assert!(written.is_ok(), "every segment of a subflow is a full one");
         self.sender.poll(now)
     }
 
-    /// All data of the connection is acknowledged at `now`. What is still under way on this path is not repaired any more.
+    /// All data of the connection is acknowledged at `now`. Segments still in flight on this path are not
+    /// repaired any more.
     pub(crate) fn end_subflow(&mut self, now: Time) {
         if let Some(subflow) = self.subflow_mut() {
             subflow.done = true;
@@ -81,7 +83,7 @@ impl Tcp {
         self.settle(now);
     }
 
-    /// The application sends nothing more. False if this is no subflow.
+    /// The application sends nothing more. Returns false if this is no subflow.
     pub(super) fn stop_subflow(&mut self) -> bool {
         self.subflow_mut().map(|subflow| subflow.stopped = true).is_some()
     }

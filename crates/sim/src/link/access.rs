@@ -1,7 +1,8 @@
-//! Access to a channel: a transmitter that may not send at any time, but only at given instants, so many bytes each.
+//! Access to a channel: a transmitter that may send only at given instants, a given number of bytes at each.
 //!
-//! At an opportunity the packets that wait are sent in order. Small ones share it, and what is left of a large one goes on at the next. A
-//! packet that comes at the very instant of an opportunity has missed it.
+//! At an opportunity the waiting packets are sent in order. Small packets share it, and the rest of a large
+//! one continues at the next opportunity. A packet that arrives at the very instant of an opportunity has
+//! missed it.
 
 use crate::link::dama::{Dama, DamaPlan};
 use crate::link::opportunities::{Opportunities, OpportunitiesPlan};
@@ -9,7 +10,7 @@ use crate::link::opportunities::{Opportunities, OpportunitiesPlan};
 /// How the transmitter of a direction gets its instants.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AccessPlan {
-    /// They stand in a file.
+    /// They are listed in a file.
     Opportunities(OpportunitiesPlan),
     /// They are assigned on demand.
     Dama(DamaPlan),
@@ -30,7 +31,7 @@ impl AccessChannel {
         }
     }
 
-    /// The instant of the next opportunity, or at which the next ones are assigned.
+    /// The instant of the next opportunity, or the instant at which the next ones are assigned.
     pub(crate) fn due(&self) -> u64 {
         match self {
             Self::Opportunities(its) => its.due(),
@@ -38,7 +39,8 @@ impl AccessChannel {
         }
     }
 
-    /// The bytes of the opportunity at that instant, while so many bytes wait; 0 if there is none. Then the next one is due.
+    /// The bytes of the opportunity at that instant, while `waiting` bytes wait; 0 if there is none. The next
+    /// opportunity is then due.
     pub(crate) fn take(&mut self, waiting: u64) -> u64 {
         match self {
             Self::Opportunities(its) => its.take(),
@@ -46,7 +48,7 @@ impl AccessChannel {
         }
     }
 
-    /// Nothing has waited; all opportunities up to `now` have passed unused.
+    /// Nothing has waited: all opportunities up to `now` have passed unused.
     pub(crate) fn pass(&mut self, now: u64) {
         match self {
             Self::Opportunities(its) => its.pass(now),
@@ -54,7 +56,7 @@ impl AccessChannel {
         }
     }
 
-    /// How long after its instant the bytes of an opportunity have been sent.
+    /// How long after its instant the bytes of an opportunity have all been sent.
     pub(crate) fn length(&self) -> u64 {
         match self {
             Self::Opportunities(_) => 0,
@@ -62,7 +64,7 @@ impl AccessChannel {
         }
     }
 
-    /// Bytes that could have been sent until `end`, up to which all opportunities have passed.
+    /// Bytes that could have been sent until `end`; all opportunities up to then have passed.
     pub(crate) fn offered(&self, end: u64, rate: u64) -> f64 {
         match self {
             Self::Opportunities(its) => its.offered() as f64,

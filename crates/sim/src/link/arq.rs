@@ -1,12 +1,13 @@
-//! Automatic repeat request (ARQ) of a link layer: selective repeat with a bounded number of tries, as links with persistence have it
-//! (RFC 3366).
+//! Automatic repeat request (ARQ) of a link layer: selective repeat with a bounded number of tries, as on
+//! links with persistence (RFC 3366).
 //!
-//! A packet that the loss models strike is sent again when the sender of the link learns of it, `round_trip` after the end of its
-//! transmission. It takes its share of the rate each time, goes before packets that wait in the queue, and may be struck again. After
-//! `tries` transmissions it is given up. The window of the link layer has no bound, and its feedback is never lost.
+//! A packet that the loss models strike is sent again when the link's sender learns of the loss, `round_trip`
+//! after the end of its transmission. Each transmission takes its share of the rate, goes before packets that
+//! wait in the queue, and may be struck again. After `tries` transmissions the packet is given up. The window
+//! of the link layer has no bound, and its feedback is never lost.
 //!
-//! With `in_order`, the far end hands packets on in the order of their first transmissions. A packet behind one that is missing waits until
-//! that one has come, or until its last try would have come.
+//! With `in_order`, the far end hands packets on in the order of their first transmissions. A packet behind a
+//! missing one waits until the missing packet has come, or until its last try would have come.
 
 use std::collections::VecDeque;
 
@@ -19,7 +20,7 @@ use crate::link::packet::Packet;
 pub struct ArqPlan {
     /// Most transmissions of a packet, the first one included.
     pub tries: u32,
-    /// From the end of a transmission to when its sender knows that it failed, ns.
+    /// From the end of a transmission until its sender knows that it failed, ns.
     pub round_trip: u64,
     /// Does the far end keep packets in order?
     pub in_order: bool,
@@ -42,18 +43,19 @@ impl Frame {
     }
 }
 
-/// Packets to be sent again, and packets that wait for those at the far end.
+/// Packets to be sent again, and packets that wait for them at the far end.
 #[derive(Debug)]
 pub(crate) struct ArqSender {
     plan: ArqPlan,
     /// The number of the next new packet.
     number: u64,
-    /// Packets to be sent again, and from when on.
+    /// Packets to be sent again, each with the instant from which it may be.
     again: VecDeque<(u64, Frame)>,
-    /// With `in_order`: the number of the packet to be handed on next, and what is known of it and of those behind it.
+    /// With `in_order`: the number of the packet to be handed on next, and what is known of it and of the
+    /// packets behind it.
     next: u64,
     behind: VecDeque<Option<Packet>>,
-    /// The latest instant at which one of them has come.
+    /// The latest instant at which one of these packets has come.
     latest: Time,
     /// Transmissions besides the first ones.
     pub(crate) repeats: u64,
@@ -78,7 +80,7 @@ impl ArqSender {
         Frame { packet, number: self.number - 1, tried: 1 }
     }
 
-    /// From when on the next packet may be sent again; `None` if there is none.
+    /// The instant from which the next packet may be sent again; `None` if there is none.
     pub(crate) fn due(&self) -> Option<u64> {
         self.again.front().map(|(due, _)| *due)
     }
@@ -92,7 +94,7 @@ impl ArqSender {
         Some(frame)
     }
 
-    /// Bytes to be sent again that are due by `now`.
+    /// Bytes of repeats that are due by `now`.
     pub(crate) fn bytes_due(&self, now: u64) -> u64 {
         let due = self.again.iter().take_while(|(due, _)| *due <= now);
         due.map(|(_, frame)| u64::from(frame.packet.size)).sum()
@@ -112,8 +114,8 @@ impl ArqSender {
         self.plan.in_order
     }
 
-    /// The end of a packet is known, and the far end keeps packets in order: it arrives at `at`, or is given up then. Returns when what
-    /// waited for it is handed on.
+    /// The end of a packet is known, and the far end keeps packets in order. The packet arrives at `at`, or
+    /// is given up then. Returns when the packets that waited for it are handed on.
     pub(crate) fn settle(&mut self, frame: &Frame, at: Time) -> Time {
         let place = (frame.number - self.next) as usize;
         if self.behind.len() <= place {
@@ -132,7 +134,7 @@ impl ArqSender {
         Some(first)
     }
 
-    /// The packets that it holds, those given up included.
+    /// The packets that the link layer holds, those given up included.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.again.iter().map(|(_, frame)| &frame.packet).chain(self.behind.iter().flatten())
     }
@@ -164,7 +166,7 @@ mod tests {
         Direction::new(&plan, 1, "test")
     }
 
-    /// Number, instant in ms and fate of what comes out of `link`, into which packets go at these instants.
+    /// Number, instant in ms and fate of the packets that leave `link`; packets enter at the given instants.
     fn out(link: &mut Direction, packets: impl Iterator<Item = u64>) -> Vec<(u32, u64, Fate)> {
         let mut out = Vec::new();
         let mut drain = |link: &mut Direction, until: u64| {
@@ -207,7 +209,8 @@ mod tests {
 
     #[test]
     fn a_repeat_goes_before_what_waits() {
-        // 400 packets come at once, and the first transmission is struck: known at 201 ms, repeated in the next millisecond.
+        // 400 packets come at once, and the first transmission is struck. The loss is known at 201 ms, and
+        // the repeat goes out in the next millisecond.
         let mut link = link(LossPlan::LossTrace(LossTracePlan { lost: [0].into() }), 2, false);
         let out = out(&mut link, std::iter::repeat_n(0, 400));
         assert_eq!(
@@ -216,8 +219,8 @@ mod tests {
         );
     }
 
-    /// Of independent losses with probability p: p^tries remain, each repeat costs a round trip, and a share of 1 - p of all transmissions
-    /// carries new packets.
+    /// For independent losses with probability p: p^tries of the losses remain, each repeat costs a round
+    /// trip, and a share of 1 - p of all transmissions carries new packets.
     #[test]
     fn residual_loss_delay_and_throughput_are_those_of_independent_tries() {
         let (p, tries, n) = (0.3_f64, 4, 200_000_u32);
@@ -231,11 +234,11 @@ mod tests {
         let delays = came.iter().filter(|(_, _, fate)| *fate == Fate::Delivered);
         let delays: Vec<f64> = delays.map(|(seq, at, _)| (at - u64::from(*seq) * 4) as f64).collect();
         let mean = delays.iter().sum::<f64>() / delays.len() as f64;
-        // The mean number of repeats of what is delivered, each a round trip and a transmission.
+        // The mean number of repeats of a delivered packet; each takes a round trip and a transmission.
         let repeats = (1..4).map(|k| f64::from(k) * p.powi(k) * (1.0 - p)).sum::<f64>() / (1.0 - residual);
         let expected = 101.0 + 201.0 * repeats;
         assert!((mean / expected - 1.0).abs() < 0.01, "{mean}, not {expected}");
-        // All at once: the transmitter never rests, so packets come out at (1 - p) of its rate.
+        // All packets come at once: the transmitter never rests, so they leave at (1 - p) of its rate.
         let mut full = link(LossPlan::PacketError(PacketError { rate: p }), 100, true);
         let came = out(&mut full, std::iter::repeat_n(0, n as usize));
         assert!(came.iter().map(|(seq, ..)| *seq).eq(0..n));

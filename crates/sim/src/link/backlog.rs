@@ -1,7 +1,8 @@
 //! Packets that wait for a first-in-first-out transmitter, the one in transmission not counted.
 //!
-//! The departure of each packet is known when it arrives. So the list keeps the instant at which its transmission will begin, the departure
-//! of the packet before. An idle transmitter never looks here. The ring is a power of two long, because each hop must find its end quickly.
+//! The departure of each packet is known when it arrives. The list therefore keeps the instant at which its
+//! transmission will begin, which is the departure of the packet before it. An idle transmitter never reads
+//! the list. The length of the ring is a power of two, because each hop must find its end quickly.
 
 use std::collections::VecDeque;
 
@@ -10,10 +11,10 @@ use std::collections::VecDeque;
 pub(crate) struct Backlog {
     /// A ring of the instants at which transmissions begin. Past ones stay until the next call of `drain`.
     begins: Vec<u64>,
-    /// Packets from `head` on, up to `tail`, wait; both only grow.
+    /// Packets from `head` up to `tail` wait; both only grow.
     head: u64,
     tail: u64,
-    /// Their bytes, if the queue's limit or rule needs them.
+    /// The bytes of these packets, if the queue's limit or rule needs them.
     bytes: Option<Box<Bytes>>,
 }
 
@@ -24,12 +25,12 @@ struct Bytes {
 }
 
 impl Backlog {
-    /// An empty backlog that counts packets, and with `bytes` also bytes.
+    /// An empty backlog that counts packets; with `bytes` it also counts bytes.
     pub(crate) fn new(bytes: bool) -> Self {
         Self { bytes: bytes.then(Box::default), ..Self::default() }
     }
 
-    /// From now on bytes are counted, too. It is empty.
+    /// From now on bytes are counted, too. The backlog is empty.
     pub(crate) fn count_bytes(&mut self) {
         self.bytes.get_or_insert_default();
     }
@@ -76,7 +77,7 @@ impl Backlog {
         }
     }
 
-    /// Packets that waited when it was drained last, and packets that have come since.
+    /// Packets that waited when the backlog was last drained, and packets that have come since.
     #[inline(always)]
     pub(crate) fn packets(&self) -> u64 {
         self.tail - self.head
@@ -87,7 +88,7 @@ impl Backlog {
         self.bytes.as_ref().map_or(0, |bytes| bytes.sum)
     }
 
-    /// The same, added up packet by packet.
+    /// The same number, summed packet by packet.
     pub(crate) fn bytes_added_up(&self) -> u64 {
         self.bytes.iter().flat_map(|bytes| &bytes.sizes).map(|&size| u64::from(size)).sum()
     }

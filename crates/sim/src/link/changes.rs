@@ -1,7 +1,8 @@
 //! Directions whose rate, delay or losses change.
 //!
-//! Nothing here is an event of its own. A queue that decides on arrival knows all that will become of a packet when it comes; one that
-//! decides at departure makes up for handovers when somebody asks (`departures.rs`).
+//! Nothing here is an event of its own. A queue that decides on arrival knows a packet's whole fate when the
+//! packet comes. A queue that decides at departure catches up on handovers when somebody asks
+//! (`departures.rs`).
 
 use bentpipe_cc::Time;
 
@@ -13,12 +14,12 @@ use crate::link::transmitter::Transmitter;
 use crate::loss::LossModel;
 
 impl Direction {
-    /// Its time line at work, if it has one.
+    /// Its time line in use, if it has one.
     pub(super) fn moving(&mut self) -> Option<&mut Moving> {
         self.behaviour.as_deref_mut()?.moving.as_deref_mut()
     }
 
-    /// What it promises if it has a time line; `fixed`: what its queue allows.
+    /// The promises of a direction with a time line; `fixed`: what its queue allows.
     pub(super) fn promises_moving(&self, size: u16, fixed: Promises) -> Promises {
         let Some(moving) = self.behaviour.as_deref().and_then(|b| b.moving.as_deref()) else { return fixed };
         Promises {
@@ -87,7 +88,8 @@ impl Direction {
         Transit::Lost(at)
     }
 
-    /// Tells a rule that decides on arrival the mean rate since the transmitter became free, if that is before `now`.
+    /// Gives a rule that decides on arrival the mean rate since the transmitter became free, if that was
+    /// before `now`.
     fn tell_rate(&mut self, free_at: u64, now: Time) {
         if let Some(Behaviour { admission: Admission::OnArrival(rule), moving: Some(moving) }) =
             self.behaviour.as_deref_mut()
@@ -97,7 +99,7 @@ impl Direction {
         }
     }
 
-    /// Do its loss models strike a packet that is sent at `sent`? Each of them sees it.
+    /// Do its loss models strike a packet that is sent at `sent`? Every model sees the packet.
     fn strikes(&mut self, loss_rate: Option<f64>, sent: Time, size: u16) -> bool {
         let strikes = |lost: bool, loss: &mut LossModel| {
             loss_rate.into_iter().for_each(|rate| loss.set_rate(rate));
@@ -114,7 +116,7 @@ impl Direction {
             let Some(idle) = self.scheduled().map(|scheduled| scheduled.is_idle()) else { return };
             let Some(moving) = self.moving() else { return };
             let flush = moving.next_flush();
-            // Of one instant the handover comes first.
+            // Within one instant the handover comes first.
             if flush <= now && (idle || flush <= free_at) {
                 moving.flushed();
                 if let Some(scheduled) = self.scheduled() {

@@ -1,8 +1,9 @@
 //! What a direction with a link layer does, choice by choice.
 //!
-//! It decides lazily, as `departures.rs` does: all that was due by an instant is decided when somebody asks, in the order of time, and
-//! nothing hangs on who asks when. But here a packet may wait while nothing is under way. Then the direction announces a wake instead of an
-//! arrival: at that instant [`Direction::pop`] decides and gives no packet.
+//! It decides lazily, as `departures.rs` does: all choices due by an instant are made when somebody asks, in
+//! order of time, and the result does not depend on who asks when. Here, however, a packet may wait while
+//! nothing is in flight. The direction then announces a wake instead of an arrival: at that instant
+//! [`Direction::pop`] decides and returns no packet.
 
 use bentpipe_cc::{Span, Time};
 
@@ -14,7 +15,7 @@ use crate::link::moving::Moving;
 use crate::link::packet::{LOST, Packet, WAKE};
 
 impl Direction {
-    /// What is left of the promises of a direction without its link layer.
+    /// Those promises of a direction without its link layer that still hold with it.
     pub(super) fn promises_layered(&self, without: Promises) -> Promises {
         let Some(layer) = self.peek_link_layer() else { return without };
         Promises {
@@ -34,7 +35,7 @@ impl Direction {
         self.scheduled().map_or(0, |scheduled| scheduled.thinned())
     }
 
-    /// The link layer, if it does more than to send packets one after the other.
+    /// The link layer, if it does more than send packets one after the other.
     pub(super) fn link_layer(&mut self) -> Option<&mut LinkLayer> {
         self.scheduled()?.link_layer.as_deref_mut()
     }
@@ -49,7 +50,8 @@ impl Direction {
         }
     }
 
-    /// Without opportunities: makes the next choice that was due by `now`, or the handover before it. False if there is none.
+    /// Without opportunities: makes the next choice that was due by `now`, or processes the handover before
+    /// it. Returns false if there is none.
     fn decide_next(&mut self, now: Time) -> bool {
         let choice = self.next_choice().unwrap_or(Time::MAX);
         let flush = self.moving().map_or(Time::MAX, |moving| moving.next_flush());
@@ -63,8 +65,8 @@ impl Direction {
         next <= now && next < Time::MAX
     }
 
-    /// Announces the instant of the next decision if nothing is under way, or if packets overtake: then what is sent next may come out
-    /// before all that are under way.
+    /// Announces the instant of the next decision if nothing is in flight, or if packets may overtake: the
+    /// next packet sent may then come out before all that are in flight.
     pub(super) fn plan_wake(&mut self) {
         self.cancel_wake();
         let overtake = self.moving().is_some_and(|moving| moving.line.reorder);
@@ -74,7 +76,7 @@ impl Direction {
         }
     }
 
-    /// When the next decision is due if no packet comes before; `None` if there is nothing to decide.
+    /// When the next decision is due if no packet comes before it; `None` if there is nothing to decide.
     fn next_choice(&mut self) -> Option<Time> {
         let free_at = self.free_at();
         let scheduled = self.scheduled()?;
@@ -89,7 +91,7 @@ impl Direction {
         }
     }
 
-    /// The transmitter is free at `at` and takes the next packet: one that is sent again, or one that waits.
+    /// The transmitter is free at `at` and takes the next packet: a repeat, or a packet that waits.
     pub(super) fn choose(&mut self, at: Time) {
         let Some(mut frame) = self.take_frame(at, at.0) else { return };
         let (arrival, lost) = match self.transit(at, &mut frame.packet) {
@@ -114,7 +116,7 @@ impl Direction {
         Some(arq.map_or(Frame::once(packet), |arq| arq.first(packet)))
     }
 
-    /// Uses the next opportunity that is due by `now`. False if there is none, or nothing to send.
+    /// Uses the next opportunity that is due by `now`. Returns false if there is none, or nothing to send.
     fn use_opportunity(&mut self, now: Time) -> bool {
         let Some(scheduled) = self.scheduled() else { return false };
         let (packets, bytes) = (scheduled.waiting(), scheduled.bytes());
@@ -122,7 +124,7 @@ impl Direction {
         let Some(access) = &mut layer.access else { return false };
         let arq = layer.arq.as_ref();
         if packets == 0 && layer.partial.is_none() {
-            // A repeat has missed the opportunity at whose instant it becomes due.
+            // A repeat that becomes due at the instant of an opportunity has missed it.
             let begin = arq.and_then(ArqSender::due).filter(|due| *due <= now.0);
             access.pass(begin.unwrap_or(now.0));
             if begin.is_none() {
@@ -161,7 +163,8 @@ impl Direction {
         true
     }
 
-    /// The last byte of a packet has been sent at `sent`, and reaches the far end at `at` if it is not lost.
+    /// The last byte of a packet has been sent at `sent`. The packet reaches the far end at `at` if it is not
+    /// lost.
     fn finish(&mut self, sent: Time, mut at: Time, lost: bool, mut frame: Frame) {
         if lost && self.arq().is_some_and(|arq| arq.retry(sent.0, &frame)) {
             return self.survive();
@@ -203,7 +206,7 @@ mod tests {
     const MS: u64 = 1_000_000;
     const END: Time = Time(10_000 * MS);
 
-    /// A link of 10 Mbit/s, with these keys, on which 3 of 10 transmissions are struck.
+    /// A link of 10 Mbit/s with these keys, on which 3 of 10 transmissions are struck.
     fn direction(keys: &str) -> DirectionPlan {
         let text = format!(
             "duration = \"1 s\"\n[link.x]\nrate = \"10 Mbit/s\"\n{keys}\nloss = {{ kind = \"packet-error\", rate = 0.3 }}\n\
@@ -236,8 +239,9 @@ mod tests {
         })
     }
 
-    /// Number, instant and fate of all that comes out, and what is told of. Each of `events` comes so many ns after the one before: a packet
-    /// of so many bytes, or `None` for a look. The loops are not told of looks.
+    /// Number, instant and fate of all packets that leave, and what the caller learns of them. Each of
+    /// `events` comes a given number of ns after the one before: a packet of a given size in bytes, or `None`
+    /// for a look. The loops do not learn of looks.
     fn all(
         plan: &DirectionPlan,
         events: &[(u64, Option<u16>)],
@@ -315,7 +319,8 @@ mod tests {
         }
     }
 
-    /// Who looks in between moves a wake. The event of the old one finds nothing, and the new one is still to come.
+    /// A look in between moves a wake. The event of the old wake finds nothing, and the new one is still to
+    /// come.
     #[test]
     fn a_wake_that_has_moved_is_not_forgotten() {
         let opportunities = OpportunitiesPlan { at_ms: [4].into() };
@@ -335,7 +340,7 @@ mod tests {
         let mut link = Direction::new(&plan, 1, "test");
         link.push(Time(0), Packet { size: 1_500, ..Packet::default() }, Class::default());
         assert_eq!((link.next(), link.pop(Time(4 * MS))), (Some(Time(4 * MS)), None));
-        // It was struck at 4 ms, and is sent again from 14 ms on, at 16 ms.
+        // The packet was struck at 4 ms. It may be sent again from 14 ms on, and is sent at 16 ms.
         assert_eq!(link.next(), Some(Time(14 * MS)));
         link.catch_up(Time(13 * MS));
         assert_eq!(link.next(), Some(Time(16 * MS)));

@@ -1,15 +1,20 @@
-//! Demand assignment (DAMA): the return channel of a VSAT, after DVB-RCS2 (ETSI EN 301 545-2 section 9, ETSI TR 101 545-4).
+//! Demand assignment (DAMA): the return channel of a VSAT, after DVB-RCS2 (ETSI EN 301 545-2 section 9, ETSI
+//! TR 101 545-4).
 //!
-//! Time is cut into frames, and a frame into slots of equal length. A terminal sends in the slots that it is assigned:
+//! Time is divided into frames, and a frame into slots of equal length. A terminal sends in the slots that it
+//! is assigned:
 //! - `cra` slots of every frame (constant rate assignment);
-//! - slots on request for a volume (VBDC, volume based dynamic capacity). At the start of a frame the terminal asks for all that waits, the
-//!   rest of a packet in transmission included, less what it has asked for and not been given, less what its constant slots of one frame
-//!   carry. The request takes no slot of its own. What is asked for at the start of a frame may be given in the frames that start
-//!   `grant_delay` later or after. Requests cumulate: volume for which a frame has no slot is given in the next one;
-//! - `free` slots of what is left of a frame, for nothing (FCA, free capacity assignment).
+//! - slots on request for a volume (VBDC, volume based dynamic capacity). At the start of a frame the
+//!   terminal requests all bytes that wait, the rest of a packet in transmission included. It subtracts what
+//!   it has requested and not yet been given, and what its constant slots of one frame carry. The request
+//!   takes no slot of its own. Volume requested at the start of a frame may be given in the frames that start
+//!   `grant_delay` later or after. Requests cumulate: volume for which a frame has no slot is given in the
+//!   next one;
+//! - `free` slots of what is left of a frame, without request (FCA, free capacity assignment).
 //!
-//! The slots of a frame are the first ones, without a gap. A slot carries the bytes that the link's rate sends in it, rounded down. Its
-//! bytes are received as one burst, at the end of the slot. A slot that finds nothing waiting is lost.
+//! A terminal's slots are the first ones of the frame, without a gap. A slot carries the bytes that the
+//! link's rate sends in it, rounded down. Its bytes are received as one burst, at the end of the slot. A slot
+//! that finds nothing waiting is lost.
 
 use std::collections::VecDeque;
 
@@ -26,9 +31,9 @@ pub struct DamaPlan {
     pub cra: u64,
     /// Most slots of a frame that are assigned on request.
     pub vbdc: u64,
-    /// Most slots of a frame that are assigned without request, of those that are left.
+    /// Most slots of a frame that are assigned without request, out of those that are left.
     pub free: u64,
-    /// From a request to the first frame that may carry what it asks for, ns.
+    /// From a request to the first frame that may carry the requested volume, ns.
     pub grant_delay: u64,
 }
 
@@ -36,15 +41,15 @@ pub struct DamaPlan {
 #[derive(Debug)]
 pub(crate) struct Dama {
     plan: DamaPlan,
-    /// The present frame, the slots assigned in it, and the next of them.
+    /// The current frame, the slots assigned in it, and the next of these slots.
     frame: u64,
     assigned: u64,
     next: u64,
-    /// Requests under way: from when each may be granted, and its bytes.
+    /// Outstanding requests: the instant from which each may be granted, and its bytes.
     requests: VecDeque<(u64, u64)>,
-    /// Bytes of requests that have matured and for which no slot was assigned yet.
+    /// Bytes of matured requests for which no slot was assigned yet.
     owed: u64,
-    /// Bytes asked for and not assigned yet, in all.
+    /// Bytes requested and not yet assigned, in all.
     asked: u64,
 }
 
@@ -87,14 +92,14 @@ impl Dama {
     pub(crate) fn pass(&mut self, now: u64) {
         while self.due() <= now {
             if self.asked == 0 && self.next == self.assigned {
-                // Until the frame of `now` all frames are alike.
+                // All frames up to the frame of `now` are alike.
                 self.frame = self.frame.max((now / self.plan.frame).saturating_sub(1));
             }
             self.take(0);
         }
     }
 
-    /// The next frame begins while so many bytes wait.
+    /// The next frame begins while `waiting` bytes wait.
     fn begin_frame(&mut self, waiting: u64) {
         self.frame += 1;
         let now = self.start_of(self.frame);
@@ -144,8 +149,8 @@ mod tests {
     use crate::resolve::plan::{AccessPlan, DirectionPlan, LinkLayerPlan};
 
     const MS: u64 = 1_000_000;
-    /// Frames of 20 ms with 10 slots of 2 ms, each of which carries 500 bytes at 2 Mbit/s; grants take 530 ms, 27 frames of which the last
-    /// begins before them.
+    /// Frames of 20 ms with 10 slots of 2 ms; each slot carries 500 bytes at 2 Mbit/s. Grants take 530 ms, or
+    /// 27 frames; the last of these begins before the grant.
     const PLAN: DamaPlan = DamaPlan {
         frame: 20 * MS,
         slots: 10,
@@ -170,7 +175,7 @@ mod tests {
         Direction::new(&plan, 1, "test")
     }
 
-    /// When packets of these sizes that come at these instants leave, ns.
+    /// When packets of these sizes leave if they come at these instants, ns.
     fn departures(plan: DamaPlan, packets: &[(u64, u16)]) -> Vec<u64> {
         let (mut terminal, mut out) = (terminal(plan), Vec::new());
         let mut drain = |terminal: &mut Direction, until: u64| {
@@ -188,7 +193,8 @@ mod tests {
 
     #[test]
     fn the_first_packet_waits_for_the_request_the_grant_and_its_slots() {
-        // 1500 bytes take 3 slots of 2 ms. Asked for at the next start of a frame, given in the first frame 530 ms later or after.
+        // 1500 bytes take 3 slots of 2 ms. They are requested at the next start of a frame, and given in the
+        // first frame that starts 530 ms later or after.
         for (comes, asks) in [(0, 20), (1, 20), (19, 20), (20, 40), (47, 60)] {
             let given = (asks + 530_u64).next_multiple_of(20);
             assert_eq!(departures(PLAN, &[(comes * MS, 1_500)]), [(given + 3 * 2) * MS], "{comes} ms");
@@ -200,13 +206,13 @@ mod tests {
 
     #[test]
     fn a_steady_stream_below_the_constant_rate_pays_only_the_frame() {
-        // 3 constant slots carry 1500 bytes a frame, as much as comes.
+        // 3 constant slots carry 1500 bytes a frame, which is as much as arrives.
         let plan = DamaPlan { cra: 3, vbdc: 7, ..PLAN };
         let packets: Vec<(u64, u16)> = (0..500).map(|i| (i * 20 * MS + 7 * MS, 1_500)).collect();
         for ((comes, _), leaves) in packets.iter().zip(departures(plan, &packets)) {
             assert_eq!(leaves - comes, (20 - 7 + 6) * MS);
         }
-        // And asks for nothing: with half as many slots, what is not carried is asked for.
+        // The terminal requests nothing; with half as many slots, it requests the bytes that are not carried.
         let plan = DamaPlan { cra: 1, vbdc: 9, ..PLAN };
         let last = *departures(plan, &packets).last().unwrap();
         assert!(last - packets[499].0 <= (20 + 540 + 20) * MS, "{last}");
@@ -220,7 +226,8 @@ mod tests {
         {
             let plan = DamaPlan { cra, vbdc, free, ..PLAN };
             let out = departures(plan, &packets);
-            // While something waits, every frame has all these slots: free ones are left over only where requests need fewer.
+            // While something waits, every frame has all these slots: free slots are left over only where
+            // requests need fewer.
             let slots = (cra + vbdc + free).min(10);
             let (first, last) = (out[1_000], out[1_999]);
             let frames = 999.0 * 1_500.0 / (500 * slots) as f64;
@@ -232,13 +239,14 @@ mod tests {
     #[test]
     fn free_slots_need_no_request() {
         let plan = DamaPlan { free: 2, ..PLAN };
-        // Two slots a frame carry 1000 of its 1500 bytes in the next frame, and the rest in the one after.
+        // Two slots a frame carry 1000 of its 1500 bytes in the next frame, and the rest in the frame after
+        // that.
         assert_eq!(departures(plan, &[(5 * MS, 1_500)]), [(40 + 2) * MS]);
     }
 
     proptest! {
-        /// Every packet leaves by the end of the frame in which its request is granted, if the frames have room; no slot carries more than its
-        /// bytes; and nothing hangs on who looks when.
+        /// Every packet leaves by the end of the frame in which its request is granted, if the frames have
+        /// room. No slot carries more than its bytes. The result does not depend on who looks when.
         #[test]
         fn requests_cover_all_that_waits(
             gaps in prop::collection::vec((0_u64..100, 40_u16..1_501), 1..60),

@@ -1,10 +1,11 @@
 //! Links whose queue decides at departure.
 //!
-//! When a packet arrives its departure is not known: packets may be dropped, or others may go first. Yet such a link needs
-//! no event besides the arrivals at its far end. Whatever it decides at an instant depends on what came before that instant,
-//! so it decides when somebody asks: before it takes another packet, and when nothing is left under way. The transmitter
-//! that becomes free at an instant chooses before packets of the same instant arrive; so nothing hangs on who asks when, and
-//! a link in front of it may hand packets on ahead of time.
+//! The departure of a packet is not known when it arrives: packets may be dropped, or others may go first.
+//! Yet such a link needs no event besides the arrivals at its far end. A decision at an instant depends only
+//! on what came before that instant. The link therefore decides when somebody asks: before it takes another
+//! packet, and when nothing is left in flight. A transmitter that becomes free at an instant chooses before
+//! packets of the same instant arrive. The result therefore does not depend on who asks when, and a link in
+//! front of it may hand packets on ahead of time.
 
 use bentpipe_cc::Time;
 
@@ -46,7 +47,7 @@ impl Direction {
         }
     }
 
-    /// All that was due has been decided.
+    /// All decisions that were due have been made.
     fn settle(&mut self) {
         if self.link_layer().is_some() {
             self.plan_wake();
@@ -63,7 +64,7 @@ impl Direction {
         match self.transit(now, &mut packet) {
             Transit::Arrives(at) => self.keep_in_place(at, &packet),
             Transit::Lost(at) => {
-                // Its arrival is an event all the same: the queue is looked at then.
+                // Its arrival is an event all the same: the queue is checked then.
                 packet.flags |= LOST;
                 self.keep_in_place(at, &packet);
                 if let Some(scheduled) = self.scheduled() {
@@ -72,13 +73,14 @@ impl Direction {
             }
             Transit::Refused(_) => {} // what it hands over always has room
         }
-        // Where packets overtake, the next one may come out before all that are under way: the queue must be looked at before.
+        // Where packets may overtake, the next one may come out before all that are in flight. The queue must
+        // be checked before that.
         if self.transmitter.rate == 0 && self.moving().is_some_and(|moving| moving.line.reorder) {
             self.keep_in_place(self.free_at(), &Packet { flags: LOST | WAKE, ..Packet::default() });
         }
     }
 
-    /// A packet that will not arrive comes out at `now`. Is it only an event, at which the queue is looked at?
+    /// A packet that will not arrive comes out at `now`. Is it only an event, at which the queue is checked?
     pub(super) fn wakes(&mut self, now: Time, packet: &Packet) -> bool {
         let wakes = packet.has(WAKE);
         if wakes {
@@ -107,7 +109,7 @@ mod tests {
     use crate::resolve::plan::Plan;
     use proptest::prelude::*;
 
-    /// A link of 10 Mbit/s that is lossy, with a queue of this kind.
+    /// A lossy link of 10 Mbit/s with a queue of this kind.
     fn plan(queue: &str) -> Plan {
         let text = format!(
             "duration = \"1 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"3 ms\"\nqueue = {{ {queue} }}\n\
@@ -119,7 +121,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-        /// Every packet arrives, is dropped, is lost, is under way, or waits; each that will not arrive is told of once.
+        /// Every packet arrives, is dropped, is lost, is in flight, or waits. Each packet that will not
+        /// arrive is reported once.
         #[test]
         fn nothing_is_lost_from_sight(
             queue in prop::sample::select(vec![
@@ -154,7 +157,7 @@ mod tests {
                 }
                 let flags = if *ack { ACK } else if flow % 2 == 0 { ECT } else { ECT1 };
                 let packet = Packet { seq: i as u32, flow: *flow, size: *size, flags, ..Packet::default() };
-                // Five flows, of two bands and four parts of all hashes.
+                // Five flows, in two bands and four parts of the hash space.
                 let class = Class { band: u8::from(*flow > 2), hash: u64::from(*flow % 4) << 51 };
                 if let Push::Dropped(_) = link.push(now, packet, class) {
                     told.push(packet);
@@ -176,7 +179,7 @@ mod tests {
             numbers.sort_unstable();
             numbers.dedup();
             prop_assert_eq!(numbers.len(), told.len());
-            // And at last the queue runs empty.
+            // Finally the queue runs empty.
             link.catch_up(Time::MAX);
             while let Some(at) = link.next() {
                 link.pop(at);

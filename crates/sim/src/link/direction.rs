@@ -1,12 +1,12 @@
 //! One direction of a link: a queue, a transmitter, losses, propagation.
 //!
-//! Its contract is small. [`Direction::push`] offers a packet, [`Direction::next`] says when a packet will come out, and [`Direction::pop`]
-//! gives it, delivered or lost. [`Direction::promises`] says what else a short cut may rely on.
+//! Its contract is small. [`Direction::push`] offers a packet, [`Direction::next`] says when a packet will come out, and
+//! [`Direction::pop`] gives it, delivered or lost. [`Direction::promises`] says what else a short cut may rely on.
 //!
-//! With a first-in-first-out queue the departure of a packet is known when it arrives. So a packet costs at most one event, its arrival at
-//! the far end, also if the queue decides on arrival. Waiting packets are counted apart from packets under way (`backlog.rs`): a packet
-//! that finds the transmitter free needs no such count. A queue that decides at departure (`departures.rs`) holds its packets back until
-//! the transmitter is free.
+//! With a first-in-first-out queue the departure of a packet is known when it arrives. A packet therefore costs at most one event, its
+//! arrival at the far end, even if the queue decides on arrival. Waiting packets are counted apart from packets in flight (`backlog.rs`):
+//! a packet that finds the transmitter free needs no such count. A queue that decides at departure (`departures.rs`) holds its packets
+//! back until the transmitter is free.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ use crate::queue::kind::Rule;
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::resolve::plan::{DirectionPlan, QueueLimit};
 
-/// Longest wait at a queue without a list, ns: 146 years, so that no sum of times is beyond the end of the clock.
+/// Longest wait at a queue without a list, ns: 146 years, so that no sum of times exceeds the end of the clock.
 const FARTHEST: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +35,11 @@ pub(super) struct InFlight {
     packet: Packet,
 }
 
-/// What one direction of a link has done. Losses that are known and still to come are counted already: [`Direction::dropped`] has those until an
-/// instant.
+/// What one direction of a link has done. Losses that are known but still to come are counted already; [`Direction::dropped`] counts
+/// those until an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Packets that came. A direction that decides at departure counts the packets that were chosen.
+    /// Packets that came. A direction that decides at departure counts the packets that it has chosen.
     pub(crate) offered: u64,
     pub(crate) delivered: u64,
     pub(crate) dropped_queue: u64,
@@ -58,8 +58,8 @@ pub(crate) struct Counts {
 enum Room {
     Packets(u64),
     Bytes(u64),
-    /// All packets take the same whole number of nanoseconds, so the number that waits follows from when the transmitter will be free. That
-    /// may be so many nanoseconds ahead, and no list is needed.
+    /// All packets take the same whole number of nanoseconds, so the number that waits follows from when the transmitter will be free.
+    /// That may be this many nanoseconds ahead, and no list is needed.
     Ahead(u64),
 }
 
@@ -70,11 +70,11 @@ pub enum Refusal {
     Full,
     /// The queue has room, but its rule drops the packet early.
     Early,
-    /// The packet is inside, but a handover will flush it out of the queue before it is sent.
+    /// The packet has room, but a handover will flush it out of the queue before it is sent.
     Flushed,
 }
 
-/// The answer to a packet that is pushed.
+/// The answer to a pushed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
     /// The packet is inside.
@@ -109,17 +109,17 @@ pub struct Promises {
     pub constant: Option<Span>,
 }
 
-/// The fate of a packet that enters a direction which keeps packets in order.
+/// The fate of a packet that enters a direction that keeps packets in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transit {
     Refused(Refusal),
-    /// Taken, but lost on the way; it would have reached the far end at this time, or is lost at a handover then.
+    /// The packet is taken but lost on the way. It would have reached the far end at this time, or is lost at a handover then.
     Lost(Time),
     /// The packet will reach the far end at this time.
     Arrives(Time),
 }
 
-/// What a direction does besides taking all packets for which there is room, and sending them at one rate.
+/// What a direction does besides taking all packets that have room and sending them at one rate.
 #[derive(Debug)]
 pub(super) struct Behaviour {
     pub(super) admission: Admission,
@@ -130,7 +130,7 @@ pub(super) struct Behaviour {
 /// Which packets a direction takes, and when.
 #[derive(Debug)]
 pub(super) enum Admission {
-    /// All for which there is room: drop-tail.
+    /// All that have room: drop-tail.
     All,
     /// A queue decides on arrival.
     OnArrival(Box<dyn OnArrival>),
@@ -140,23 +140,23 @@ pub(super) enum Admission {
     Jitter(Jitter),
 }
 
-/// A random delay, uniform from 0 to `most`, excluded.
+/// A random delay, uniform from 0 up to but excluding `most`.
 #[derive(Debug)]
 pub(super) struct Jitter {
     most: Span,
     stream: Stream,
 }
 
-/// One direction of a link at work.
+/// One direction of a link in use.
 #[derive(Debug)]
 pub struct Direction {
     pub(super) transmitter: Transmitter,
     delay: u64,
     /// Is it only a transmitter, a drop-tail queue and a delay?
     simple: bool,
-    /// Do several flows share it? Then packets that come out at one instant come out in the order of their flows.
+    /// Do several flows share it? Packets that come out at one instant then come out in the order of their flows.
     shared: bool,
-    /// In tests: it does not promise to know the fate of packets.
+    /// True in tests that keep it from promising to know the fate of packets.
     #[cfg(test)]
     is_opaque: bool,
     room: Room,
@@ -164,7 +164,7 @@ pub struct Direction {
     /// Packets that will come out at the far end, in order. Packets handed on ahead of time are not among them.
     pub(super) under_way: VecDeque<InFlight>,
     pub(crate) counts: Counts,
-    /// `None` for drop-tail at one rate, so that a link is no larger and costs no more for rules of other links.
+    /// `None` for drop-tail at one rate, so that such a link is no larger and no slower for the rules of other links.
     pub(super) behaviour: Option<Box<Behaviour>>,
     pub(super) losses: Vec<LossModel>,
     /// Losses to come, once there has been one.
@@ -200,7 +200,7 @@ impl Direction {
             }
         };
         let moving = plan.line.clone().map(|line| Box::new(Moving::new(line)));
-        // The path of a transmitter without a rate looks for a time line, so that other directions need not.
+        // The code path of a transmitter without a rate checks for a time line, so that other directions need not.
         let rate = if moving.is_none() { plan.rate_bps } else { 0 };
         if moving.is_some() {
             admission.get_or_insert(Admission::All);
@@ -221,7 +221,7 @@ impl Direction {
         Self::pure_delay(delay, 0)
     }
 
-    /// From now on several flows share it: packets of one instant come out in the order of the flows.
+    /// From now on several flows share it: packets of one instant come out in the order of their flows.
     pub(crate) fn share(&mut self) {
         self.shared = true;
     }
@@ -257,7 +257,7 @@ impl Direction {
         }
     }
 
-    /// Offers a packet at `now`, which is not before the last call. Queues that sort by flow go by `class`.
+    /// Offers a packet at `now`, which is not before the last call. Queues that sort by flow use `class`.
     pub fn push(&mut self, now: Time, mut packet: Packet, class: Class) -> Push {
         if self.decides_at_departure() {
             return self.push_scheduled(now, packet, class);
@@ -276,7 +276,8 @@ impl Direction {
         }
     }
 
-    /// When the next packet comes out; `None` if nothing is inside. It may also be an instant at which one is chosen and none comes out.
+    /// When the next packet comes out; `None` if nothing is inside. It may also be an instant at which a packet is chosen and none comes
+    /// out.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.under_way.front().map(|slot| slot.at)
@@ -296,8 +297,8 @@ impl Direction {
         Some((packet, Fate::Delivered))
     }
 
-    /// Takes, once, a packet inside of which a later call has found that it will not arrive. A dropped packet comes out only here, a lost
-    /// one also by [`Direction::pop`].
+    /// Takes a packet that was inside and that a later call has found will not arrive; each is given once. A dropped packet comes out
+    /// only here, a lost one also by [`Direction::pop`].
     pub fn take_doomed(&mut self) -> Option<(Packet, Fate)> {
         let packet = self.scheduled()?.take_untold()?;
         let fate = if packet.has(LOST) { Fate::Lost } else { Fate::Dropped };
@@ -352,7 +353,7 @@ impl Direction {
         }
     }
 
-    /// The link layer, if it does more than to send packets one after the other.
+    /// The link layer, if it does more than send packets one after the other.
     pub(super) fn peek_link_layer(&self) -> Option<&LinkLayer> {
         match self.behaviour.as_deref() {
             Some(Behaviour { admission: Admission::Scheduled(scheduled), .. }) => {
@@ -388,12 +389,12 @@ impl Direction {
         self.backlog.packets()
     }
 
-    /// From now on the bytes that wait are counted, also where queue and rule go by packets. Nothing has come so far.
+    /// From now on waiting bytes are counted, even where queue and rule count packets. Nothing has come so far.
     pub fn count_bytes(&mut self) {
         self.backlog.count_bytes();
     }
 
-    /// Bytes waiting at `now`, which is not before the last call; 0 if they are not counted, see [`Direction::count_bytes`].
+    /// Bytes waiting at `now`, which is not before the last call; 0 if they are not counted (see [`Direction::count_bytes`]).
     pub fn waiting_bytes(&mut self, now: Time) -> u64 {
         self.waiting(now);
         match self.scheduled() {
@@ -402,7 +403,7 @@ impl Direction {
         }
     }
 
-    /// Has the queue room at `now`? It has been drained until then.
+    /// Does the queue have room at `now`? It has been drained up to then.
     #[inline(always)]
     pub(super) fn has_room(&self, now: Time, size: u16) -> bool {
         if self.transmitter.free_at <= now.0 {
@@ -415,7 +416,7 @@ impl Direction {
         }
     }
 
-    /// The arrival of `packet` at `now`, as queues see it. The queue has been drained until then.
+    /// The arrival of `packet` at `now`, as queues see it. The queue has been drained up to then.
     fn arrival(&self, now: Time, packet: &Packet) -> Arrival {
         Arrival {
             now,
@@ -427,7 +428,7 @@ impl Direction {
         }
     }
 
-    /// Does the queue take the packet? Marks the packet if the queue's rule says so.
+    /// Does the queue take the packet? Marks it if the queue's rule says so.
     pub(super) fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
         match self.behaviour.as_deref().map(|behaviour| &behaviour.admission) {
             None | Some(Admission::All) => self.has_room(now, packet.size),
@@ -466,8 +467,8 @@ impl Direction {
         Transit::Arrives(self.arrival_of(held))
     }
 
-    /// As [`Direction::push`] for a direction that promises order: gives the packet's fate, and does not keep the packet. Inlined, as each
-    /// hop needs it.
+    /// As [`Direction::push`] for a direction that promises order: returns the packet's fate, and does not keep the packet. It is
+    /// inlined, because each hop needs it.
     #[inline(always)]
     pub(crate) fn transit(&mut self, now: Time, packet: &mut Packet) -> Transit {
         self.counts.offered += 1;
@@ -498,7 +499,7 @@ impl Direction {
         Transit::Arrives(self.arrival_of(sent))
     }
 
-    /// The same for all kinds of directions.
+    /// As above, for all kinds of directions.
     #[inline(never)]
     fn transit_by_rules(&mut self, now: Time, packet: &mut Packet) -> Transit {
         if self.transmitter.rate == 0 {
@@ -531,14 +532,14 @@ impl Direction {
         lost
     }
 
-    /// Forgets the instant that [`Direction::next`] gives if no packet comes out then.
+    /// Forgets the instant that [`Direction::next`] gives, if no packet comes out then.
     pub(super) fn cancel_wake(&mut self) {
         if self.under_way.front().is_some_and(|slot| slot.packet.has(WAKE)) {
             self.under_way.pop_front();
         }
     }
 
-    /// Does [`Direction::next`] give this instant sooner or later though no packet comes out then?
+    /// Does [`Direction::next`] give this instant sooner or later, although no packet comes out then?
     pub(super) fn wakes_at(&self, at: Time) -> bool {
         self.under_way.iter().any(|slot| slot.at == at && slot.packet.has(WAKE))
     }
@@ -557,8 +558,8 @@ impl Direction {
         Time(sent.saturating_add(self.delay))
     }
 
-    /// Keeps an admitted packet at hop `hop` until it reaches the far end at `at`. Is it the first of those under way, so that the
-    /// direction has a new next event?
+    /// Keeps an admitted packet at hop `hop` until it reaches the far end at `at`. Returns whether it is the first of those in flight, so
+    /// that the direction has a new next event.
     #[inline(always)]
     pub(crate) fn keep(&mut self, at: Time, hop: u32, packet: &Packet) -> bool {
         if self.under_way.len() == self.under_way.capacity() {
@@ -569,7 +570,7 @@ impl Direction {
         self.under_way.len() == 1 || tied && self.settle_last()
     }
 
-    /// Moves the last packet before packets of later flows that arrive at the same instant. Is it now the first of all?
+    /// Moves the last packet before packets of later flows that arrive at the same instant. Returns whether it is now the first of all.
     #[cold]
     #[inline(never)]
     fn settle_last(&mut self) -> bool {
@@ -582,7 +583,7 @@ impl Direction {
         place == 0
     }
 
-    /// Grows by a quarter, and not to twice the size: with many packets under way they take most of a run's memory.
+    /// Grows by a quarter instead of doubling: with many packets in flight they take most of a run's memory.
     #[cold]
     fn grow(&mut self) {
         self.under_way.reserve_exact((self.under_way.len() / 4).max(2));

@@ -1,8 +1,9 @@
-//! Packets that are still inside a direction, and known to be lost or dropped there later.
+//! Packets that are still inside a direction and known to be lost or dropped there later.
 //!
-//! With a first-in-first-out queue the fate of a packet is known when it comes, a whole queue before it is sent. It must not be counted
-//! before it happens: an error strikes when the last bit has been sent, or at the handover that cuts the packet off, and a handover flushes
-//! the queue when it comes. Until then the packet waits or is under way as any other.
+//! With a first-in-first-out queue the fate of a packet is known when it comes, a whole queue before it is
+//! sent. The fate must not be counted before it happens. An error strikes when the last bit has been sent, or
+//! at the handover that cuts the packet off. A handover flushes the queue when it comes. Until then the
+//! packet waits or is in flight like any other.
 
 use std::collections::VecDeque;
 
@@ -25,7 +26,7 @@ pub(crate) struct Foreseen {
     losses: VecDeque<(Time, Doom, Packet)>,
     /// How many of them are errors.
     errors: u64,
-    /// The place of the one noted last.
+    /// The position of the last loss noted.
     last: usize,
 }
 

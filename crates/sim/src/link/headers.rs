@@ -1,7 +1,8 @@
-//! The congestion headers of packets under way.
+//! The congestion headers of packets in flight.
 //!
-//! Packets keep a handle; the headers stand in one table that the hosts share with the queues that compute. So such a queue reaches the
-//! header of a packet whenever it decides, and a direction knows nothing of it. Flows without headers never touch the table.
+//! Packets keep a handle; the headers are in one table that the hosts share with the queues that compute.
+//! Such a queue can therefore reach the header of a packet whenever it decides, and a direction knows nothing
+//! of it. Flows without headers never touch the table.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +10,7 @@ use bentpipe_cc::Header;
 
 use crate::link::packet::{ACK, HEADER, Packet};
 
-/// The headers by the handles of their packets. A clone is the same table.
+/// The headers by the handles of their packets. A clone refers to the same table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Headers {
     /// Only one thread works on a run, so nobody waits for the lock.
@@ -17,7 +18,7 @@ pub(crate) struct Headers {
 }
 
 impl Headers {
-    /// The packet with this handle, which is none of 0, carries `header`.
+    /// The packet with this handle, which is not 0, carries `header`.
     pub(crate) fn put(&self, handle: u32, header: Header) {
         let mut table = self.lock();
         let slot = handle as usize - 1;
@@ -35,7 +36,8 @@ impl Headers {
         self.lock().get((packet.handle as usize).wrapping_sub(1)).copied().flatten()
     }
 
-    /// The header of a data packet, as a queue on its way reads it. What an acknowledgement carries is for its sender alone.
+    /// The header of a data packet, as a queue on its way reads it. The header on an acknowledgement is for
+    /// its sender alone.
     pub(crate) fn of_data(&self, packet: &Packet) -> Option<Header> {
         if packet.has(ACK) { None } else { self.of(packet) }
     }

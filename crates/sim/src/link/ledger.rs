@@ -32,7 +32,7 @@ struct Ledger {
     queued: u64,
     /// Waiting, in transmission or propagating elsewhere, and not lost so far.
     under_way: u64,
-    /// Bytes that wait: by the queue's counter, and by adding up its packets.
+    /// Bytes that wait: by the queue's counter, and by summing over its packets.
     waiting_bytes: (u64, u64),
     /// Most bytes that ever waited, in a queue that decides at departure.
     most_bytes: u64,
@@ -57,7 +57,7 @@ impl Direction {
         })
     }
 
-    /// Packets offered until `end`, and those of them that are inside then: they wait or are under way.
+    /// Packets offered until `end`, and how many of them are inside then: they wait or are in flight.
     pub(crate) fn inside(&mut self, end: Time) -> (u64, u64) {
         let ledger = self.ledger(end);
         (ledger.offered, ledger.waiting + ledger.under_way)
@@ -95,7 +95,7 @@ impl Direction {
 fn balance(name: &str, l: &Ledger) -> Result<(), Breach> {
     let law =
         "each packet offered to a link is dropped at its queue, lost to errors, delivered, or still there";
-    // Wrapping, so that a count below zero is a broken law and not a panic.
+    // The sum wraps, so that a count below zero is a broken law and not a panic.
     let accounted = [l.dropped_queue, l.dropped_error, l.delivered, l.waiting, l.under_way]
         .into_iter()
         .fold(0, u64::wrapping_add);

@@ -1,10 +1,10 @@
-//! A time line at work: what a transmitter sends by it, and when packets arrive.
+//! A time line in use: what a transmitter sends under it, and when packets arrive.
 //!
-//! Its transmitter does work in parts of a bit (10^-9 bit), of which a rate of 1 bit/s does one a nanosecond. What is left of a packet when
-//! the rate changes is done at the new rate. A packet is sent in whole nanoseconds; the work left of the last one is added to the next
-//! packet. So no rounding adds up.
+//! Its transmitter does work in units of 10^-9 bit; a rate of 1 bit/s does one unit a nanosecond. When the
+//! rate changes, the rest of a packet is sent at the new rate. A packet is sent in whole nanoseconds; the
+//! work left over from the last one is added to the next packet. Rounding errors therefore do not accumulate.
 //!
-//! All instants of which a packet asks go forward: steps, legs and handovers are found by cursors.
+//! The instants that packets ask for only go forward: steps, legs and handovers are found by cursors.
 
 use bentpipe_cc::{Span, Time};
 

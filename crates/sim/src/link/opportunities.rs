@@ -1,8 +1,10 @@
-//! mahimahi's packet opportunities: instants at which exactly 1504 bytes may be sent (R. Netravali et al.: Mahimahi: Accurate
-//! Record-and-Replay for HTTP, USENIX ATC 2015; `src/frontend/link_queue.cc`, `LinkQueue::rationalize`).
+//! mahimahi's packet opportunities: instants at which exactly 1504 bytes may be sent (R. Netravali et al.:
+//! Mahimahi: Accurate Record-and-Replay for HTTP, USENIX ATC 2015; `src/frontend/link_queue.cc`,
+//! `LinkQueue::rationalize`).
 //!
-//! The rules: an opportunity that finds nothing waiting is lost. One opportunity may carry several small packets and parts of two large
-//! ones; a packet has left when its last byte has. After the last one all begin again, counted from the instant of the last one.
+//! The rules: an opportunity that finds nothing waiting is lost. One opportunity may carry several small
+//! packets and parts of two large ones; a packet has left when its last byte has. After the last opportunity
+//! the list begins again, counted from the instant of the last one.
 
 use std::sync::Arc;
 
@@ -34,7 +36,7 @@ impl OpportunitiesPlan {
 #[derive(Debug)]
 pub(crate) struct Opportunities {
     plan: OpportunitiesPlan,
-    /// Index of the next one, and the instant from which its round of the file counts, ms.
+    /// Index of the next opportunity, and the instant from which its round of the file counts, ms.
     next: usize,
     base: u64,
     /// How many have passed.
@@ -56,7 +58,7 @@ impl Opportunities {
     }
 
     pub(crate) fn pass(&mut self, now: u64) {
-        // Whole rounds at once: a pause may be long.
+        // Whole rounds are skipped at once: a pause may be long.
         let period = self.plan.period_ms().max(1);
         let rounds = ((now / MILLISECOND).saturating_sub(self.base) / period).saturating_sub(1);
         self.passed += rounds * self.plan.at_ms.len() as u64;
@@ -68,7 +70,7 @@ impl Opportunities {
         }
     }
 
-    /// Bytes of those that have passed.
+    /// Bytes of the opportunities that have passed.
     pub(crate) fn offered(&self) -> u64 {
         self.passed * OPPORTUNITY
     }
@@ -110,7 +112,8 @@ mod tests {
         Direction::new(&plan, 1, "test")
     }
 
-    /// mahimahi's `LinkQueue` with its drop-tail queue, told once more from its rules: packets in, departures out.
+    /// An independent model of mahimahi's `LinkQueue` with its drop-tail queue, written from its rules:
+    /// packets in, departures out.
     struct Mahimahi<'a> {
         schedule: &'a [u64],
         next: usize,
@@ -211,7 +214,8 @@ mod tests {
         for size in [1_000, 500, 40, 3_000, 4] {
             ours.push(Time(10_000_000), Packet { size, ..Packet::default() }, Class::default());
         }
-        // What comes at 10 ms has missed both. At 20 ms: 1000, 500, and 4 of 40. The next round has 30, 30 and 40 ms.
+        // Packets that come at 10 ms have missed both. At 20 ms: 1000, 500, and 4 of 40. The next round has
+        // 30, 30 and 40 ms.
         let out: Vec<u64> = std::iter::from_fn(|| {
             let at = ours.next()?;
             Some((at, ours.pop(at)))

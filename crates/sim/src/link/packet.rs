@@ -1,4 +1,4 @@
-//! What travels on links: 24 bytes a packet, so that a slot of a link's ring is 32.
+//! Packets on links: 24 bytes each, so that a slot of a link's ring is 32.
 
 /// An acknowledgement rather than data.
 pub(crate) const ACK: u16 = 1;
@@ -12,9 +12,9 @@ pub(crate) const ECE: u16 = 1 << 3;
 pub(crate) const CWR: u16 = 1 << 4;
 /// AEN's probe.
 pub(crate) const PROBE: u16 = 1 << 5;
-/// Will not arrive: lost on the link that carries it.
+/// The packet will not arrive: it is lost on the link that carries it.
 pub(crate) const LOST: u16 = 1 << 6;
-/// Opens or closes the connection: three bits that say how, see `control.rs`.
+/// The packet opens or closes the connection: three bits that say how, see `control.rs`.
 pub(crate) const CONTROL: u16 = 7 << 7;
 /// Data that was sent before.
 pub(crate) const RESENT: u16 = 1 << 10;
@@ -29,7 +29,7 @@ pub(crate) const LOW: u16 = 1 << 14;
 /// Its handle holds a congestion header (`headers.rs`).
 pub(crate) const HEADER: u16 = 1 << 15;
 
-/// A packet under way. A direction reads its size and its ECN codepoint; all else is its owner's affair.
+/// A packet in flight. A direction reads its size and its ECN codepoint; all else concerns only its owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Segment number (data) or cumulative acknowledgement, modulo 2^32; windows are far smaller.
@@ -38,8 +38,8 @@ pub struct Packet {
     pub(crate) flow: u32,
     /// Timestamp value or echo.
     pub(crate) ts: u32,
-    /// Under this number the owner keeps what the packet carries behind its header; 0 for nothing. The hosts of the simulation keep SACK
-    /// blocks.
+    /// The number under which the owner keeps what the packet carries behind its header; 0 for nothing. The
+    /// hosts of the simulation keep SACK blocks.
     pub(crate) handle: u32,
     /// Where the packet is on its route.
     pub(crate) hop: u32,
@@ -63,7 +63,7 @@ pub enum Ecn {
 }
 
 impl Packet {
-    /// A packet of `size` bytes on the wire; under `handle` its owner keeps what it carries.
+    /// A packet of `size` bytes on the wire; its owner keeps what it carries under `handle`.
     pub fn new(size: u16, handle: u32) -> Self {
         Self { size, handle, ..Self::default() }
     }
@@ -86,8 +86,9 @@ impl Packet {
         Self { flags: self.flags & !(CE | ECT | ECT1) | bits, ..self }
     }
 
-    /// The same for an acknowledgement of everything before `number` (modulo 2^32) in the flow with this number. Where acknowledgements are
-    /// thinned, one that is `plain`, which says nothing else, may be dropped in favour of a later one.
+    /// The same for an acknowledgement of everything before `number` (modulo 2^32) in the flow with this
+    /// number. Where acknowledgements are thinned, a `plain` one, which says nothing else, may be dropped in
+    /// favour of a later one.
     #[must_use]
     pub fn acknowledging(self, flow: u32, number: u32, plain: bool) -> Self {
         let flags = self.flags & !(ACK | SACK) | ACK | if plain { 0 } else { SACK };
@@ -104,7 +105,7 @@ impl Packet {
         }
     }
 
-    /// Under which number the owner keeps what the packet carries.
+    /// The number under which the owner keeps what the packet carries.
     pub fn handle(&self) -> u32 {
         self.handle
     }

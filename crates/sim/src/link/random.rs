@@ -1,5 +1,5 @@
-//! Random streams. Each source of randomness has its own, derived from the run's seed and the source's name. So a new flow or link does not
-//! disturb the draws of the others.
+//! Random streams. Each source of randomness has its own stream, derived from the run's seed and the source's
+//! name. A new flow or link therefore does not disturb the draws of the others.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -24,8 +24,8 @@ impl Stream {
         ((self.0.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// How many successes come before the first failure, if each trial fails with probability `p`. It takes one draw per failure instead of
-    /// one per trial.
+    /// The number of successes before the first failure, if each trial fails with probability `p`. It takes
+    /// one draw per failure instead of one per trial.
     pub(crate) fn run_length(&mut self, p: f64) -> u64 {
         if p <= 0.0 {
             return u64::MAX;

@@ -1,15 +1,17 @@
-//! The time line of a direction: its rate, its delay and its loss rate, as they change at known instants.
+//! The time line of a direction: its rate, delay and loss rate, as they change at known instants.
 //!
-//! A time line is known before the run begins. So the fate of a packet in a first-in-first-out queue is known when the packet goes in, and
-//! no change is an event. Rate and loss rate go in steps. The delay goes in legs, each a step or a straight line.
+//! A time line is known before the run begins. The fate of a packet in a first-in-first-out queue is
+//! therefore known when the packet goes in, and no change is an event. Rate and loss rate change in steps.
+//! The delay changes in legs, each a step or a straight line.
 //!
-//! A path may also change hands, to another satellite, gateway or route. [`Handover`] says what becomes of the packets then.
+//! A path may also change hands, to another satellite, gateway or route. [`Handover`] says what then becomes
+//! of the packets.
 
 use std::sync::Arc;
 
 use bentpipe_cc::{Span, Time};
 
-/// The latest end of a transmission, 292 years. No run lasts as long, and all sums of times fit.
+/// The latest end of a transmission, 292 years. No run lasts that long, and all sums of times fit.
 pub(super) const LATEST: u64 = u64::MAX >> 1;
 /// Parts of a bit that a transmitter of 1 bit/s sends in a nanosecond: 10^-9.
 pub(super) const PARTS: u64 = 1_000_000_000;
@@ -32,14 +34,14 @@ pub struct Leg {
     pub at: Time,
     /// Propagation delay then.
     pub delay: Span,
-    /// The delay towards which it goes in a straight line, reached when the next leg begins.
+    /// The delay that it approaches in a straight line, reached when the next leg begins.
     pub towards: Span,
 }
 
 /// What becomes of packets at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handover {
-    /// Packets on the air are lost: those of which a part is sent, and that have not reached the far end.
+    /// Packets on the air are lost: those partly sent, and those that have not reached the far end.
     pub loses: bool,
     /// Packets that wait are dropped.
     pub flushes: bool,
@@ -77,7 +79,7 @@ impl TimeLine {
         })
     }
 
-    /// Keeps only one copy of what is equal in both.
+    /// Keeps only one copy of the parts that are equal in both.
     pub(crate) fn share(&mut self, other: &Self) {
         if self.steps == other.steps {
             self.steps = other.steps.clone();
@@ -121,7 +123,8 @@ impl TimeLine {
         self.legs.iter().any(|leg| leg.towards < leg.delay) || self.legs.windows(2).any(drops)
     }
 
-    /// The rate in bits per second, and the delay, at an instant. It searches; a run goes forward with cursors instead.
+    /// The rate in bits per second and the delay at an instant. It searches; a run moves forward with cursors
+    /// instead.
     pub fn at(&self, at: Time) -> (u64, Span) {
         let leg = self.legs.partition_point(|l| l.at <= at).saturating_sub(1);
         (self.steps[self.step_at(at)].rate_bps, Span(self.delay(leg, at.0)))
@@ -132,7 +135,7 @@ impl TimeLine {
         self.work(self.step_at(from), from.0, to.0) / u128::from(PARTS)
     }
 
-    /// Is there a rate at any time of an interval? Of an empty one nothing is denied.
+    /// Is the rate above zero at any time of an interval? True for an empty interval.
     pub(crate) fn is_up(&self, from: Time, to: Time) -> bool {
         to <= from || self.work(self.step_at(from), from.0, to.0) > 0
     }
@@ -198,14 +201,15 @@ mod tests {
         let far = (20, u64::MAX >> 2, u64::MAX >> 3);
         let line = line(&[(0, 100), (10, 0), (20, 8)], &[(0, 50, 35), (10, 70, 70), far], &[10]);
         let line = line.expect("in order");
-        // Down by 1.5 ns in each; a part of a nanosecond stays with the beginning.
+        // The delay falls by 1.5 ns in each; a fraction of a nanosecond is rounded towards the beginning.
         assert_eq!([0, 1, 9, 10, 19].map(|at| line.at(Time(at)).1.0), [50, 49, 37, 70, 70]);
         assert_eq!([0, 9, 10, 25].map(|at| line.at(Time(at)).0), [100, 100, 0, 8]);
         assert_eq!((line.highest_rate(), line.least_delay()), (100, Span(35)));
         // 100 bit/s for 5 ns, nothing for 10 ns, 8 bit/s for 2 ns.
         assert_eq!(line.work(0, 5, 22), 516);
         assert_eq!(line.bits(Time(20), Time(1_000_000_020)), 8);
-        // A way that times a length is no 64-bit number: half of the way after half of the time.
+        // A change of delay multiplied by a length does not fit in 64 bits: half of the change after half of
+        // the time.
         let half = line.at(Time((LATEST - 20) / 2 + 20)).1.0;
         assert!(half.abs_diff((u64::MAX >> 3) + (u64::MAX >> 4)) <= 2, "{half}");
     }

@@ -1,6 +1,6 @@
 //! A transmitter sends packets bit by bit: when it is free, and how long a packet takes.
 
-/// The latest end of a transmission, 292 years. No run lasts as long, and all sums of times fit.
+/// The latest end of a transmission, 292 years. No run lasts that long, and all sums of times fit.
 const LATEST: u64 = u64::MAX >> 1;
 
 /// A transmitter.
@@ -8,14 +8,15 @@ const LATEST: u64 = u64::MAX >> 1;
 pub(crate) struct Transmitter {
     /// Bits per second; 0 for none.
     pub(crate) rate: u64,
-    /// When every packet that it has taken will have been sent.
+    /// The instant at which every packet that it has taken will have been sent.
     pub(crate) free_at: u64,
     /// Time spent transmitting, transmissions beyond the present included.
     pub(crate) busy: u64,
-    /// Remainder of the last transmission time, in 1/rate nanoseconds, so that rounding does not add up.
+    /// Remainder of the last transmission time, in units of 1/rate nanoseconds, so that rounding errors do
+    /// not accumulate.
     carry: u64,
-    /// The size of the last packet, its transmission time, and the remainder in 1/rate nanoseconds. Most packets have the size of the one
-    /// before, and a 64-bit division costs more than all else at a hop.
+    /// The size of the last packet, its transmission time, and the remainder in units of 1/rate nanoseconds.
+    /// Most packets have the size of the one before, and a 64-bit division costs more than all else at a hop.
     size: u16,
     whole: u64,
     rest: u64,
@@ -58,7 +59,8 @@ impl Transmitter {
         self.size
     }
 
-    /// Sends one more packet of that size from `begin` on. Returns the end of its transmission, which is before the end of the clock.
+    /// Sends one more packet of that size from `begin` on. Returns the end of its transmission, which is
+    /// before the end of the clock.
     #[inline(always)]
     pub(crate) fn send_alike(&mut self, begin: u64) -> u64 {
         self.free_at = begin + self.whole;
@@ -66,7 +68,8 @@ impl Transmitter {
         self.free_at
     }
 
-    /// How many packets of equal size wait at `now`: those that begin later, one after the other until it is free.
+    /// How many packets of equal size wait at `now`: those that begin later, one after the other until the
+    /// transmitter is free.
     pub(crate) fn waiting(&self, now: u64) -> u64 {
         self.free_at.saturating_sub(now).saturating_sub(1).checked_div(self.whole).unwrap_or(0)
     }
@@ -74,7 +77,7 @@ impl Transmitter {
     /// Sum of the times that these packets will wait.
     pub(crate) fn to_wait(&self, now: u64) -> u128 {
         let many = u128::from(self.waiting(now));
-        // The last one waits for all before it, each other one for one less.
+        // The last packet waits for all before it, each other one for one packet less.
         many * u128::from(self.free_at.saturating_sub(now)) - u128::from(self.whole) * (many * (many + 1) / 2)
     }
 

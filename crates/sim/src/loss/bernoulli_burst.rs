@@ -1,13 +1,15 @@
 //! Bernoulli bursts: runs of lost packets that begin at random.
 //!
-//! Each packet that is in no run begins one with the same probability, as in ns-3's `BurstErrorModel` (`src/network/utils/error-model.cc`),
-//! and the length of a run is geometric. Loss runs and their lengths are the metrics of RFC 3357 (loss period) and of H. Sanneck, G. Carle:
-//! A Framework Model for Packet Loss Metrics Based on Loss Runlengths, MMCN 2000.
+//! Each packet outside a run begins one with the same probability, as in ns-3's `BurstErrorModel`
+//! (`src/network/utils/error-model.cc`), and the length of a run is geometric. Loss runs and their lengths
+//! are the metrics of RFC 3357 (loss period) and of H. Sanneck, G. Carle: A Framework Model for Packet Loss
+//! Metrics Based on Loss Runlengths, MMCN 2000.
 //!
-//! With a share R of lost packets and a mean length L, a run begins with p = R / (R + (1 - R) L): between two runs lie (1 - p) / p packets
-//! in the mean, so L / (L + (1 - p) / p) = R. A run may begin right behind another one. The losses seen in a row are then
-//! L / (1 - p) in the mean, and with L = 1 the losses are independent. In the terms of Gilbert it is a chain with r = (1 - p) / L that loses
-//! all packets in its bad state.
+//! With a share R of lost packets and a mean length L, a run begins with p = R / (R + (1 - R) L): on average
+//! (1 - p) / p packets lie between two runs, so L / (L + (1 - p) / p) = R. A run may begin right after
+//! another one. The mean number of losses in a row is then L / (1 - p), and with L = 1 the losses are
+//! independent. In Gilbert's terms it is a chain with r = (1 - p) / L that loses all packets in its bad
+//! state.
 
 use bentpipe_cc::Time;
 use schemars::JsonSchema;
@@ -44,15 +46,16 @@ impl PlannedLoss for BernoulliBurst {
     }
 }
 
-/// The present run, or the gap before the next one.
+/// The current run, or the gap before the next one.
 #[derive(Debug)]
 struct Runs {
-    /// Probabilities that a packet in no run begins one, and that a packet of a run is the last one of it.
+    /// The probability that a packet outside a run begins one, and the probability that a packet of a run is
+    /// its last.
     begins: f64,
     ends: f64,
     /// Packets that pass before the next run.
     intact: u64,
-    /// Packets left of the present run.
+    /// Packets left of the current run.
     lost: u64,
 }
 
@@ -96,7 +99,7 @@ mod tests {
         (0..n).map(|_| runs.strikes(Time(0), 1500, &mut random)).collect()
     }
 
-    /// Share of lost packets, and how many are lost in a row.
+    /// The share of lost packets, and how many are lost in a row.
     fn measured(struck: &[bool]) -> (f64, f64) {
         let lost = struck.iter().filter(|&&lost| lost).count() as f64;
         let runs = struck.chunk_by(|a, b| a == b).filter(|run| run[0]).count() as f64;

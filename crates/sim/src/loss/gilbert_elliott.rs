@@ -1,6 +1,7 @@
-//! Bursts of losses by a chain of two states (E. N. Gilbert: Capacity of a burst-noise channel, Bell System Technical Journal 39, 1960;
-//! E. O. Elliott: Estimates of error rates for codes on burst-noise channels, Bell System Technical Journal 42, 1963). There a step of the
-//! chain is a bit, here it is a packet.
+//! Bursts of losses by a chain of two states (E. N. Gilbert: Capacity of a burst-noise channel, Bell System
+//! Technical Journal 39, 1960; E. O. Elliott: Estimates of error rates for codes on burst-noise channels,
+//! Bell System Technical Journal 42, 1963). In these papers a step of the chain is a bit; here it is a
+//! packet.
 
 use bentpipe_cc::Time;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! Independent errors at one rate, of packets or of bits. The gap to the next error is drawn, which is exact for packets of any size and
-//! costs one draw an error.
+//! Independent errors at one rate, of packets or of bits. The gap to the next error is drawn, which is exact
+//! for packets of any size and costs one draw per error.
 
 use bentpipe_cc::Time;
 use schemars::JsonSchema;
@@ -65,7 +65,7 @@ impl LossRule for Errors {
         true
     }
 
-    /// If the rate changes, the next gap is drawn anew: gaps have no memory.
+    /// If the rate changes, the next gap is drawn anew, because gaps have no memory.
     fn set_rate(&mut self, rate: f64, random: &mut Stream) {
         if self.rate != rate {
             self.rate = rate;

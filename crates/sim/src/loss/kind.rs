@@ -1,4 +1,4 @@
-//! What the file of a kind of loss model defines.
+//! What the file of each kind of loss model defines.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(crate) enum Per {
 
 /// The keys of one kind of loss model.
 pub(super) trait LossKeys {
-    /// What they come to.
+    /// The plan into which they resolve.
     type Plan: PlannedLoss;
 
     /// The plan.
@@ -46,7 +46,7 @@ pub(super) trait PlannedLoss {
         None
     }
 
-    /// That rate. A time line may set it.
+    /// The rate of independent errors. A time line may set it.
     fn rate_mut(&mut self) -> Option<&mut f64> {
         None
     }
@@ -55,7 +55,7 @@ pub(super) trait PlannedLoss {
     fn start(&self, random: &mut Stream) -> Box<dyn LossRule>;
 }
 
-/// A loss model's rule at work. All its draws come from the same stream.
+/// A loss model's rule in use. All its draws come from the same stream.
 pub(super) trait LossRule: fmt::Debug {
     /// Is the next packet, of `size` bytes and fully sent at `sent`, lost?
     fn strikes(&mut self, sent: Time, size: u16, random: &mut Stream) -> bool;

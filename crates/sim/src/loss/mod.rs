@@ -1,7 +1,8 @@
 //! Loss models: a file for each kind, and the one list of all.
 //!
-//! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan that they come to, where that differs;
-//! and the rule at work. A loss strikes behind the queue: a lost packet has used its share of the rate.
+//! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan into which
+//! they resolve, where that differs; and the rule itself. A loss strikes after the queue: a lost packet has
+//! used its share of the rate.
 
 mod bernoulli_burst;
 mod gilbert_elliott;
@@ -19,8 +20,8 @@ use crate::scenario::order::in_order;
 pub(crate) use kind::Per;
 use kind::{LossKeys, LossRule, PlannedLoss, Wrong};
 
-/// Makes all that knows every kind of loss model. A line: the kind in scenarios, its file, its keys there, and its plan unless the keys
-/// are the plan.
+/// Makes everything that depends on the list of kinds. A line gives the kind in scenarios, its file, its keys
+/// there, and its plan unless the keys are the plan.
 macro_rules! losses {
     (plan $keys:ident) => { $keys };
     (plan $keys:ident $plan:ident) => { $plan };
@@ -36,7 +37,7 @@ macro_rules! losses {
             $(#[serde(rename = $kind)] $keys($keys),)*
         }
 
-        /// A loss model of one direction, made ready to run.
+        /// A loss model of one direction, prepared for a run.
         #[derive(Clone, Debug, PartialEq)]
         #[expect(missing_docs, reason = "each kind is documented where its plan is")]
         pub enum LossPlan {
@@ -44,7 +45,7 @@ macro_rules! losses {
         }
 
         impl Loss {
-            /// What its keys come to.
+            /// Resolves its keys into a plan.
             pub(crate) fn resolve(&self) -> Result<LossPlan, Wrong> {
                 match self {
                     $(Loss::$keys(keys) => keys.resolve().map(LossPlan::$keys),)*
@@ -92,7 +93,7 @@ impl LossPlan {
     }
 }
 
-/// A loss model at work on one direction of a link.
+/// A loss model in use on one direction of a link.
 #[derive(Debug)]
 pub(crate) struct LossModel {
     rule: Box<dyn LossRule>,

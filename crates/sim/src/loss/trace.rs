@@ -1,4 +1,4 @@
-//! A trace of losses: the packets whose numbers stand in a file are lost.
+//! A trace of losses: the packets whose numbers a file lists are lost.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl LossKeys for LossTrace {
     }
 }
 
-/// Reads a trace file. No message repeats a line: the file may be another than was meant.
+/// Reads a trace file. No message quotes a line, because the file may not be the one that was meant.
 fn read(file: &str) -> Result<Arc<[u64]>, String> {
     let in_file = |message: String| format!("trace file {}: {message}", quoted_name(file));
     let text = file::text(file.as_ref(), MAX_FILE).map_err(in_file)?;
@@ -70,7 +70,7 @@ struct Numbered {
     lost: Arc<[u64]>,
     /// The number of the next packet.
     seen: u64,
-    /// The place in the trace of the next packet to be lost.
+    /// The position in the trace of the next packet to be lost.
     next: usize,
 }
 

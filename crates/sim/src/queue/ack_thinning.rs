@@ -1,27 +1,29 @@
-//! Thinning of acknowledgements that wait: ACK filtering (RFC 3449 section 5.2.1; H. Balakrishnan, V. Padmanabhan, R. Katz: The Effects of
-//! Asymmetry on TCP Performance, MobiCom 1997).
+//! Thinning of acknowledgements that wait: ACK filtering (RFC 3449 section 5.2.1; H. Balakrishnan, V.
+//! Padmanabhan, R. Katz: The Effects of Asymmetry on TCP Performance, MobiCom 1997).
 //!
-//! An acknowledgement acknowledges all that the older ones of its flow do. So where `most` of a flow wait already, the oldest of these is
-//! dropped: each other one moves up by one place, and the newcomer takes the place of the newest. So none is overtaken, and a flow whose
-//! acknowledgements come faster than the queue moves does not lose its place in it.
+//! An acknowledgement acknowledges everything that the older ones of its flow do. Where `most` of a flow wait
+//! already, the oldest of them is therefore dropped. Each other one moves up by one place, and the newcomer
+//! takes the place of the newest. None is overtaken in this way, and a flow whose acknowledgements come
+//! faster than the queue moves does not lose its place in it.
 //!
-//! Only plain acknowledgements are dropped, and only in favour of plain ones. One that tells more is kept, and those ahead of it are, too:
-//! with SACK blocks (duplicates reported by DSACK included), with the echo of a mark, a duplicate (which fast retransmit counts), a probe,
-//! of an extra segment, or a segment that opens or closes a connection.
+//! Only plain acknowledgements are dropped, and only in favour of plain ones. An acknowledgement that carries
+//! more is kept, and so are those ahead of it: one with SACK blocks (duplicates reported by DSACK included),
+//! with the echo of a mark, a duplicate (which fast retransmit counts), a probe, the acknowledgement of an
+//! extra segment, or a segment that opens or closes a connection.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, HEADER, LOW, PROBE, Packet, SACK};
 use crate::queue::packet_store::Store;
 
-/// What becomes of a packet that comes.
+/// What becomes of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
-    /// It has taken the place of another one, and the oldest of its flow was dropped.
+    /// It has taken the place of another acknowledgement, and the oldest of its flow was dropped.
     Replaces,
     /// It is a plain acknowledgement for the queue.
     Plain,
-    /// It is something else for the queue.
+    /// It is another packet for the queue.
     Other,
 }
 
@@ -37,14 +39,14 @@ pub(crate) struct AckFilter {
 /// Acknowledgements of one flow.
 #[derive(Debug, Default)]
 struct WaitingAcks {
-    /// What the last one acknowledged that came; `None` for nothing yet.
+    /// The number that the last arrival acknowledged; `None` if none has come.
     last: Option<u32>,
-    /// The places and contents of those that a newer one may replace, in order.
+    /// The places and contents of the acknowledgements that a newer one may replace, in order.
     plain: VecDeque<(u32, Packet)>,
 }
 
 impl AckFilter {
-    /// So many plain acknowledgements of each flow may wait, at least 1.
+    /// Up to `most` plain acknowledgements of each flow may wait; `most` is at least 1.
     pub(crate) fn new(most: u32) -> Self {
         Self { most: most as usize, flows: BTreeMap::new(), thinned: 0 }
     }
@@ -79,7 +81,7 @@ impl AckFilter {
         Offer::Replaces
     }
 
-    /// A packet comes that is no plain acknowledgement. No later one overtakes it.
+    /// A packet comes that is no plain acknowledgement. No later acknowledgement overtakes it.
     fn other(&mut self, packet: &Packet) -> Offer {
         if packet.has(ACK)
             && let Some(flow) = self.flows.get_mut(&packet.flow)
@@ -115,8 +117,8 @@ mod tests {
     use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
     use crate::resolve::plan::{DirectionPlan, LinkLayerPlan};
 
-    /// What comes out, as (flow, acknowledgement), of a link into which these go at once: flow, acknowledgement, further flags. The first is
-    /// in transmission at once.
+    /// The output, as (flow, acknowledgement), of a link into which these packets go at once: flow,
+    /// acknowledgement, further flags. The first is in transmission at once.
     fn out(keep: u32, packets: &[(u32, u32, u16)]) -> (Vec<(u32, u32)>, Direction) {
         let plan = DirectionPlan {
             rate_bps: 32_000,

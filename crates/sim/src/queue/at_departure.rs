@@ -13,7 +13,7 @@ use crate::queue::packet_store::Store;
 /// How many hashes there are.
 const HASHES: u64 = 1 << 53;
 
-/// Where queues that sort by flow put a packet. Whoever offers a packet says so.
+/// The class by which queues that sort by flow place a packet. Whoever offers a packet gives its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class {
     /// Band in queues with priorities, 0 first.
@@ -23,7 +23,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// The class of a packet whose flow has this hash, of which the upper 53 bits count.
+    /// The class of a packet whose flow has this hash; only the upper 53 bits of the hash count.
     pub fn of_hash(band: u8, hash: u64) -> Self {
         Self { band, hash: hash >> 11 }
     }
@@ -33,7 +33,7 @@ impl Class {
         Self { band, hash: ((1.0 - uniform) * HASHES as f64) as u64 }
     }
 
-    /// Number of the queue of this class if hashes are shared out evenly among `queues`.
+    /// The number of this class's queue if hashes are divided evenly among `queues`.
     pub(crate) fn queue_of(self, queues: u32) -> u32 {
         let part = self.hash as f64 * (1.0 / HASHES as f64) * f64::from(queues);
         (part as u32).min(queues - 1)
@@ -42,18 +42,18 @@ impl Class {
 
 /// A rule that decides at departure, in front of one transmitter.
 pub(crate) trait AtDeparture: fmt::Debug {
-    /// Takes a packet that comes at `now`, or drops it. If the transmitter is `idle`, the packet is asked for at once and needs no
-    /// room.
+    /// Takes a packet that comes at `now`, or drops it. If the transmitter is `idle`, it asks for the packet
+    /// at once, so the packet needs no room.
     fn enqueue(&mut self, now: Time, packet: Packet, class: Class, idle: bool, store: &mut Store);
 
     /// The packet to send at `now`; `None` if nothing is left.
     fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet>;
 
-    /// If it computes, it reads and rewrites the headers of packets in this table; said once, before the first packet. Without one it
-    /// finds no headers.
+    /// Gives a queue that computes the table in which it reads and rewrites the headers of packets. Called
+    /// once, before the first packet. Without a table it finds no headers.
     fn share(&mut self, _headers: &Headers) {}
 
-    /// Drops all that waits at `now`.
+    /// Drops all packets that wait at `now`.
     fn flush(&mut self, now: Time, store: &mut Store);
 
     /// Bytes that wait, by the counters of the queues.
@@ -65,12 +65,12 @@ pub(crate) trait AtDeparture: fmt::Debug {
 pub(crate) struct Scheduled {
     rule: Box<dyn AtDeparture>,
     pub(crate) store: Store,
-    /// What stands between the queue and the channel, if packets are not just sent one after the other.
+    /// What lies between the queue and the channel, if packets are not just sent one after the other.
     pub(crate) link_layer: Option<Box<LinkLayer>>,
     thinning: Option<Box<AckFilter>>,
-    /// The transmitter has asked and got nothing.
+    /// True if the transmitter has asked and got nothing.
     idle: bool,
-    /// Packets that came, and those that were sent.
+    /// Packets that came, and packets that were sent.
     came: u64,
     sent: u64,
     /// Most bytes that ever waited.
@@ -81,10 +81,10 @@ pub(crate) struct Scheduled {
 }
 
 impl Scheduled {
-    /// Nothing yet, for `rule`, with the link layer and the thinning of `plan`.
+    /// An empty queue for `rule`, with the link layer and the thinning of `plan`.
     pub(crate) fn new(rule: Box<dyn AtDeparture>, plan: &LinkLayerPlan) -> Self {
         let link_layer = LinkLayer::new(plan);
-        // In front of a transmitter that sends at given instants each packet waits.
+        // In front of a transmitter that sends at given instants, each packet waits.
         let idle = !link_layer.as_ref().is_some_and(|layer| layer.has_access());
         Self {
             rule,
@@ -115,7 +115,7 @@ impl Scheduled {
         self.idle
     }
 
-    /// The packets that wait, found one by one, in no order.
+    /// The packets that wait, found one by one, in no particular order.
     pub(crate) fn packets(&self) -> Vec<Packet> {
         self.store.packets()
     }
@@ -141,7 +141,7 @@ impl Scheduled {
         self.waited as f64 / end.0 as f64
     }
 
-    /// A packet of whose end nobody has been told.
+    /// Takes a packet that will not arrive and that has not been reported yet.
     pub(crate) fn take_untold(&mut self) -> Option<Packet> {
         self.store.verdicts.untold.pop()
     }
@@ -200,7 +200,7 @@ impl Scheduled {
         }
     }
 
-    /// A handover at `now` drops all that waits. The transmitter finds out when it asks.
+    /// A handover at `now` drops all waiting packets. The transmitter notices when it asks.
     pub(crate) fn flush(&mut self, now: Time) {
         self.watch(now);
         let before = self.store.verdicts.untold.len();

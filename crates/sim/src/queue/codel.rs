@@ -1,12 +1,12 @@
 //! CoDel: controlled delay (Nichols, Jacobson, McGregor and Iyengar, RFC 8289).
 //!
-//! The decision falls when a packet is about to be sent: once the time that packets waited has been at least the target for
-//! a whole interval, one is dropped from the head, and then another each interval / sqrt(count) later, until a packet has
-//! waited less than the target or no more than one full packet waits behind it. When drops begin again soon, the rate of the
-//! last time is where they start (section 5, the variant that the RFC gives).
+//! The decision falls when a packet is about to be sent. Once packets have waited at least the target for a
+//! whole interval, one packet is dropped from the head. Another follows each interval / sqrt(count) later,
+//! until a packet has waited less than the target or no more than one full packet waits behind it. When drops
+//! begin again soon, they start at the last rate (section 5, the variant that the RFC gives).
 //!
-//! The RFC's pseudo-code knows drops only. With ECN a mark stands for a drop: it counts, and the packet that carries it is
-//! sent, so that one call marks at most one packet.
+//! The RFC's pseudo-code knows only drops. With ECN a mark takes the place of a drop: it counts, and the
+//! packet that carries it is sent, so that one call marks at most one packet.
 
 use bentpipe_cc::{Span, Time};
 use schemars::JsonSchema;
@@ -49,9 +49,9 @@ impl Default for Codel {
 /// CoDel (RFC 8289).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodelPlan {
-    /// Delay that may stand: TARGET.
+    /// The standing delay that is accepted: TARGET.
     pub target: Span,
-    /// For how long a delay above it is taken for a burst: INTERVAL.
+    /// For how long a delay above it counts as a burst: INTERVAL.
     pub interval: Span,
     /// Marks rather than drops packets whose transport understands it.
     pub ecn: bool,
@@ -131,11 +131,11 @@ impl AtDeparture for CodelQueue {
 /// The state of CoDel for one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CodelState {
-    /// When packets will have waited too long for a whole interval; `None` while they do not.
+    /// When packets will have waited too long for a whole interval; `None` while they have not.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
-    /// Drops since dropping began, and what that was the last time when it began.
+    /// Drops since dropping began, and their number when it last began.
     count: u32,
     last_count: u32,
 }
@@ -246,7 +246,8 @@ mod tests {
     }
 
     impl Bench {
-        /// Asks at `now` (ms) when all that waits has come `waited` ms before: a head and `behind`. Drops of this call.
+        /// Asks at `now` (ms) when all waiting packets came `waited` ms before: a head and `behind`. Returns
+        /// the drops of this call.
         fn ask(&mut self, plan: &CodelPlan, now: u64, waited: u64, behind: &[Packet]) -> u64 {
             let mut fifo = Fifo::default();
             for packet in [&[packet(1000)], behind].concat() {
@@ -261,7 +262,7 @@ mod tests {
             dropped
         }
 
-        /// Asks every millisecond of `times`; the milliseconds with drops.
+        /// Asks every millisecond of `times`; returns the milliseconds with drops.
         fn drops(&mut self, times: std::ops::Range<u64>, waited: u64) -> Vec<u64> {
             let behind = [packet(1000); 10];
             times.filter(|now| self.ask(&PLAN, *now, waited, &behind) > 0).collect()

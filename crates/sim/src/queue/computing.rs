@@ -1,6 +1,8 @@
-//! A drop-tail queue that computes: it reads the headers of data packets when they arrive and rewrites them when they depart.
+//! A drop-tail queue that computes: it reads the headers of data packets when they arrive, and rewrites them
+//! when they depart.
 //!
-//! Its timers expire lazily, before the next packet arrives or departs. Until then nothing changes, so nobody can tell.
+//! Its timers expire lazily, before the next packet arrives or departs. Until then nothing changes, so the
+//! delay cannot be observed.
 
 use std::fmt;
 
@@ -12,22 +14,23 @@ use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::QueueLimit;
 use crate::queue::packet_store::{Fifo, Store};
 
-/// What such a queue computes. Sizes are in bytes on the wire. Packets without a header are acknowledgements and those of flows that know
-/// nothing of it.
+/// The computation of such a queue. Sizes are in bytes on the wire. Packets without a header are
+/// acknowledgements and packets of flows that do not use it.
 pub(super) trait Computation: fmt::Debug {
     /// A packet arrives, whether there is room for it or not.
     fn arrives(&mut self, size: u16, header: Option<&Header>);
 
-    /// A packet departs; so many bytes have waited, it included. Rewrites its header.
+    /// A packet departs; `waiting` bytes have waited, its own included. Rewrites its header.
     fn departs(&mut self, size: u16, header: Option<&mut Header>, waiting: u64);
 
     /// When the next of its timers expires.
     fn due(&self) -> Time;
 
-    /// That timer expires, and so many bytes wait.
+    /// That timer expires while `waiting` bytes wait.
     fn on_timer(&mut self, waiting: u64);
 
-    /// While nothing waits and nothing comes, its state is the same again after this time. `None` while it is not.
+    /// The time after which its state is the same again while nothing waits and nothing comes. `None` while
+    /// it is not.
     fn period(&self) -> Option<Span>;
 
     /// Moves all timers by `span` into the future.

@@ -1,14 +1,13 @@
-//! What the keys of a queue are measured by when a scenario is resolved.
+//! The quantities by which the keys of a queue are resolved.
 
 use bentpipe_cc::Span;
 
 use crate::scenario::error::{Error, Key, Origin};
 use crate::scenario::units::{BitRate, Duration, MAX_PACKET, QueueSize, Size};
 
-/// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
-/// loss.
+/// Smallest queue that a limit in bdp may give, in packets: with less, the ends of a path see bursts as loss.
 const MIN_BDP_PACKETS: u64 = 5;
-/// Shortest time between two updates of a probability: each is computed, even while nothing arrives.
+/// Shortest time between two updates of a probability: each update is computed, even while nothing arrives.
 const MIN_UPDATE: Span = Span(100_000);
 /// Most updates in a run; they take some two minutes.
 const MAX_UPDATES: u64 = 30_000_000_000;
@@ -23,7 +22,7 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
-    /// Is there room for `size` bytes more where so much waits?
+    /// Is there room for `size` more bytes where this much waits?
     pub(crate) fn has_room(self, packets: u64, bytes: u64, size: u16) -> bool {
         match self {
             QueueLimit::Packets(most) => packets < most,
@@ -32,7 +31,7 @@ impl QueueLimit {
     }
 }
 
-/// Where a queue stands, and where its mistakes are reported.
+/// The surroundings of a queue in a scenario, and the place where its mistakes are reported.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     /// The direction of a link, as warnings name it.
@@ -106,7 +105,7 @@ impl Context<'_> {
         }
     }
 
-    /// Some queues need to be long to do anything; `how` says which and why.
+    /// Refuses a queue without room where it needs some; `how` says which queue that is, and why.
     pub(crate) fn check_room(&self, limit: QueueLimit, how: &str) -> Result<(), Error> {
         match limit {
             QueueLimit::Packets(0) | QueueLimit::Bytes(0) => {

@@ -167,7 +167,7 @@ struct Side {
 }
 
 impl Side {
-    /// True for this part of all calls, evenly spaced.
+    /// Returns true for this part of all calls, evenly spaced.
     fn recurs(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
         let recurs = self.count > 1.0;
@@ -190,7 +190,8 @@ struct DualPi2State {
     /// The longer delay at the last update.
     delay: Span,
     next_update: Time,
-    /// Bytes that the classic queue may send before its next turn is over; not above zero while it is the turn of L4S.
+    /// Bytes that the classic queue may send before its next turn is over; it is not above zero while L4S has
+    /// its turn.
     credit: f64,
 }
 
@@ -288,7 +289,8 @@ impl DualPi2State {
         self.l4s.fifo.packets > 0 && (self.classic.fifo.packets == 0 || self.credit <= 0.0)
     }
 
-    /// A packet of `size` bytes is sent. What one queue sends while the other waits earns that one its share.
+    /// A packet of `size` bytes is sent. Bytes that one queue sends while the other waits earn the waiting
+    /// queue its share.
     fn charge(&mut self, is_l4s: bool, size: u16) {
         let other = if is_l4s { &self.classic } else { &self.l4s };
         if other.fifo.packets > 0 {
@@ -297,7 +299,7 @@ impl DualPi2State {
         }
     }
 
-    /// What becomes of an L4S packet that has left its queue.
+    /// Decides what becomes of an L4S packet that has left its queue.
     fn judge_l4s(&mut self, waited: Span) -> Verdict {
         let (coupled, classic) = ((self.plan.coupling * self.base).min(1.0), self.base * self.base);
         let likelihood = if coupled >= 1.0 {
@@ -314,7 +316,7 @@ impl DualPi2State {
         if self.l4s.recurs(likelihood) { Verdict::Mark } else { Verdict::Pass }
     }
 
-    /// The same for a classic one.
+    /// Decides the same for a classic packet.
     fn judge_classic(&mut self, ecn: Ecn) -> Verdict {
         let likelihood = self.base * self.base;
         if !self.classic.recurs(likelihood) {

@@ -1,8 +1,9 @@
 //! FQ-CoDel (Hoeiland-Joergensen, McKenney, Taht, Gettys and Dumazet, RFC 8290).
 //!
-//! Flows are hashed into queues, which deficit round robin serves byte by byte, each governed by a CoDel of its own. A queue
-//! that begins to hold packets is new and goes before the old ones until it has sent its quantum or is found empty. What does
-//! not fit is paid for by the queue with most bytes: half of them, at most 64 packets, from its head.
+//! Flows are hashed into queues, which deficit round robin serves byte by byte, each governed by its own
+//! CoDel. A queue that begins to hold packets is new. It goes before the old ones until it has sent its
+//! quantum or is found empty. When there is no room, the queue with most bytes loses half of them, at most 64
+//! packets, from its head.
 
 use bentpipe_cc::{Span, Time};
 use schemars::JsonSchema;
@@ -60,7 +61,7 @@ impl Default for FqCodel {
 /// FQ-CoDel (RFC 8290).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FqCodelPlan {
-    /// What governs each queue.
+    /// The CoDel that governs each queue.
     pub codel: CodelPlan,
     /// Number of queues that flows are hashed into.
     pub queues: u32,
@@ -105,11 +106,11 @@ struct FlowQueue {
     codel: CodelState,
     /// Bytes that it may still send in this round.
     deficit: i64,
-    /// On one of the lists.
+    /// True if it is on one of the lists.
     active: bool,
-    /// Among those that have grown.
+    /// True if it is among those that have grown.
     grown: bool,
-    /// The one behind it on its list.
+    /// The next queue on its list.
     next: u32,
 }
 
@@ -120,10 +121,10 @@ struct List {
     tail: u32,
 }
 
-/// A round of the queues in debt, while the next packet is looked for.
+/// A round of the queues in debt, during the search for the next packet.
 #[derive(Clone, Copy, Debug)]
 enum Round {
-    /// No queue has been found in debt since it began.
+    /// No queue has been found in debt since the round began.
     Open,
     /// Every queue since this one has been left in debt.
     From(u32),
@@ -132,7 +133,8 @@ enum Round {
 }
 
 impl Round {
-    /// Old queue `i` has had its quantum and is still in debt. Is a round over in which every queue was?
+    /// Old queue `i` has had its quantum and is still in debt. Returns whether a round is over in which every
+    /// queue was in debt.
     fn is_over(&mut self, i: u32) -> bool {
         match *self {
             Round::Open => {
@@ -155,9 +157,10 @@ struct FqCodelState {
     old: List,
     packets: u64,
     bytes: u64,
-    /// No queue has more bytes than here, unless it is among those that have grown. Not built before there is no room.
+    /// The largest backlogs: no queue has more bytes than here, unless it is among those that have grown. Not
+    /// built before room runs out.
     largest: LargestBacklog,
-    /// The queues that packets have come to since there was no room.
+    /// The queues to which packets have come since room ran out.
     grown: Vec<u32>,
 }
 
@@ -218,7 +221,8 @@ impl AtDeparture for FqCodelState {
             round = Round::Open;
             self.front(is_new);
             if is_new && self.old.head != NONE {
-                // Once round the old ones, so that a flow cannot stay new by sending one packet at a time.
+                // It goes to the end of the old queues, so that a flow cannot stay new by sending one packet
+                // at a time.
                 self.old.append(&mut self.queues, i);
             } else {
                 self.queues[i as usize].active = false;
@@ -254,7 +258,7 @@ impl FqCodelState {
         Self { plan, limit, queues, new: empty, old: empty, packets: 0, bytes: 0, largest, grown }
     }
 
-    /// Does more wait than there is room for?
+    /// Does more wait than fits?
     fn is_over(&self) -> bool {
         match self.limit {
             QueueLimit::Packets(most) => self.packets > most,
@@ -278,7 +282,7 @@ impl FqCodelState {
         }
     }
 
-    /// The queue with most bytes; of equals the first, so that the order of queues decides.
+    /// The queue with most bytes; among equals the first, so that the order of queues decides.
     fn fattest(&mut self) -> u32 {
         if self.largest.is_empty() {
             self.largest = LargestBacklog::new(self.plan.queues);
@@ -299,8 +303,8 @@ impl FqCodelState {
         }
     }
 
-    /// Every queue is old, and in debt after a whole round. Leaves out all rounds but the one that ends the first debt: a round gives each
-    /// a quantum and keeps their order.
+    /// Every queue is old, and in debt after a whole round. Skips all rounds but the one that ends the first
+    /// debt: a round gives each queue a quantum and keeps their order.
     #[cold]
     fn skip_rounds(&mut self) {
         let quantum = i64::from(self.plan.quantum);
@@ -344,7 +348,7 @@ mod tests {
 
     use super::*;
 
-    /// Flows 0 to 2, each with a queue of its own, all of whose packets come and go at the same instant.
+    /// Flows 0 to 2, each with a queue of its own. All their packets come and go at the same instant.
     struct Bench {
         fq: FqCodelState,
         store: Store,
@@ -478,9 +482,9 @@ mod tests {
         assert_eq!((bench.store.verdicts.dropped, bench.fq.bytes), (3, 2240));
     }
 
-    /// Algorithms as plain as RFC 8290 has them.
+    /// The algorithms in the plain form of RFC 8290.
     impl FqCodelState {
-        /// The fattest queue by a look at every queue (section 4.1).
+        /// The fattest queue, found by a look at every queue (section 4.1).
         fn scan(&self) -> u32 {
             let bytes = |i: &u32| self.queues[*i as usize].fifo.bytes;
             (0..self.plan.queues).rev().max_by_key(bytes).expect("a queue")
@@ -494,7 +498,7 @@ mod tests {
             }
         }
 
-        /// The next packet by rounds in each of which every queue has a quantum (section 4.2).
+        /// The next packet by rounds; every queue has a quantum in each round (section 4.2).
         fn dequeue_plainly(&mut self, now: Time, store: &mut Store) -> Option<Packet> {
             loop {
                 let is_new = self.new.head != NONE;

@@ -1,5 +1,6 @@
-//! A first-in-first-out queue in front of a link layer (`link/link_layer.rs`). There the departure of a packet is not known when it comes,
-//! so the queue hands packets over one by one; what it takes is decided on arrival all the same.
+//! A first-in-first-out queue in front of a link layer (`link/link_layer.rs`). There the departure of a
+//! packet is not known when it comes, so the queue hands packets over one by one. Whether the queue takes a
+//! packet is still decided on arrival.
 
 use bentpipe_cc::Time;
 
@@ -27,13 +28,14 @@ impl InOrder {
         Self { rule, limit, rate_bps, fifo: Fifo::default(), free_at: 0 }
     }
 
-    /// How long the transmitter takes for so many bytes, ns.
+    /// How long the transmitter takes for `bytes` bytes, ns.
     fn time(&self, bytes: u64) -> u64 {
         (u128::from(bytes) * 8_000_000_000 / u128::from(self.rate_bps.max(1))).min(1 << 62) as u64
     }
 
-    /// A packet that comes at `now`, as a rule sees it. What the link layer will do is not known, so the time when the transmitter will be
-    /// free is that of all bytes from `now` on, without a pause.
+    /// A packet that comes at `now`, as a rule sees it. What the link layer will do is not known. The time
+    /// when the transmitter will be free is therefore that of sending all bytes from `now` on without a
+    /// pause.
     fn arrival(&self, now: Time, packet: &Packet) -> Arrival {
         let begin = if self.fifo.packets == 0 { self.free_at } else { self.free_at.max(now.0 + 1) };
         Arrival {

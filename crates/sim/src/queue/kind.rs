@@ -1,4 +1,4 @@
-//! What the file of a kind of queue defines.
+//! What the file of each kind of queue defines.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::scenario::error::Error;
 
 /// The keys of one kind of queue.
 pub(crate) trait QueueKeys: Default + Serialize + JsonSchema {
-    /// What they come to.
+    /// The plan into which they resolve.
     type Plan: QueuePlan;
     /// Name in tables.
     const LABEL: &'static str;
@@ -32,7 +32,7 @@ pub(crate) trait QueuePlan {
         false
     }
 
-    /// How many bands it has, if a flow's priority is to be one of them.
+    /// How many bands it has, if a flow's priority must be one of them.
     fn bands(&self) -> Option<u8> {
         None
     }
@@ -42,19 +42,19 @@ pub(crate) trait QueuePlan {
         false
     }
 
-    /// The most that may wait in all.
+    /// The most that may wait in total.
     fn most(&self, limit: QueueLimit) -> QueueLimit {
         limit
     }
 
-    /// The rule at work in front of a transmitter of `rate_bps`; it draws from `stream`.
+    /// The rule in use in front of a transmitter of `rate_bps`; it draws from `stream`.
     fn start(&self, limit: QueueLimit, rate_bps: u64, stream: Stream) -> Rule;
 }
 
-/// A queue's rule at work.
+/// A queue's rule in use.
 #[derive(Debug)]
 pub(crate) enum Rule {
-    /// All packets pass for which there is room.
+    /// All packets pass that have room.
     DropTail,
     OnArrival(Box<dyn OnArrival>),
     AtDeparture(Box<dyn AtDeparture>),

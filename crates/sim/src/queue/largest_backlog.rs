@@ -1,6 +1,6 @@
 //! The queue with most bytes among many, found in a time that hardly depends on their number.
 
-/// Bits of a node that name the queue. Its bytes stand above them.
+/// Bits of a node that identify the queue. The bits above them hold the queue's bytes.
 const QUEUE_BITS: u32 = 16;
 /// The largest number of a queue.
 const LAST: u32 = (1 << QUEUE_BITS) - 1;
@@ -13,27 +13,27 @@ pub(super) struct LargestBacklog {
 }
 
 impl LargestBacklog {
-    /// So many empty queues, from 1 to 65,536.
+    /// `queues` empty queues, from 1 to 65,536.
     pub(super) fn new(queues: u32) -> Self {
         Self { nodes: vec![0; 2 * queues.next_power_of_two() as usize] }
     }
 
-    /// Has it no queues?
+    /// Does it have no queues?
     pub(super) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The first of the queues with most bytes, and how many it has.
+    /// The first of the queues with most bytes, and its number of bytes.
     pub(super) fn first(&self) -> (u32, u64) {
         let most = self.nodes[1];
         (LAST - (most as u32 & LAST), most >> QUEUE_BITS)
     }
 
-    /// Queue `i` has so many bytes.
+    /// Queue `i` has `bytes` bytes.
     pub(super) fn set(&mut self, i: u32, bytes: u64) {
         let mut n = self.nodes.len() / 2 + i as usize;
         let mut node = bytes << QUEUE_BITS | u64::from(LAST - i);
-        // Above a node that stays as it is, all stay.
+        // Above an unchanged node, all nodes are unchanged.
         while self.nodes[n] != node {
             self.nodes[n] = node;
             if n > 1 {

@@ -1,7 +1,8 @@
 //! Queues: a file for each kind, and the one list of all.
 //!
-//! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan that they come to; and the
-//! rule at work. A rule decides when a packet arrives (`on_arrival.rs`) or when the transmitter is free (`at_departure.rs`).
+//! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan into which
+//! they resolve; and the rule itself. A rule decides when a packet arrives (`on_arrival.rs`) or when the
+//! transmitter is free (`at_departure.rs`).
 
 mod ack_thinning;
 pub(crate) mod at_departure;
@@ -37,7 +38,8 @@ use crate::scenario::error::Error;
 use crate::scenario::order::in_order;
 use kind::{QueueKeys, QueuePlan};
 
-/// Makes all that knows every kind of queue. A line: the kind in scenarios, its file, its keys and its plan there.
+/// Makes everything that depends on the list of kinds. A line gives the kind in scenarios, its file, its keys
+/// and its plan there.
 macro_rules! queues {
     ($($kind:literal is $file:ident: $keys:ident, $plan:ident;)*) => {
         $(pub use $file::{$keys, $plan};)*
@@ -85,7 +87,7 @@ macro_rules! queues {
                 self.plan().sorts_by_flow()
             }
 
-            /// Its kind, by which a scenario and its random stream are named.
+            /// Its kind, which names it in a scenario and names its random stream.
             pub(crate) fn kind(&self) -> &'static str {
                 match self {
                     $(Discipline::$keys(_) => $kind,)*

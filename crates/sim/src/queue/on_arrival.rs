@@ -1,5 +1,5 @@
-//! Queues that decide when a packet arrives. They leave the order of packets alone, so that the departure of each is known at
-//! once.
+//! Queues that decide when a packet arrives. They keep packets in order, so that the departure of each is
+//! known at once.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use bentpipe_cc::Time;
 use crate::link::packet::Ecn;
 use crate::queue::context::QueueLimit;
 
-/// What shall become of a packet that arrives.
+/// The verdict on an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It goes into the queue as it is.
@@ -30,19 +30,19 @@ pub(crate) struct Arrival {
     pub(crate) ecn: Ecn,
     /// Packets that wait, the one in transmission not counted.
     pub(crate) waiting_packets: u64,
-    /// Their bytes, where the limit counts bytes or the rule does.
+    /// Their bytes, where the limit or the rule counts bytes.
     pub(crate) waiting_bytes: u64,
-    /// When the transmitter will have sent all that it has taken, or has done so.
+    /// When the transmitter will have sent, or has sent, all that it has taken.
     pub(crate) free_at: Time,
 }
 
 impl Arrival {
-    /// Would drop-tail take it? What finds the transmitter free needs no room.
+    /// Would drop-tail take it? A packet that finds the transmitter free needs no room.
     pub(crate) fn has_room(&self, limit: QueueLimit) -> bool {
         self.free_at <= self.now || limit.has_room(self.waiting_packets, self.waiting_bytes, self.size)
     }
 
-    /// What waits, in the unit of `limit`, and the limit.
+    /// The amount that waits, in the unit of `limit`, and the limit.
     pub(crate) fn waiting(&self, limit: QueueLimit) -> (u64, u64) {
         match limit {
             QueueLimit::Packets(most) => (self.waiting_packets, most),
@@ -56,11 +56,11 @@ pub(crate) trait OnArrival: fmt::Debug {
     /// Decides about a packet.
     fn judge(&mut self, arrival: &Arrival) -> Verdict;
 
-    /// The transmitter could have sent so many bits a second, on average, since it became free. Told before a packet that finds it free,
-    /// where the rate changes.
+    /// The average rate, in bits per second, at which the transmitter could have sent since it became free.
+    /// Where the rate changes, this is called before a packet that finds the transmitter free.
     fn set_rate(&mut self, _rate_bps: u64) {}
 
-    /// Does it look at the bytes that wait even if the limit is in packets?
+    /// Does it use the number of waiting bytes even if the limit is in packets?
     fn counts_bytes(&self) -> bool {
         false
     }

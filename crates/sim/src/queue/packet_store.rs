@@ -1,5 +1,5 @@
-//! Packets that wait at a link which decides at departure: many first-in-first-out queues in one store, so that a packet
-//! that changes hands costs no allocation.
+//! Packets that wait at a link which decides at departure. Many first-in-first-out queues share one store, so
+//! that a packet that moves from one to another costs no allocation.
 
 use bentpipe_cc::Time;
 
@@ -13,11 +13,12 @@ const NONE: u32 = u32::MAX;
 struct Stored {
     since: Time,
     packet: Packet,
-    /// The one behind it, in its queue or among the free ones.
+    /// The slot behind it, in its queue or among the free slots.
     next: u32,
 }
 
-/// What waits in all queues of one direction, and what they have decided against. It grows to the most that ever waited.
+/// The packets that wait in all queues of one direction, and the queues' verdicts. It grows to the most that
+/// ever waited.
 #[derive(Debug)]
 pub(crate) struct Store {
     slots: Vec<Stored>,
@@ -72,7 +73,8 @@ impl Store {
         fifo.bytes += u64::from(packet.size);
     }
 
-    /// The same if there is room, or no need of it as the packet goes straight to an `idle` transmitter; otherwise it is dropped.
+    /// As [`Store::push`] if there is room, or if none is needed because the packet goes straight to an
+    /// `idle` transmitter; otherwise the packet is dropped.
     pub(crate) fn push_if_room(
         &mut self,
         fifo: &mut Fifo,
@@ -93,13 +95,13 @@ impl Store {
         self.last
     }
 
-    /// Puts a packet in place of one that waits there and has the same size. Returns the packet that waited.
+    /// Puts a packet in place of a waiting one of the same size. Returns the packet that waited.
     pub(crate) fn swap(&mut self, place: u32, packet: Packet) -> Packet {
         debug_assert_eq!(self.slots[place as usize].packet.size, packet.size);
         std::mem::replace(&mut self.slots[place as usize].packet, packet)
     }
 
-    /// The packets that wait in any queue, in no order.
+    /// The packets that wait in any queue, in no particular order.
     pub(crate) fn packets(&self) -> Vec<Packet> {
         let mut taken = vec![true; self.slots.len()];
         let mut free = self.free;
@@ -115,7 +117,7 @@ impl Store {
         self.slots.get(fifo.head as usize).map(|stored| stored.since)
     }
 
-    /// Takes the packet at the head of `fifo`, and since when it has waited.
+    /// Takes the packet at the head of `fifo`, and returns since when it has waited.
     pub(crate) fn pop(&mut self, fifo: &mut Fifo) -> Option<(Time, Packet)> {
         if fifo.head == NONE {
             return None;
@@ -141,10 +143,10 @@ impl Store {
     }
 }
 
-/// What a queue has decided against packets.
+/// The verdicts of queues against packets.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
-    /// Packets of whose end their flows have not been told.
+    /// Packets that will not arrive and that have not been reported to their flows yet.
     pub(crate) untold: Vec<Packet>,
     /// How many were dropped.
     pub(crate) dropped: u64,

@@ -1,13 +1,14 @@
 //! PIE: proportional integral controller enhanced (Pan, Natarajan, Baker and White, RFC 8033).
 //!
-//! A packet that arrives is dropped with a probability that follows the queueing delay: every T_UPDATE it moves by the delay's
-//! distance from the target and by its change (section 4.2), in steps that are the smaller the smaller it is. Of the optional
-//! elements there are ECN (5.1), derandomisation (5.4) and the cap on the adjustment (5.5).
+//! An arriving packet is dropped with a probability that follows the queueing delay. Every T_UPDATE the
+//! probability moves by the delay's distance from the target and by the delay's change (section 4.2). The
+//! smaller the probability, the smaller the steps. Of the optional elements there are ECN (5.1),
+//! derandomisation (5.4) and the cap on the adjustment (5.5).
 //!
-//! The delay is neither a time stamp nor an estimate of the departure rate: the rate of a link is known and constant, so
-//! the delay at an instant is exactly what a packet would wait that arrived then (the rest of the packet in transmission and
-//! all that waits, over the rate). Updates fall on multiples of T_UPDATE from the start of the run. They are made
-//! when the next packet arrives; nothing else looks at the probability.
+//! The delay is neither a time stamp nor an estimate of the departure rate. The rate of a link is known and
+//! constant, so the delay at an instant is exactly what a packet would wait that arrived then (the rest of
+//! the packet in transmission and all that waits, over the rate). Updates fall on multiples of T_UPDATE from
+//! the start of the run. They are made when the next packet arrives; nothing else reads the probability.
 
 use bentpipe_cc::{Span, Time};
 use schemars::JsonSchema;
@@ -21,16 +22,17 @@ use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, QueueSize};
 
-/// Below each bound on the left the adjustment is divided by what stands on the right (section 4.2).
+/// Below each bound on the left, the adjustment is divided by the number on the right (section 4.2).
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
-/// What the probability keeps at an update while there is no delay (section 4.2).
+/// The part of the probability that remains after an update without delay (section 4.2).
 const DECAY: f64 = 0.98;
-/// From the first of these on the probability grows by no more than the second (section 5.5).
+/// From the first of these on, the probability grows by no more than the second (section 5.5).
 const CAP: (f64, f64) = (0.1, 0.02);
-/// A delay below half the target passes while the probability is below this (section 4.1).
+/// A delay below half the target is ignored while the probability is below this (section 4.1).
 const LIGHT: f64 = 0.2;
-/// No drop before the probabilities since the last one add up to the first, always one at the second (section 5.4).
+/// There is no drop before the probabilities since the last one add up to the first value, and always one at
+/// the second (section 5.4).
 const ACCUMULATED: (f64, f64) = (0.85, 8.5);
 
 /// Proportional integral controller enhanced (RFC 8033). First in, first out; packets are dropped or marked on arrival
@@ -313,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_probability_follows_the_control_law() {
-        // (0.125 x (30 - 15) + 1.25 x 30) ms = 0.039375, of which 1/2048.
+        // (0.125 x (30 - 15) + 1.25 x 30) ms = 0.039375, times 1/2048.
         close(after(PLAN, &[30]).probability, 1.922_607_421_875e-5);
         // Between 1e-5 and 1e-4 it is 1/128: 0.125 x 15 ms = 0.001875, then with 20 ms more 0.004375 + 0.025.
         close(after(PLAN, &[30, 30]).probability, 1.922_607_421_875e-5 + 1.464_843_75e-5);

@@ -24,7 +24,7 @@ use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, QueueSize};
 
-/// The mean RTT before any packet has told one, seconds.
+/// The mean RTT before any packet has carried one, seconds.
 const FIRST_RTT: f64 = 0.2;
 /// The least rate is this part of a packet of 1000 bytes in a mean RTT.
 const LEAST: f64 = 0.01;
@@ -112,7 +112,7 @@ struct RateOffer {
     update_at: Time,
     interval: Span,
     mean_rtt: f64,
-    /// The mean RTT of the last packets that told one; 0 before.
+    /// The mean RTT of the last packets that carried one; 0 before.
     sample: f64,
     /// Of the present interval: bytes that came; bytes that came with an RTT, and the sum of their RTTs.
     input: f64,

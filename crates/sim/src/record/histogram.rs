@@ -1,11 +1,12 @@
-//! Percentiles of round-trip times without a list of samples: 64 bins an octave, stored where samples fall.
+//! Percentiles of round-trip times without a list of samples: 64 bins per octave, stored where samples fall.
 
 use crate::record::report::RttReport;
 
 /// Bins per octave; a bin is 1.6 % wide at most.
 const BINS: usize = 64;
 
-/// Bins are allocated in runs of a quarter of an octave. Most flows need one run, and ten thousand flows need the memory.
+/// Bins are allocated in runs of a quarter of an octave. Most flows need one run, and ten thousand flows need
+/// the memory.
 const RUN: usize = 16;
 
 /// Counts of durations in nanoseconds.
@@ -34,7 +35,7 @@ impl Histogram {
     pub(crate) fn add(&mut self, ns: u64) {
         let ns = ns.max(BINS as u64);
         let octave = ns.ilog2();
-        // The leading bit gives the octave, the six bits behind it the bin.
+        // The leading bit gives the octave, the six bits after it the bin.
         let bin = octave as usize * BINS + ((ns >> (octave - BINS.ilog2())) as usize & (BINS - 1));
         match self.bins.get_mut(bin.wrapping_sub(self.first)) {
             Some(n) => *n += 1,
@@ -83,7 +84,7 @@ impl Histogram {
         self.turns += other.turns + u64::from(turned);
     }
 
-    /// What a report says of the samples, if there are some.
+    /// The samples as a report gives them, if there are any.
     pub(crate) fn report(&self) -> Option<RttReport> {
         Some(RttReport {
             min_s: self.min_s()?,
@@ -104,7 +105,7 @@ impl Histogram {
         (self.count > 0).then(|| sum as f64 / self.count as f64 / 1e9)
     }
 
-    /// The sample that `share` of all samples do not exceed, in seconds, interpolated within its bin.
+    /// The value in seconds that a `share` of all samples does not exceed, interpolated within its bin.
     pub(crate) fn quantile_s(&self, share: f64) -> Option<f64> {
         let wanted = share * self.count as f64;
         let mut below = 0.0;
@@ -149,7 +150,7 @@ mod tests {
         assert!(Histogram::default().quantile_s(0.5).is_none());
     }
 
-    /// Two histograms together are that of all samples, far apart as they may be.
+    /// Two merged histograms equal the histogram of all samples, however far apart these are.
     #[test]
     fn merged_histograms_are_one_of_all_samples() {
         let (mut both, mut one, mut other) =

@@ -1,13 +1,14 @@
-//! Counts that run ahead of time, as they were at the instants of samples.
+//! Counts that run ahead of time, and their values at the instants of samples.
 
 use std::collections::VecDeque;
 
 use bentpipe_cc::{Span, Time};
 
-/// The history of a count that may be ahead of the ticks that sample it. Its instants never go back.
+/// The history of a count that may be ahead of the ticks at which it is sampled. Its instants never go back.
 #[derive(Debug)]
 pub(crate) struct Past {
-    /// For each interval after the last tick: the instant of its first change, and the count before it.
+    /// For each interval after the last tick: the instant of its first change, and the count before that
+    /// change.
     before: VecDeque<(Time, u64)>,
     /// A tick: changes up to it need no entry.
     until: Time,
@@ -21,7 +22,7 @@ impl Past {
         Self { before: VecDeque::new(), until: Time(0), interval }
     }
 
-    /// The count changes at `at`; it was `before` until then.
+    /// The count changes at `at`; before that it was `before`.
     #[inline(always)]
     pub(crate) fn changes(&mut self, at: Time, before: u64) {
         if at > self.until {
@@ -52,7 +53,7 @@ impl Past {
 /// The history of a count that may be sampled at any instant: a ring of the instants of its last changes.
 #[derive(Debug, Default)]
 pub(crate) struct Moments {
-    /// A ring of a power of two; change `i` is at `i` modulo its length.
+    /// The ring, a power of two long; change `i` is at `i` modulo its length.
     times: Vec<Time>,
     /// The oldest change that may still matter, and the next one to come.
     first: usize,
@@ -60,7 +61,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Counts one more at `at`, which never goes back. No later call asks for an instant before `asked`.
+    /// Increments the count at `at`, which never goes back. No later call asks for an instant before `asked`.
     #[inline]
     pub(crate) fn add(&mut self, at: Time, asked: Time) {
         if self.next - self.first == self.times.len() {

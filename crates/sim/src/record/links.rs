@@ -1,5 +1,6 @@
-//! Directions of links, sampled at ticks. They may be ahead of the tick: packets are offered and handed on ahead of time, and delay lines
-//! do not touch their directions. When the first packet beyond a tick comes, their state at the tick is noted.
+//! Directions of links, sampled at ticks. They may be ahead of the tick: packets are offered and handed on
+//! ahead of time, and delay lines do not touch their directions. When the first packet beyond a tick comes,
+//! the state at the tick is noted.
 
 use std::collections::VecDeque;
 
@@ -15,9 +16,9 @@ use crate::resolve::plan::Plan;
 pub(crate) struct LinkRecorder {
     interval: Span,
     known: Vec<DirectionHistory>,
-    /// Delay lines, in the engine's order.
+    /// Delay lines, in the order of the engine.
     delay_lines: Vec<DelayLineHistory>,
-    /// Packets of delay lines that each direction has delivered by the present tick.
+    /// Packets of delay lines that each direction has delivered by the current tick.
     passed: Vec<u64>,
     samples: LinkSamples,
 }
@@ -25,29 +26,29 @@ pub(crate) struct LinkRecorder {
 /// A direction that may be ahead of the tick.
 #[derive(Debug)]
 struct DirectionHistory {
-    /// The first tick whose state is not noted; every packet offered until then belongs to it.
+    /// The first tick whose state is not noted; every packet offered up to then counts at this tick.
     until: Time,
-    /// What there was to see at each tick from the next one to `until`.
+    /// The state at each tick from the next one to `until`.
     looks: VecDeque<Seen>,
     /// Packets handed on ahead of time.
     handed: u64,
     past: Past,
 }
 
-/// A delay line. No packet waits there or is dropped.
+/// A delay line. No packet waits or is dropped there.
 #[derive(Debug)]
 struct DelayLineHistory {
-    /// A packet that enters before this instant changes no sample that needs a note.
+    /// A packet that enters before this instant changes no sample that must be noted.
     from: Time,
     count: u64,
     passed: Vec<Passed>,
 }
 
-/// A direction of a delay line.
+/// A direction that is part of a delay line.
 #[derive(Debug)]
 struct Passed {
     direction: usize,
-    /// From the entry of the delay line to the far end of the direction.
+    /// The time from entering the delay line to the far end of the direction.
     time: Span,
     past: Past,
 }
@@ -71,7 +72,7 @@ impl LinkRecorder {
         }
     }
 
-    /// Adds the next delay line: its directions, and how long after its entry each delivers.
+    /// Adds the next delay line: its directions, and how long after entry each of them delivers.
     pub(crate) fn expect_delay_line(&mut self, directions: &[(usize, Span)]) {
         let recorded = directions.iter().filter(|(direction, _)| *direction < self.known.len());
         let passed =

@@ -18,12 +18,12 @@ pub use report::{
 pub use samples::{FlowSamples, LinkSamples};
 pub use trace::{FlowTrace, LinkTrace, ProbeTrace, SegmentEvent, SegmentTrace, TransferTrace};
 
-/// Everything that one run yields.
+/// Everything that a run yields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The summary.
     pub report: Report,
-    /// The names of all connections, in the order of the plan. Traces know them by their index.
+    /// The names of all connections, in the order of the plan. Traces refer to them by index.
     pub names: Vec<String>,
     /// Samples of the flows, if the plan asked for them.
     pub flows: FlowSamples,

@@ -11,7 +11,7 @@ pub struct ProbeSamples {
     rows: Vec<ProbeRow>,
 }
 
-/// A value, as its bits: a value that is not known yet is NaN, which would equal no other.
+/// A value, stored as its bits: a value that is not known yet is NaN, which would equal no other value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ProbeRow {
     at: Time,
@@ -26,7 +26,7 @@ impl ProbeSamples {
         self.rows.len()
     }
 
-    /// The number of the probe `name`.
+    /// The index of the probe `name`.
     fn number(&mut self, name: &str) -> u32 {
         let known = self.names.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
@@ -52,16 +52,16 @@ impl ProbeSamples {
     }
 }
 
-/// The recorder of probes of one run.
+/// The recorder of the probes of one run.
 #[derive(Debug)]
 pub(super) struct ProbeRecorder {
     samples: ProbeSamples,
-    /// The last value of each probe of each flow: its number and its bits.
+    /// The last value of each probe of each flow: the probe's index and the value's bits.
     last: Vec<Vec<(u32, u64)>>,
 }
 
 impl ProbeRecorder {
-    /// For a run with this many flows.
+    /// A recorder for a run with this many flows.
     pub(super) fn new(flows: usize) -> Self {
         Self { samples: ProbeSamples::default(), last: vec![Vec::new(); flows] }
     }
@@ -71,7 +71,7 @@ impl ProbeRecorder {
         self.samples.len() as u64
     }
 
-    /// Samples the probes of flow `f` at `now`: all, or those whose values have changed.
+    /// Samples the probes of flow `f` at `now`: all of them, or those whose values have changed.
     #[inline(never)]
     pub(super) fn take(&mut self, now: Time, f: usize, cc: &dyn Controller, all: bool) {
         let Self { samples, last } = self;

@@ -1,7 +1,7 @@
-//! Samples, taken while a run goes on. With nothing to record it costs one branch a burst of segments.
+//! Samples taken during a run. If there is nothing to record, the cost is one branch per burst of segments.
 //!
-//! Receivers may be ahead of the samples. A history of their deliveries is then kept until the samples have caught up. So may links
-//! (`record/links.rs`).
+//! Receivers may be ahead of the samples. A history of their deliveries is then kept until the samples have
+//! caught up. The same holds for links (`record/links.rs`).
 
 use bentpipe_cc::{Span, Time};
 
@@ -19,7 +19,7 @@ use crate::resolve::plan::{FlowPlan, Plan};
 pub(crate) enum Cause {
     /// A packet reached its sender.
     Arrival,
-    /// A timer, which comes after all arrivals of its instant.
+    /// A timer, which expires after all arrivals of its instant.
     Timer,
 }
 
@@ -30,16 +30,16 @@ pub(crate) struct Recorder {
     pub(crate) most: u64,
     interval: Option<Span>,
     flows_at_ticks: bool,
-    /// Short flows, which are sampled only while they last; empty if there are none.
+    /// Marks short flows, which are sampled only while they last; empty if there are none.
     short: Vec<bool>,
-    /// Record whenever something changes: the last window and threshold of each flow.
+    /// The last window and threshold of each flow, if every change is recorded.
     changes: Option<Vec<(u64, u64)>>,
     flows: FlowSamples,
-    /// The recorder of the probes of controllers, if they are recorded.
+    /// The recorder of probes, if probes of controllers are recorded.
     probes: Option<ProbeRecorder>,
     /// The recorder of the links, if they are sampled at ticks.
     links: Option<LinkRecorder>,
-    /// Histories of receivers, by flow; empty if none delivers ahead of time.
+    /// Histories of receivers, by flow; empty if no receiver delivers ahead of time.
     receivers: Vec<ReceiverHistory>,
 }
 
@@ -49,11 +49,11 @@ struct ReceiverHistory {
     /// Segments delivered so far, and their history.
     delivered: u64,
     past: Delivered,
-    /// Of one instant, do acknowledgements reach the sender before data reaches the receiver?
+    /// Within one instant, do acknowledgements reach the sender before data reaches the receiver?
     acks_first: bool,
 }
 
-/// The history of deliveries, by the instants at which samples may be taken.
+/// The history of deliveries, by how samples may be taken.
 #[derive(Debug)]
 enum Delivered {
     AtTicks(Past),
@@ -94,13 +94,13 @@ impl Recorder {
         self.links.is_some()
     }
 
-    /// Is something recorded whenever it changes, and not at ticks?
+    /// Are changes recorded instead of samples at ticks?
     pub(crate) fn has_changes(&self) -> bool {
         self.changes.is_some()
     }
 
-    /// Receivers will deliver ahead of time. `acks_first`, for each flow: of one instant, do acknowledgements reach the sender before data
-    /// reaches the receiver?
+    /// Receivers will deliver ahead of time. `acks_first`, for each flow: within one instant, do
+    /// acknowledgements reach the sender before data reaches the receiver?
     pub(crate) fn expect_receivers(&mut self, acks_first: &[bool]) {
         let interval = self.interval;
         let past = || match interval {
@@ -111,7 +111,8 @@ impl Recorder {
         self.receivers = acks_first.iter().map(receiver).collect();
     }
 
-    /// A packet has reached the receiver of flow `f` at `at`, ahead of `now`; so many segments have been delivered since.
+    /// A packet has reached the receiver of flow `f` at `at`, ahead of `now`; `delivered` segments have been
+    /// delivered by then.
     #[inline]
     pub(crate) fn received(&mut self, now: Time, at: Time, f: usize, delivered: u64) {
         let Some(receiver) = self.receivers.get_mut(f) else { return };
@@ -126,7 +127,7 @@ impl Recorder {
         receiver.delivered = delivered;
     }
 
-    /// Adds the next delay line: its directions, and how long after its entry each delivers.
+    /// Adds the next delay line: its directions, and how long after entry each of them delivers.
     pub(crate) fn expect_delay_line(&mut self, directions: &[(usize, Span)]) {
         if let Some(known) = &mut self.links {
             known.expect_delay_line(directions);

@@ -163,7 +163,7 @@ pub struct LimitShares {
 }
 
 impl LimitShares {
-    /// Adds so much of other shares.
+    /// Adds `much` times the other shares.
     pub(crate) fn add(&mut self, much: f64, other: &LimitShares) {
         self.handshake += much * other.handshake;
         self.cwnd += much * other.cwnd;
@@ -174,7 +174,7 @@ impl LimitShares {
         self.timeout += much * other.timeout;
     }
 
-    /// So much of these shares.
+    /// `much` times these shares.
     pub(crate) fn scaled(&self, much: f64) -> LimitShares {
         let mut scaled = LimitShares::default();
         scaled.add(much, self);

@@ -1,14 +1,16 @@
-//! Rows of a trace until somebody reads them: whole numbers that change little from row to row of a flow or link.
+//! The stored rows of a trace, until somebody reads them: whole numbers that change little from row to row of
+//! one flow or link.
 //!
-//! A row is stored as its difference from the row before of the same flow or link. That takes less than half the room of its columns, and
-//! fresh memory costs more time than the differences.
+//! A row is stored as its difference from the previous row of the same flow or link. That takes less than
+//! half the space of its columns, and touching fresh memory costs more time than computing the differences.
 
 use bentpipe_cc::Time;
 
-/// Stands in place of a flow or link if the row is in `far`.
+/// Takes the place of a flow or link if the row is in `far`.
 const FAR: u32 = u32::MAX;
 
-/// The numbers of a row. Some change by up to 32 bits from row to row, others by up to 16, and others hardly ever.
+/// The numbers of a row. Some change by up to 32 bits from row to row, others by up to 16, and others hardly
+/// ever change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers<const WIDE: usize, const SLIM: usize, const STILL: usize> {
     pub(crate) wide: [u64; WIDE],
@@ -30,7 +32,7 @@ pub(crate) struct Rows<const WIDE: usize, const SLIM: usize, const STILL: usize>
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Near<const WIDE: usize, const SLIM: usize> {
-    /// Nanoseconds since the row before.
+    /// Nanoseconds since the previous row.
     after: u32,
     of: u32,
     wide: [i32; WIDE],
@@ -51,7 +53,7 @@ impl<const WIDE: usize, const SLIM: usize, const STILL: usize> Numbers<WIDE, SLI
 }
 
 impl<const WIDE: usize, const SLIM: usize, const STILL: usize> Rows<WIDE, SLIM, STILL> {
-    /// No rows, of so many flows or links.
+    /// An empty store for this many flows or links.
     pub(crate) fn new(entities: usize) -> Self {
         Self { last: vec![Numbers::ZERO; entities], at: 0, near: Vec::new(), far: Vec::new() }
     }

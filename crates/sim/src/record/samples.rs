@@ -7,20 +7,21 @@ use crate::record::rows::{Numbers, Rows};
 use crate::record::trace::{FlowTrace, LinkTrace};
 use crate::resolve::plan::{DirectionPlan, FlowPlan, Plan, Source};
 
-/// No value, among numbers.
+/// Represents a missing value among numbers.
 const NONE: u64 = u64::MAX;
 
-/// Samples of the flows in the order in which they were taken, stored in less than half the room of their columns.
+/// Samples of the flows in the order in which they were taken, stored in less than half the space of their
+/// columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowSamples {
     /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight and delivered; ssthresh in bytes.
     rows: Rows<3, 2, 1>,
-    /// Bytes in a segment of each flow, and in its whole transfer.
+    /// For each flow, the bytes of a segment and of its whole transfer.
     sizes: Vec<(u32, u64)>,
 }
 
 impl FlowSamples {
-    /// None so far, of these flows.
+    /// An empty store for these flows.
     pub(crate) fn new(flows: &[FlowPlan]) -> Self {
         let size = |flow: &FlowPlan| match &*flow.source {
             Source::Tcp { options, bytes, .. } => (options.mss, bytes.unwrap_or(u64::MAX)),
@@ -34,7 +35,7 @@ impl FlowSamples {
         self.rows.len()
     }
 
-    /// Samples flow `f` at `now`, after so many delivered segments.
+    /// Samples flow `f` at `now`, when `delivered` segments have been delivered.
     #[inline]
     pub(crate) fn take(&mut self, now: Time, f: usize, tcp: &Tcp, delivered: u64) {
         let decision = tcp.sender.decision();
@@ -71,28 +72,29 @@ impl FlowSamples {
     }
 }
 
-/// Packets of a direction at an instant.
+/// Packet counts of a direction at an instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     /// Waiting in the queue.
     pub(crate) waiting: u64,
-    /// Dropped until then, thinned acknowledgements apart.
+    /// Dropped until then, without thinned acknowledgements.
     pub(crate) dropped: u64,
-    /// Of these, dropped at the queue and not lost to errors.
+    /// The part of these dropped at the queue and not lost to errors.
     pub(crate) dropped_queue: u64,
 }
 
-/// Samples of the links in the order in which they were taken, stored in less than half the room of their columns.
+/// Samples of the links in the order in which they were taken, stored in less than half the space of their
+/// columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkSamples {
-    /// Packets waiting, delivered, dropped, and of these dropped at the queue.
+    /// Packets waiting, delivered and dropped, and the part of these dropped at the queue.
     rows: Rows<0, 4, 0>,
     /// The plans of the directions, which say their rates and delays over time.
     directions: Vec<DirectionPlan>,
 }
 
 impl LinkSamples {
-    /// No samples so far of all directions of a plan.
+    /// An empty store for all directions of a plan.
     pub(crate) fn new(plan: &Plan) -> Self {
         let directions: Vec<_> = plan.directions().map(|(_, direction)| direction.clone()).collect();
         Self { rows: Rows::new(directions.len()), directions }
@@ -103,7 +105,7 @@ impl LinkSamples {
         self.rows.len()
     }
 
-    /// Samples direction `i` at `now`, by its packets.
+    /// Samples direction `i` at `now`, given its packet counts.
     #[inline]
     pub(crate) fn take(&mut self, now: Time, i: usize, delivered: u64, seen: Seen) {
         let slim = [seen.waiting, delivered, seen.dropped, seen.dropped_queue];

@@ -24,7 +24,7 @@ pub struct FlowTrace {
 }
 
 impl FlowTrace {
-    /// Empty columns with room for so many rows.
+    /// Empty columns with room for `rows` rows.
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
             t_s: Vec::with_capacity(rows),
@@ -63,7 +63,7 @@ pub struct LinkTrace {
 }
 
 impl LinkTrace {
-    /// Empty columns with room for so many rows.
+    /// Empty columns with room for `rows` rows.
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
             t_s: Vec::with_capacity(rows),

@@ -1,4 +1,5 @@
-//! What a user ought to check before trusting a row of a report: flows that deliver nothing, and transfers that were not complete.
+//! What a user should check before trusting a row of a report: flows that deliver nothing, and transfers that
+//! did not complete.
 
 use bentpipe_cc::{Span, Time};
 
@@ -6,8 +7,9 @@ use crate::record::report::{FlowReport, LinkReport, SUBFLOW};
 use crate::resolve::plan::{DirectionId, FlowPlan, Plan, Source};
 use crate::scenario::units::Duration;
 
-/// A warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's connection, of several the first.
-/// `connects`: is the handshake of the connection of this number still going on?
+/// One warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's
+/// connection; if it has several, of the first. `connects`: is the handshake of the connection with this
+/// number still going on?
 pub(crate) fn silent(
     plan: &Plan,
     (flows, of): (&[FlowReport], &[usize]),
@@ -19,12 +21,12 @@ pub(crate) fn silent(
     for (i, (report, &number)) in flows.iter().zip(of).enumerate() {
         let flow = &plan.flows[number];
         let starts = Time((report.start_s * 1e9) as u64);
-        // What the relay has not got it cannot send, and nobody answers what was not asked.
+        // The relay cannot send what it has not received, and nobody answers a request that was not made.
         let hungry = flow.part.number() > 0 && i > 0 && flows[i - 1].delivered_bytes == 0;
         // A source that opens no connection has a warning of its own.
         let opens_none =
             flow.opened_by.is_some() && report.application.as_ref().is_some_and(|of| of.transfers == Some(0));
-        // The row of its connection says what there is to say.
+        // The row of its connection carries any warning.
         let is_part = report.half == Some(SUBFLOW);
         if report.delivered_bytes > 0 || is_part || starts >= end || hungry || opens_none {
             continue;
@@ -44,8 +46,9 @@ pub(crate) fn silent(
     reasons.into_iter().map(line).collect()
 }
 
-/// A warning if transfers of a size did not end. `of`: the number in the plan of each flow's connection, of several the first. Flows that
-/// deliver nothing have a warning of their own, and one that is stopped was not meant to end.
+/// A warning if transfers of a given size did not end. `of`: the number in the plan of each flow's
+/// connection; if it has several, of the first. Flows that deliver nothing have their own warning, and a flow
+/// that is stopped was not meant to end.
 pub(crate) fn unfinished(plan: &Plan, flows: &[FlowReport], of: &[usize]) -> Option<String> {
     let mut open = flows.iter().zip(of).filter(|(report, number)| {
         let flow = &plan.flows[**number];
@@ -116,7 +119,7 @@ impl Silence<'_> {
         }
     }
 
-    /// What lets nothing pass in a direction.
+    /// What blocks a direction entirely.
     fn wall(&self, direction: DirectionId, starts: Time, end: Time) -> Option<String> {
         let (plan, name) = (direction.of(&self.plan.links), self.plan.name_of(direction));
         let did = &self.links[direction.index()];
@@ -125,7 +128,7 @@ impl Silence<'_> {
                 Some(format!("link {name} is never up"))
             }
             () if did.delivered_packets > 0 => None,
-            // What waits for most of the run has not been lost.
+            // Packets that wait for most of the run have not been lost.
             () if did.dropped_error > did.inside_packets => {
                 Some(format!("link {name} loses every packet to errors"))
             }
@@ -136,7 +139,7 @@ impl Silence<'_> {
         }
     }
 
-    /// Propagation along directions, and the access delay.
+    /// The propagation delay along directions, and the access delay.
     fn delay(&self, path: &[DirectionId]) -> Span {
         let links = path.iter().map(|direction| direction.of(&self.plan.links).delay.0);
         Span(links.fold(self.flow.extra_delay.0, u64::saturating_add))

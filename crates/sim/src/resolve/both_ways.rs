@@ -13,12 +13,12 @@ use crate::scenario::error::{Error, Key};
 use crate::scenario::{BothWays, Flow, LossRecovery, Profile, Traffic, WayBack};
 use crate::workload::Bulk;
 
-/// Do both ends write?
+/// Do both ends of the flow write?
 pub(super) fn is_on(flow: &Flow) -> bool {
     matches!(flow.both_ways, Some(BothWays::Flag(true) | BothWays::Back(_)))
 }
 
-/// Refuses it where it makes no sense.
+/// Refuses two writing ends where they make no sense.
 pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error> {
     if !is_on(flow) {
         return Ok(());
@@ -67,8 +67,8 @@ fn way_back(flow: &Flow) -> WayBack {
     }
 }
 
-/// The two directions of the connection, of which `there` is the one with the flow's own data. `source` gives the traffic of a flow over a
-/// path; the keys are those of the flow and of its controller.
+/// The two directions of the connection; `there` is the one that carries the flow's own data. `source` gives
+/// the traffic of a flow over a path; the keys are those of the flow and of its controller.
 pub(super) fn parts(
     work: &mut Work<'_>,
     flow: &Flow,
@@ -92,7 +92,7 @@ pub(super) fn parts(
     let new = more.into_iter().filter(|warning| !work.warnings.contains(warning)).collect::<Vec<_>>();
     work.warnings.extend(new);
     if let (Source::Tcp { options, .. }, Source::Tcp { options: of_first, .. }) = (&mut second, &*first) {
-        // The first opens the connection, and marks are told as both ends have agreed.
+        // The first direction opens the connection, and marks are reported as both ends have agreed.
         let agreed = Options {
             handshake: false,
             ecn: of_first.ecn,
@@ -118,7 +118,7 @@ pub(super) fn parts(
     ])
 }
 
-/// The flow as the end that answers has it.
+/// The flow as the answering end has it.
 pub(super) fn answering(flow: &Flow) -> Flow {
     let given = way_back(flow);
     let traffic = match given.size {
@@ -133,7 +133,7 @@ pub(super) fn answering(flow: &Flow) -> Flow {
     }
 }
 
-/// Does a handshake open the connection whose directions these are?
+/// Does a handshake open the connection with these directions?
 pub(super) fn handshake(parts: &[FlowPart]) -> bool {
     matches!(parts.first().map(|first| &*first.source), Some(Source::Tcp { options, .. }) if options.handshake)
 }

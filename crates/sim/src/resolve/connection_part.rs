@@ -1,11 +1,12 @@
-//! Which part of a flow of the scenario a flow of the plan is: the halves that a relay makes of it, the requests and responses of a dialogue,
-//! or both at once. Names and rows follow from it. How the parts work together is in `relations.rs`.
+//! Which part of a flow of the scenario a flow of the plan is: one half of a relayed flow, the requests or
+//! the responses of a dialogue, or both at once. Its name and its row follow from the part. `relations.rs`
+//! says how the parts work together.
 
-/// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4). Or the two directions of a connection whose both
-/// ends write.
+/// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4). Or the two
+/// directions of a connection whose both ends write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Half {
-    /// To the relay; of two directions that of the end that opens.
+    /// To the relay; for two directions, the one of the end that opens.
     First,
     /// From the relay on.
     Second,
@@ -20,12 +21,13 @@ pub enum Way {
     Responses,
 }
 
-/// Which part of a flow it is. The whole one if it is neither.
+/// Which part of a flow it is. It is the whole flow if neither field is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionPart {
-    /// Of a dialogue.
+    /// The way within a dialogue.
     pub way: Option<Way>,
-    /// Of a relayed flow, or of one way of a relayed dialogue; of a connection whose both ends write.
+    /// The half of a relayed flow, of one way of a relayed dialogue, or of a connection whose both ends
+    /// write.
     pub half: Option<Half>,
 }
 
@@ -60,18 +62,19 @@ impl ConnectionPart {
         self == Self::default()
     }
 
-    /// How many flows the connection is.
+    /// How many flows make up the connection.
     pub fn count(self) -> usize {
         (1 + usize::from(self.way.is_some())) * self.halves()
     }
 
-    /// Its number among them, from 0.
+    /// Its number among these flows, from 0.
     pub fn number(self) -> usize {
         usize::from(self.way == Some(Way::Responses)) * self.halves()
             + usize::from(self.half == Some(Half::Second))
     }
 
-    /// What stands behind the flow's name: "second", "requests", "responses/first" and so on. Nothing if it is the whole flow.
+    /// The part's name, which follows the flow's name: "second", "requests", "responses/first" and so on.
+    /// Empty if it is the whole flow.
     pub fn name(self) -> String {
         let names: Vec<&str> =
             [self.way.map(Way::name), self.half.map(Half::name)].into_iter().flatten().collect();
@@ -89,7 +92,8 @@ impl ConnectionPart {
         self.way == Some(Way::Responses) && self.half != Some(Half::First)
     }
 
-    /// "second" if its data is what the flow is for, and another part has brought it; "first" of every other part.
+    /// "second" if its data is what the flow is for and another part has brought it; "first" for every other
+    /// part.
     pub fn row(self) -> Option<&'static str> {
         let half = match (self.way, self.half) {
             (Some(Way::Requests), _) => Half::First,
@@ -99,7 +103,8 @@ impl ConnectionPart {
         Some(half.name())
     }
 
-    /// Is one of its ends the server, if a relay has made it? Of a bulk flow that is where the data comes from.
+    /// Is one of its ends the server, if a relay has made it? In a bulk flow the server is where the data
+    /// comes from.
     pub(crate) fn is_at_server(self) -> bool {
         let beside = if self.way == Some(Way::Requests) { Half::Second } else { Half::First };
         self.half.is_none_or(|half| half == beside)
@@ -110,7 +115,7 @@ impl ConnectionPart {
         self.half.is_none_or(|half| half == Half::Second && self.way != Some(Way::Requests))
     }
 
-    /// How many flows each way of it is.
+    /// How many flows each of its ways has.
     pub(super) fn halves(self) -> usize {
         1 + usize::from(self.half.is_some())
     }
@@ -120,7 +125,7 @@ impl ConnectionPart {
 mod tests {
     use super::*;
 
-    /// Four flows stand behind each other: requests to the relay and on, responses to the relay and on.
+    /// Four flows are consecutive: requests to the relay and on, responses to the relay and on.
     #[test]
     fn the_parts_of_a_connection_find_each_other() {
         let mut parts = Vec::new();

@@ -1,4 +1,5 @@
-//! What a controller asks of the path of its data: room for its header, a queue that computes, priorities, and the window at which it aims.
+//! What a controller needs of the path of its data: room for its header, a queue that computes, priorities,
+//! and the window at which it aims.
 
 use bentpipe_cc::registry;
 use bentpipe_tcp::Options;
@@ -8,12 +9,12 @@ use crate::resolve::plan::LinkPlan;
 use crate::resolve::work::{Work, name_of};
 use crate::scenario::{Cc, Flow};
 
-/// Bytes on the wire of the header that its segments carry for it.
+/// Bytes on the wire of the controller's header on each segment.
 pub(super) fn header(flow: &Flow) -> u32 {
     flow.cc.as_ref().and_then(|cc| registry::find(&cc.name)).map_or(0, |entry| entry.sender.header)
 }
 
-/// Warns if no queue on the path of the data does what the controller needs.
+/// Warns if no queue on the path of the data provides what the controller needs.
 pub(super) fn check(work: &mut Work<'_>, flow: &Flow, cc: &Cc, path: &PathPlan, links: &[LinkPlan]) {
     let Some(entry) = registry::find(&cc.name) else { return };
     let queues = || path.there.iter().map(|direction| &direction.of(links).discipline);
@@ -32,8 +33,8 @@ pub(super) fn check(work: &mut Work<'_>, flow: &Flow, cc: &Cc, path: &PathPlan, 
     }
 }
 
-/// The window in segments at which a controller of extra segments aims: the receive window or, where it never binds, the bandwidth-delay product of
-/// the path, in whole packets and at least one.
+/// The window in segments at which a controller of extra segments aims. It is the receive window or, where
+/// that never binds, the bandwidth-delay product of the path, in whole packets and at least one.
 pub(super) fn window(options: &Options, path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
     if let Some(segments) = options.receive_window {
         return Some(segments as f64);

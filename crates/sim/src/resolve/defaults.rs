@@ -38,7 +38,7 @@ impl Scenario {
             let with = |flow: &&FlowPlan| begins(flow) == Some(from);
             let parts = &plan.flows[from..][..plan.flows[from..].iter().take_while(with).count().max(1)];
             let most = |of: fn(&FlowPlan) -> Span| parts.iter().map(of).max().unwrap_or(Span::ZERO);
-            // A connection of a source of short flows has a start of its own.
+            // A connection of a source of short flows has its own start time.
             let start = if first.opened_by.is_some() { Time(0) } else { first.start };
             flow.start.get_or_insert(Duration(since_start(start)));
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
@@ -61,7 +61,8 @@ impl Scenario {
     }
 }
 
-/// The flow as each of its senders has it: itself, the relay, the end that answers, each further subflow.
+/// The flow as each of its senders has it: the flow itself, the relay, the answering end, each further
+/// subflow.
 fn senders(flow: &Flow) -> Vec<Flow> {
     let mut all = vec![flow.clone()];
     all.extend(flow.relay.iter().map(|given| relay::behind(flow, given)));
@@ -70,7 +71,7 @@ fn senders(flow: &Flow) -> Vec<Flow> {
     all
 }
 
-/// Writes out the arguments of all controllers, of which those that a path gives differ between paths.
+/// Writes out the arguments of all controllers. Arguments that a path gives differ between paths.
 fn fill_controllers(flow: &mut Flow, parts: &[FlowPlan]) {
     let of_part = |number: usize| match &*parts.get(number)?.source {
         Source::Tcp { cc, .. } => controller(cc),
@@ -96,8 +97,8 @@ fn since_start(time: Time) -> Span {
 fn fill_link(link: &mut Link) {
     let forward = link.queue.get_or_insert_default().clone();
     let reverse = link.reverse.get_or_insert_with(Reverse::default);
-    // Where the forward direction has a file, rate and delay may be that file's. A direction without a delay has the satellite's. Without a
-    // rate its opportunities have their own.
+    // Where the forward direction has a file, rate and delay may come from that file. A direction without a
+    // delay has the satellite's. Without a rate, its opportunities have their own.
     if link.timeline.is_none() && reverse.timeline.is_none() {
         if reverse.opportunities.is_none() {
             reverse.rate = reverse.rate.take().or_else(|| link.rate.clone());
@@ -123,7 +124,8 @@ fn controller(cc: &CcPlan) -> Option<Cc> {
     None
 }
 
-/// Writes out the TCP options. `o` are those that follow from the flow's keys alone, `senders` those of each of its senders.
+/// Writes out the TCP options. `o` are the options that follow from the flow's keys alone, `senders` those of
+/// each of its senders.
 fn fill_options(flow: &mut Flow, o: &Options, senders: &[Options]) {
     flow.profile.get_or_insert(Profile::default());
     flow.header.get_or_insert(Size(u64::from(o.header)));
@@ -159,6 +161,6 @@ fn fill_options(flow: &mut Flow, o: &Options, senders: &[Options]) {
         });
     }
     options::write_out(flow, senders);
-    // No threshold has no text.
+    // An infinite threshold cannot be written as text.
     flow.initial_ssthresh = flow.initial_ssthresh.filter(|segments| segments.is_finite());
 }

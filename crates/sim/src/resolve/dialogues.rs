@@ -1,4 +1,5 @@
-//! Dialogues: flows whose clients ask and whose servers answer. Requests one at a time, browsers, players of video.
+//! Dialogues: flows whose clients ask and whose servers answer. They are requests one at a time, browsers,
+//! and players of video.
 
 use std::sync::Arc;
 
@@ -16,8 +17,9 @@ use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
 use crate::workload::kind::TrafficPlan;
 
-/// The flows of a dialogue, whose server sends on `responses`, one flow or with a relay two: as many again for the requests, and all of them
-/// for each connection. Requests take the way back. Themselves if the traffic is of another kind.
+/// The flows of a dialogue whose server sends on `responses`, which is one flow, or two with a relay. As many
+/// flows are added for the requests, which take the way back; each connection has all of them. Returns
+/// `responses` unchanged if the traffic is of another kind.
 pub(super) fn parts(
     work: &Work<'_>,
     flow: &Flow,
@@ -32,7 +34,7 @@ pub(super) fn parts(
         if let Source::Tcp { options, application, .. } = &mut source {
             change(Arc::make_mut(options));
             if let Some(asks) = asks {
-                // Behind a relay nobody asks of his own accord.
+                // Behind a relay, nobody asks on his own initiative.
                 *application = (of.part.half != Some(Half::Second)).then(|| Arc::new(asks.clone()));
             }
         }
@@ -41,7 +43,8 @@ pub(super) fn parts(
     let mut parts = Vec::with_capacity(2 * responses.len() * clients.len());
     for kind in clients {
         let asks = ApplicationPlan::Client { request, kind };
-        // Both ends send to the relay in one manner, and the relay sends on in its own, whichever way.
+        // Both ends send to the relay in the same way, and the relay sends on in its own way, in either
+        // direction.
         for (of, way_back) in responses.iter().zip(responses.iter().rev()) {
             let sender = match (&flow.relay, of.part.half) {
                 (Some(given), Some(Half::Second)) => relay::behind(flow, given),
@@ -80,7 +83,8 @@ pub(super) fn parts(
     Ok(parts)
 }
 
-/// Gives the flows of one source their names. Those of a browser with several connections are numbered, and one row of the result.
+/// Names the flows of one source. The flows of a browser with several connections are numbered and make one
+/// row of the result.
 pub(super) fn name(
     work: &Work<'_>,
     names: &mut Names<'_>,

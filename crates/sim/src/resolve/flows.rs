@@ -31,7 +31,7 @@ fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
 }
 
-/// The paths of the scenario's flows, one per table, with the numbers that determine the size of queues.
+/// The paths of the scenario's flows, one per table, with the numbers that determine queue sizes.
 pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>, Error> {
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
     for (index, flow) in work.scenario.flow.iter().enumerate() {
@@ -65,7 +65,7 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
     Ok(paths)
 }
 
-/// The flows, each table repeated `count` times.
+/// All flows, each table repeated `count` times.
 pub(crate) fn expand(
     work: &mut Work<'_>,
     paths: &[PathPlan],
@@ -110,7 +110,7 @@ pub(crate) fn expand(
                     ack_path: ack_path.clone(),
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
-                    // The server of a dialogue answers for as long as it is asked.
+                    // The server of a dialogue answers as long as it is asked.
                     stop: stop
                         .filter(|_| part.way != Some(Way::Responses))
                         .map_or(Time::MAX, |stop| Time(stop.0)),
@@ -184,7 +184,7 @@ pub(crate) fn expand(
     Ok(plans)
 }
 
-/// The flow's band, which every priority queue that it meets must have.
+/// The flow's band, which must exist in every priority queue that the flow meets.
 fn priority(
     work: &mut Work<'_>,
     flow: &Flow,
@@ -218,7 +218,7 @@ fn priority(
     Ok(priority)
 }
 
-/// The traffic of a flow over this path. `cc_key`: where its controller is written.
+/// The traffic of a flow over this path. `cc_key`: the place of its controller in the scenario.
 fn source(
     work: &mut Work<'_>,
     flow: &Flow,
@@ -267,7 +267,7 @@ fn source(
     Ok(Source::Tcp { cc, bytes, options: Arc::new(options), application: application.map(Arc::new) })
 }
 
-/// The source of short flows that a flow is, if it is one, with the connections that it opens a second.
+/// The source of short flows, if the flow is one, with the connections that it opens per second.
 fn short_flows(
     work: &Work<'_>,
     flow: &Flow,
@@ -281,7 +281,7 @@ fn short_flows(
     Ok(Some((plan, per_second)))
 }
 
-/// Checks a controller's name and parameters, and fills in those of the path or of Linux.
+/// Checks a controller's name and parameters, and fills in parameters that come from the path or from Linux.
 fn controller(
     work: &Work<'_>,
     cc: &Cc,
@@ -291,7 +291,7 @@ fn controller(
     linux: bool,
 ) -> Result<CcPlan, Error> {
     let name = key.with("name");
-    // In the short form the name stands at the key itself.
+    // In the short form the name is the value of the key itself.
     let name = if cc.args.is_empty() && !work.scenario.origin.lines.contains_key(&name) {
         key.clone()
     } else {
@@ -321,12 +321,12 @@ fn controller(
             Arg::Number(number) => Value::Number(*number),
             Arg::Text(text) => Value::Text(text.clone()),
         };
-        // Each is checked alone first, so that the message names the wrong one.
+        // Each parameter is first checked alone, so that the message names the wrong one.
         let given = [(arg.clone(), value)];
         registry::check(entry, &given).map_err(|e| {
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
-                    // The parameters that all share are suggested to a user who gives one of them.
+                    // The shared parameters are suggested to a user who gives one of them.
                     let shared = ["slow", "hystart", "search", "limited", "swift", "resume", "path"]
                         .iter()
                         .any(|word| arg.starts_with(word));
@@ -353,7 +353,7 @@ fn controller(
     if linux {
         args = registry::with(&args, registry::in_linux(entry.id));
     }
-    // To build one shows whether they fit together, as in a run.
+    // Building a controller shows whether the parameters fit together, as in a run.
     let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
     registry::build(entry.id, &args, start).map_err(|e| {
         let blamed = e.parameter().map_or_else(|| name.clone(), |parameter| key.with(parameter));
@@ -397,7 +397,7 @@ fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Sp
     Ok((start, flow.stop.map(|d| d.0)))
 }
 
-/// Longest random delay of an acknowledgement.
+/// The longest random delay of an acknowledgement.
 fn ack_jitter(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Span, Error> {
     let Some(Duration(jitter)) = flow.ack_jitter else { return Ok(Span::ZERO) };
     let key = key.with("ack_jitter");

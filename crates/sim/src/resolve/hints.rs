@@ -1,4 +1,5 @@
-//! What the host of a sender may learn of its path: the instants at which a link that the flow crosses, there or back, changes hands.
+//! What the host of a sender may learn of its path: the instants at which a link that the flow crosses, there
+//! or back, changes hands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,14 +46,14 @@ pub(crate) fn hints(
     Ok(hints)
 }
 
-/// The hints about the way of the data of a flow, or of one half of it, and about the way back.
+/// The hints about the data path of a flow, or of one half of it, and about the way back.
 pub(crate) fn hints_on(
     flow: &Flow,
     there: &[DirectionId],
     back: &[DirectionId],
     links: &[LinkPlan],
 ) -> Arc<[TimedHint]> {
-    // The instants of handovers, and when all directions that change then carry packets again.
+    // The instants of handovers, and the instants at which all directions that change carry packets again.
     let mut changes: BTreeMap<Time, Time> = BTreeMap::new();
     for direction in there.iter().chain(back) {
         let direction = direction.of(links);
@@ -81,8 +82,8 @@ pub(crate) fn hints_on(
     all.into()
 }
 
-/// When the rate of the slowest of these directions changes, from which to which, in bits per second. While one of them is dark nothing is
-/// said; what comes after is compared with what was before.
+/// When the rate of the slowest of these directions changes, and the old and new rate in bits per second.
+/// While one of them is dark nothing is reported; the rate after that is compared with the rate before it.
 fn rate_changes(directions: &[DirectionId], links: &[LinkPlan]) -> Vec<(Time, u64, u64)> {
     let rate = |at: Time| directions.iter().map(|direction| direction.of(links).at(at).0).min();
     let lines = directions.iter().filter_map(|direction| direction.of(links).line.as_ref());
@@ -114,8 +115,9 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    /// The hints of a flow with these keys over links `a` and `b`, in milliseconds: told at, ahead, dark; or told at, and the rates in bytes per
-    /// second before and after. And the warnings.
+    /// The hints of a flow with these keys over links `a` and `b`, and the warnings. A hint is three numbers
+    /// in milliseconds: its instant, ahead, dark. Or it is its instant, and the rates before and after in
+    /// bytes per second.
     fn told(keys: &str, forward: &str, reverse: &str) -> Result<(Vec<[u64; 3]>, Vec<String>), String> {
         let rate = if forward.contains("rate = ") { "" } else { "rate = \"1 Mbit/s\"" };
         let text = format!(
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_host_learns_of_each_handover_how_long_the_path_is_dark() {
-        // The way back follows the way there; one handover of a link is one hint.
+        // The way back is the reverse of the way there; one handover of a link is one hint.
         let found = told("", EVERY, "").unwrap().0;
         assert_eq!(found, [[25_000, 0, 400], [50_000, 0, 400]]);
         let late = told("hint_delay = \"300 ms\"", EVERY, "").unwrap().0;
@@ -155,7 +157,8 @@ mod tests {
         assert_eq!(both, [[25_000, 0, 1_000], [40_000, 0, 1_000], [50_000, 0, 400]]);
     }
 
-    /// Link b carries 1 Mbit/s, 125,000 bytes a second, all the time. While a is dark nothing is said of its rate.
+    /// Link b carries 1 Mbit/s, 125,000 bytes a second, all the time. While a is dark nothing is reported of
+    /// its rate.
     #[test]
     fn a_host_learns_of_the_rate_of_the_slowest_link_if_the_scenario_says_so() {
         let line = "rate = [[\"0 s\", \"2 Mbit/s\"], [\"10 s\", \"800 kbit/s\"], [\"20 s\", \"400 kbit/s\"], \

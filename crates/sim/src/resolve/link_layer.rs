@@ -16,7 +16,7 @@ const MAX_FILE: u64 = 256 << 20;
 /// The latest instant in such a file, ms: ten years.
 const MAX_MS: u64 = 3_652 * 86_400 * 1_000;
 
-/// What the keys of one direction need to know besides it.
+/// What is needed besides the keys of one direction to resolve them.
 pub(super) struct Surroundings<'a> {
     /// The direction as warnings name it.
     pub(super) link: &'a str,
@@ -127,8 +127,8 @@ impl Work<'_> {
     }
 }
 
-/// Reads a file of opportunities, by the rules of mahimahi's `LinkQueue`. No message repeats a line: the file may be another
-/// than was meant.
+/// Reads a file of opportunities, by the rules of mahimahi's `LinkQueue`. No message quotes a line, because
+/// the file may not be the one that was meant.
 fn read(file: &str) -> Result<Arc<[u64]>, String> {
     let in_file = |message: String| format!("file of opportunities {}: {message}", quoted_name(file));
     let text = file::text(file.as_ref(), MAX_FILE).map_err(in_file)?;

@@ -16,24 +16,24 @@ use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{BitRate, Duration};
 use crate::scenario::{Link, Reverse, Satellite, Varying};
 
-/// Packet size of a bandwidth-delay product on a link without flows, bytes.
+/// The packet size of a bandwidth-delay product on a link without flows, bytes.
 const DEFAULT_WIRE: u32 = 1_500;
 /// A loss rate of a time line that no single loss model has.
 const RATE_OF_WHICH: &str = "the time line sets a loss rate, which is that of one packet-error or bit-error; \
     leave out other losses, or the column loss_rate";
 
-/// The numbers that make a bandwidth-delay product.
+/// The numbers from which a bandwidth-delay product is computed.
 struct Share {
     /// Longest base round-trip time.
     rtt: Span,
     /// Largest packet, bytes.
     wire: u32,
-    /// Some rate or delay of the paths changes, and nothing says which is nominal.
+    /// True if a rate or delay of the paths changes, and nothing says which value is nominal.
     guessed: bool,
 }
 
 impl Work<'_> {
-    /// The delay of a link's forward direction as its keys give it; `None` if only a time line does.
+    /// The delay of a link's forward direction as its keys give it; `None` if only a time line gives it.
     pub(super) fn delay(
         &mut self,
         name: &str,
@@ -72,7 +72,7 @@ impl Work<'_> {
         }
     }
 
-    /// Delay from station to satellite to station, or of one of the two hops.
+    /// The delay from station to satellite to station, or of one of these two hops.
     fn hops(&mut self, name: &str, link: &Link, satellite: &Satellite, key: &Key) -> Result<Span, Error> {
         if link.from.is_none() && link.to.is_none() {
             let message = "is missing; a satellite's link goes from a station, to a station, or \
@@ -192,7 +192,7 @@ impl Work<'_> {
         Ok(direction)
     }
 
-    /// A direction of this course, with this queue; `key` is its place in the scenario.
+    /// A direction with this course and this queue; `key` is its place in the scenario.
     fn direction(
         &self,
         course: &Course,
@@ -237,7 +237,7 @@ impl Work<'_> {
         let numbered = losses.iter().enumerate();
         numbered
             .map(|(i, loss)| {
-                // A single table stands at the key itself, items of a list below it.
+                // A single table is the value of the key itself; items of a list are below the key.
                 let item = key.with(i);
                 let listed = losses.len() > 1 || self.scenario.origin.lines.contains_key(&item);
                 let key = if listed { &item } else { key };

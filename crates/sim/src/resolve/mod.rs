@@ -38,7 +38,7 @@ const MAX_DURATION: Span = Span(3_652 * 86_400 * 1_000_000_000);
 /// Most rows that the traces of a run may have.
 pub(crate) const MAX_ROWS: u64 = 200_000_000;
 
-/// Makes the plan of a scenario; an error is the first that shows.
+/// Makes the plan of a scenario. An error is the first one found.
 pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {
     let mut work = Work { scenario, warnings: Vec::new(), opportunities: BTreeMap::new() };
     work.check_shape()?;
@@ -107,7 +107,7 @@ impl Work<'_> {
     }
 }
 
-/// How many probes a flow has, as far as its scenario tells.
+/// How many probes a flow has, as far as its scenario says.
 fn probes(flow: &FlowPlan) -> u64 {
     match &*flow.source {
         Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => {

@@ -1,4 +1,4 @@
-//! The names of flows: those of the scenario, defaults, and numbers where several share one.
+//! The names of flows: names from the scenario, default names, and numbers where several flows share a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use crate::resolve::work::{Work, default_name};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key, quoted};
 
-/// Makes sure that a name is one: not empty, and without the `/` that parts names in rows, traces and random streams, as in
-/// "sat/reverse" and "web/3/responses".
+/// Checks a name: it must not be empty, nor contain the `/` that separates names in rows, traces and random
+/// streams, as in "sat/reverse" and "web/3/responses".
 fn check(work: &Work<'_>, name: &str, key: &Key, example: &str) -> Result<(), Error> {
     if name.is_empty() {
         Err(work.error(key, format!("a name is not empty; {example}")))
@@ -24,7 +24,7 @@ fn check(work: &Work<'_>, name: &str, key: &Key, example: &str) -> Result<(), Er
     }
 }
 
-/// Makes sure that every link has a name of the right form.
+/// Checks that every link has a valid name.
 pub(super) fn check_links(work: &Work<'_>) -> Result<(), Error> {
     let mut names = work.scenario.link.keys();
     names.try_for_each(|name| check(work, name, &Key::of(["link", name]), "write e.g. [link.sat]"))
@@ -69,7 +69,7 @@ impl<'a> Names<'a> {
         self.take(work, name, &key)
     }
 
-    /// The name of a part of flow `name`, or that of the flow if it is the whole.
+    /// The name of a part of flow `name`; the flow's own name if the part is the whole flow.
     pub(super) fn part(
         &mut self,
         work: &Work<'_>,

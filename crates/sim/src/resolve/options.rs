@@ -1,4 +1,4 @@
-//! The TCP options of a flow: those of its profile, with the flow's own keys in their place.
+//! The TCP options of a flow: the options of its profile, overridden by the flow's own keys.
 
 use bentpipe_cc::Span;
 use bentpipe_cc::registry::{self, Entry, Marks};
@@ -12,7 +12,7 @@ use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{EcnKey, Flow};
 
-/// Makes what goes through all rows of the table of options.
+/// Makes the functions that go through all rows of the table of options.
 macro_rules! each_option {
     (
         {}
@@ -22,14 +22,14 @@ macro_rules! each_option {
             $(within $least:tt..=$most:tt)? $(needs($($need:ident),+))? from $source:literal;
         )* })*
     ) => {
-        /// Takes over what the flow says.
+        /// Takes over the options that the flow gives.
         fn take(flow: &Flow, o: &mut Options) {
             $($(if let Some(given) = flow.$name {
                 o.$name = given.into();
             })*)*
         }
 
-        /// Refuses what the flow says of an option that lacks what it needs.
+        /// Refuses an option of the flow that lacks what it needs.
         fn check_needs(work: &Work<'_>, flow: &Flow, key: &Key, o: &Options) -> Result<(), Error> {
             $($($($(
                 if flow.$name.is_some() && o.$name.asks() && !Need::$need.holds(o) {
@@ -39,7 +39,7 @@ macro_rules! each_option {
             Ok(())
         }
 
-        /// Refuses times of no length.
+        /// Refuses times of zero length.
         fn check_times(work: &Work<'_>, key: &Key, o: &Options) -> Result<(), Error> {
             $($(if o.$name.is_no_time() {
                 let message = "must be longer than zero; write e.g. \"200 ms\"";
@@ -48,7 +48,7 @@ macro_rules! each_option {
             Ok(())
         }
 
-        /// Writes out the options that all senders of the flow have in common, and that may be given.
+        /// Writes out the options that all senders of the flow have in common and that a scenario may give.
         pub(super) fn write_out(flow: &mut Flow, senders: &[Options]) {
             $($(if let Some(value) = common(senders, |o| o.$name)
                 $(&& (!value.asks() || $(common(senders, |o| Need::$need.holds(o)) == Some(true))&&+))?
@@ -130,7 +130,8 @@ pub(crate) fn asked_for(flow: &Flow) -> Options {
     options
 }
 
-/// Puts what the flow and its controller ask for in the place of the profile's options. Not sizes and windows.
+/// Overrides the profile's options with those that the flow and its controller ask for. Sizes and windows are
+/// left alone.
 fn ask(flow: &Flow, o: &mut Options) {
     let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
     if let Some(entry) = entry {
@@ -149,12 +150,12 @@ fn ask(flow: &Flow, o: &mut Options) {
     agree_on_marks(flow, entry, o);
 }
 
-/// Does the flow say of its recovery that it is one without SNACK?
+/// Does the flow ask for a loss recovery that excludes SNACK?
 fn is_without_snack(flow: &Flow) -> bool {
     flow.recovery.is_some_and(|recovery| recovery != LossRecovery::NewReno)
 }
 
-/// Explicit congestion notification: what is given, else what the controller asks for.
+/// Explicit congestion notification: what the flow gives, else what the controller asks for.
 fn agree_on_marks(flow: &Flow, controller: Option<&Entry>, o: &mut Options) {
     let marks = controller.map_or(Marks::Any, |entry| entry.sender.marks);
     let wished = match marks {
@@ -171,7 +172,7 @@ fn agree_on_marks(flow: &Flow, controller: Option<&Entry>, o: &mut Options) {
     }
 }
 
-/// Refuses two ways to tell more that do not fit in one acknowledgement.
+/// Refuses two kinds of feedback that do not fit in one acknowledgement.
 fn check_marks(work: &Work<'_>, key: &Key, o: &Options) -> Result<(), Error> {
     if o.snack.is_some() && o.echo == EcnEcho::AccEcn {
         let message =
@@ -181,7 +182,7 @@ fn check_marks(work: &Work<'_>, key: &Key, o: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// SNACK takes the place of SACK.
+/// SNACK replaces SACK.
 fn check_snack(work: &Work<'_>, flow: &Flow, key: &Key, o: &Options) -> Result<(), Error> {
     if flow.snack == Some(true) && is_without_snack(flow) {
         let message = "goes with recovery = \"newreno\" alone; write that, or leave this out";
@@ -196,7 +197,8 @@ fn check_snack(work: &Work<'_>, flow: &Flow, key: &Key, o: &Options) -> Result<(
 /// The profile's options with the flow's own sizes.
 pub(super) fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut options = flow.profile.unwrap_or_default().options();
-    // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
+    // A header for the controller takes its bytes from the segment, so that packets keep their size, unless
+    // the user gives the size of the segment.
     let carried = controller_needs::header(flow);
     options.mss -= carried;
     if let Some(mss) = flow.mss {
@@ -225,7 +227,7 @@ pub(crate) fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Resul
     size.of_packet(least).map_err(|message| work.error(key, message))
 }
 
-/// What is the same of all senders, if it is.
+/// The value that all senders have in common, if there is one.
 pub(super) fn common<V: PartialEq>(senders: &[Options], of: impl Fn(&Options) -> V) -> Option<V> {
     let mut values = senders.iter().map(of);
     let first = values.next()?;

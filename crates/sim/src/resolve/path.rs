@@ -1,4 +1,4 @@
-//! The path of a flow in the making.
+//! The path of a flow while its plan is made.
 
 use bentpipe_cc::Span;
 
@@ -9,7 +9,8 @@ use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 
-/// The directions that a flow of the scenario crosses, and the numbers for its share of a bandwidth-delay product.
+/// The directions that a flow of the scenario crosses, and the numbers that it contributes to a
+/// bandwidth-delay product.
 #[derive(Debug)]
 pub(crate) struct PathPlan {
     pub(crate) there: Vec<DirectionId>,
@@ -18,7 +19,7 @@ pub(crate) struct PathPlan {
     pub(crate) base_rtt: Span,
     /// Bytes on the wire of its largest packet.
     pub(crate) wire: u32,
-    /// The paths of the two halves that a relay makes of it.
+    /// The paths of the two halves, if a relay splits the flow.
     pub(crate) halves: Option<Box<[PathPlan; 2]>>,
     /// The paths of all subflows, if there are several; the first is this path.
     pub(crate) branches: Vec<PathPlan>,
@@ -49,8 +50,9 @@ impl PathPlan {
 
     /// The bit error rate of its data direction; `None` if it has neither bit errors nor packet errors.
     ///
-    /// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits). Losses that depend on each other, as
-    /// bursts and outages, are no property of single bits and do not count.
+    /// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits).
+    /// Losses that depend on each other, such as bursts and outages, are no property of single bits and do
+    /// not count.
     pub(super) fn bit_error_rate(&self, links: &[LinkPlan]) -> Option<f64> {
         let bits = 8.0 * f64::from(self.wire);
         let mut log_intact = 0.0;
@@ -71,7 +73,8 @@ impl PathPlan {
     }
 }
 
-/// The directions with these names: "sat" and "sat/forward" are one way over a link, "sat/reverse" is the other.
+/// The directions with these names: "sat" and "sat/forward" are one direction of a link, "sat/reverse" is the
+/// other.
 pub(super) fn directions(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>, Error> {
     let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
     if names.is_empty() {

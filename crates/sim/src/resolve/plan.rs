@@ -1,4 +1,4 @@
-//! A scenario made ready to run: names resolved to indices, units to integers, defaults filled in.
+//! A scenario prepared for a run: names resolved to indices, units to integers, defaults filled in.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub use crate::workload::laws::{Lengths, ObjectNumbers, Sizes};
 pub use crate::workload::player::VideoPlan;
 pub use crate::workload::{CbrPlan, Pace};
 
-/// Everything that one run needs.
+/// Everything that a run needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Root of every random stream.
@@ -40,14 +40,14 @@ pub struct Plan {
     pub links: Vec<LinkPlan>,
     /// Flows, in the order of the scenario, each repeated `count` times, or once for each connection of a source of short flows.
     pub flows: Vec<FlowPlan>,
-    /// What the user ought to check before trusting the results.
+    /// What the user should check before trusting the results.
     pub warnings: Vec<String>,
 }
 
 /// The traces of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlan {
-    /// Sampling interval; `None` records a row at every change: of a flow's window, of a probe.
+    /// Sampling interval; `None` records a row at every change of a flow's window or of a probe.
     pub interval: Option<Span>,
     /// Record the flows.
     pub flows: bool,
@@ -61,7 +61,7 @@ pub struct RecordPlan {
     pub probes: bool,
 }
 
-/// A link, both directions.
+/// A link with both its directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkPlan {
     /// Name in the scenario.
@@ -132,25 +132,25 @@ impl Plan {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionPlan {
-    /// Bits per second; with a time line the nominal rate, by which queues and reports go.
+    /// Bits per second; with a time line the nominal rate, which queues and reports use.
     pub rate_bps: u64,
     /// Propagation delay, one way; with a time line the nominal one.
     pub delay: Span,
-    /// Room in the queue, the packet in transmission not counted.
+    /// Room in the queue; the packet in transmission is not counted.
     pub queue: QueueLimit,
-    /// The rule for packets for which there is room.
+    /// The rule for packets that have room.
     pub discipline: Discipline,
     /// Loss models; a packet is lost if any of them says so.
     pub loss: Vec<LossPlan>,
     /// Rate, delay and loss rate over time, if any of them changes.
     pub line: Option<TimeLine>,
-    /// Access to the channel, repeats of what is lost, thinning of acknowledgements.
+    /// Access to the channel, repeats of lost packets, thinning of acknowledgements.
     pub link_layer: LinkLayerPlan,
 }
 
 impl DirectionPlan {
-    /// The instants at which its path changes hands, in order, until the end of the run: at each of them a sender may be told with the hint
-    /// `path_change`. Empty without a time line.
+    /// The instants at which its path changes hands, in order, until the end of the run. At each of them a
+    /// sender may get the hint `path_change`. Empty without a time line.
     pub fn handovers(&self) -> &[Time] {
         self.line.as_ref().map_or(&[], |line| line.handovers())
     }
@@ -160,7 +160,7 @@ impl DirectionPlan {
         self.line.as_ref().map_or((self.rate_bps, self.delay), |line| line.at(at))
     }
 
-    /// Bits that it can send in an interval. Opportunities of a file may come at any rate.
+    /// Bits that it can send in an interval. The opportunities of a file may come at any rate.
     pub(crate) fn bits(&self, from: Time, to: Time) -> u128 {
         match (&self.line, &self.link_layer.access) {
             (_, Some(AccessPlan::Opportunities(_))) => u128::MAX,
@@ -170,14 +170,14 @@ impl DirectionPlan {
     }
 }
 
-/// A flow. Copies of one flow of the scenario share common parts.
+/// A flow. Copies of one flow of the scenario share their common parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowPlan {
     /// Unique name.
     pub name: String,
     /// The index of its table in the scenario.
     pub table: u32,
-    /// The source of several connections that opens it, if one does.
+    /// The source that opens it, if a source of several connections does.
     pub opened_by: Option<Arc<Opener>>,
     /// The directions that data crosses, in order.
     pub path: Arc<[DirectionId]>,
@@ -197,19 +197,20 @@ pub struct FlowPlan {
     pub priority: u8,
     /// What its sender's host may learn of its path, in order of time.
     pub hints: Arc<[TimedHint]>,
-    /// Does its controller get the hints? `None`: if it uses them.
+    /// Does its controller get the hints? `None`: only if it uses them.
     pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
     /// Which part of its connection it is, by name.
     pub part: ConnectionPart,
-    /// What it has to do with other flows. `None`: nothing. Its hosts are then its own, its source writes, and nobody else learns of what
-    /// it brings.
+    /// How it is tied to other flows. `None`: not at all. Its hosts are then its own, its source writes, and
+    /// nobody else reads what it brings.
     pub ties: Option<Box<Ties>>,
 }
 
 impl FlowPlan {
-    /// The name of the flow of the scenario that it belongs to: without the number of the connection and the name of the half.
+    /// The name of the flow of the scenario to which it belongs, without the number of the connection and the
+    /// name of the half.
     pub(crate) fn source_name(&self) -> &str {
         self.opened_by.as_ref().map_or_else(|| self.part.whole_name(&self.name), |opener| &opener.name)
     }
@@ -224,7 +225,7 @@ impl FlowPlan {
         self.ties.as_ref().map_or(&ReadBy::Sink, |ties| &ties.reader)
     }
 
-    /// Which direction of two it is, if both ends of its connection write.
+    /// Which of two directions it is, if both ends of its connection write.
     pub fn twin(&self) -> Option<&Twin> {
         match self.writer() {
             WrittenBy::Twin(twin) => Some(twin),
@@ -232,7 +233,7 @@ impl FlowPlan {
         }
     }
 
-    /// Which subflow of a connection it is, if that has several.
+    /// Which subflow it is, if its connection has several.
     pub fn subflow(&self) -> Option<&Subflow> {
         match self.writer() {
             WrittenBy::Subflow(subflow) => Some(subflow),
@@ -240,8 +241,8 @@ impl FlowPlan {
         }
     }
 
-    /// Its name without that of the relay's half. Its application draws from streams of this name, so that it does the same with a relay as
-    /// without.
+    /// Its name without the name of the relay's half. Its application draws from streams of this name, so
+    /// that it behaves the same with a relay as without.
     pub(crate) fn application_name(&self) -> &str {
         ConnectionPart { way: None, ..self.part }.whole_name(&self.name)
     }
@@ -257,7 +258,7 @@ pub struct TimedHint {
 }
 
 impl FlowPlan {
-    /// Does the sender get hints of this kind? `None`: if its controller uses them.
+    /// Does the sender get hints of this kind? `None`: only if its controller uses them.
     pub fn gives(&self, hint: &Hint) -> Option<bool> {
         match hint {
             Hint::PathChange(_) => self.path_hints,

@@ -1,6 +1,7 @@
-//! How the flows of a plan belong together: on which host each end of a flow is, who writes what it carries, and who learns of what has
-//! come. A relay, a dialogue, a browser, a connection whose both ends write and one with several subflows are made of flows that stand
-//! behind each other. This file is the only one that knows: it gives each flow the numbers of the others.
+//! How the flows of a plan belong together: on which host each end of a flow is, who writes what the flow
+//! carries, and who reads what it brings. A relay, a dialogue, a browser, a connection whose both ends write
+//! and a connection with several subflows each consist of consecutive flows. Only this file knows that order:
+//! it gives each flow the numbers of the others.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(crate) struct Relations {
     connections: usize,
 }
 
-/// The hosts of the flows of one source: where it stands, where its data goes, and between them a relay.
+/// The hosts of the flows of one source: its own host, the destination of its data, and a relay between them.
 struct SourceHosts {
     near: u32,
     far: u32,
@@ -26,7 +27,8 @@ struct SourceHosts {
 }
 
 impl Relations {
-    /// Ties the flows from number `from` on, which are all that one source has: they are connections of equally many parts.
+    /// Ties the flows from number `from` on. They are all flows of one source: connections with equally many
+    /// parts.
     pub(crate) fn tie(&mut self, flows: &mut [FlowPlan], from: usize) {
         let flows = &mut flows[from..];
         let Some(parts) = flows.first().map(|flow| flow.part.count()) else { return };
@@ -86,7 +88,7 @@ impl Relations {
         let relay = flows.iter().any(|flow| flow.part.half.is_some());
         let [near, far, between] = [self.hosts, self.hosts + 1, self.hosts + 2];
         self.hosts += if relay { 3 } else { 2 };
-        // An on-off application learns at once what a relay has passed on, as if it ran there.
+        // An on-off application learns at once what a relay has passed on, as if it ran on the relay.
         let learns = |flow: &FlowPlan| {
             matches!(&*flow.source, Source::Tcp { application: Some(of), .. }
                 if matches!(**of, ApplicationPlan::OnOff { .. }))

@@ -1,4 +1,5 @@
-//! A relay on the path of a flow (RFC 3135): where it stands, and the two halves that it makes of the flow, or of each way of a dialogue.
+//! A relay on the path of a flow (RFC 3135): its place, and the two halves into which it splits the flow, or
+//! each way of a dialogue.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::resolve::workload::is_datagrams;
 use crate::scenario::error::{Error, Key, quoted};
 use crate::scenario::{Flow, Relay};
 
-/// The name of the only place on a path of two links, which a satellite's operator calls so.
+/// The only place on a path of two links, by the name that satellite operators give it.
 const GATEWAY: &str = "gateway";
 
 /// A part of a flow or the whole.
@@ -25,8 +26,8 @@ pub(super) struct FlowPart {
     pub(super) source: Arc<Source>,
 }
 
-/// The flow, or the two halves that its relay makes of it. `source` gives the traffic of a flow over a path; the keys are those of the
-/// flow and of its controller.
+/// The flow, or the two halves into which its relay splits it. `source` gives the traffic of a flow over a
+/// path; the keys are those of the flow and of its controller.
 pub(super) fn parts(
     work: &mut Work<'_>,
     flow: &Flow,
@@ -53,7 +54,7 @@ pub(super) fn parts(
     if let Source::Tcp { application, .. } = &mut second {
         *application = None; // the relay passes on what comes
     }
-    // What is missing on one half of the path only is not missing.
+    // Something that only one half of the path lacks is not missing.
     let warnings = work.warnings.split_off(before);
     let both = warnings.iter().enumerate().filter(|(i, warning)| warnings[..*i].contains(warning));
     work.warnings.extend(both.map(|(_, warning)| warning.clone()));
@@ -63,7 +64,7 @@ pub(super) fn parts(
     ])
 }
 
-/// How many links of the path lie before the relay of `flow`; `None` without a relay.
+/// How many links of the path are before the relay of `flow`; `None` without a relay.
 pub(super) fn place(
     work: &Work<'_>,
     flow: &Flow,
@@ -103,12 +104,12 @@ pub(super) fn place(
     }
 }
 
-/// A link's name, whichever way it is crossed.
+/// The name of a link, in whichever direction it is crossed.
 fn link_of(name: &str) -> &str {
     name.strip_suffix("/forward").or(name.strip_suffix("/reverse")).unwrap_or(name)
 }
 
-/// The two halves of a path whose relay stands behind so many links. The access delay `extra` is the server's.
+/// The two halves of a path whose relay is behind `at` links. The access delay `extra` is the server's.
 pub(super) fn split(path: &PathPlan, extra: Span, at: usize, courses: &[Course]) -> [PathPlan; 2] {
     let (to, from) = path.there.split_at(at);
     let (client, server) = path.back.split_at(path.there.len() - at);
@@ -125,7 +126,8 @@ pub(super) fn behind(flow: &Flow, relay: &Relay) -> Flow {
     }
 }
 
-/// The first half's receiver is the relay: its buffer is the receive window. Nothing changes without a relay.
+/// The receiver of the first half is the relay: its buffer is the receive window. Nothing changes without a
+/// relay.
 pub(super) fn bound(work: &Work<'_>, flow: &Flow, source: &mut Source, key: &Key) -> Result<(), Error> {
     let (Some(relay), Source::Tcp { options, .. }) = (&flow.relay, source) else { return Ok(()) };
     let segments = relay.buffer.0 / u64::from(options.mss);

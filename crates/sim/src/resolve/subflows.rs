@@ -1,4 +1,5 @@
-//! The subflows of a connection (Multipath TCP, RFC 8684): their paths, what each of them sends with, and what they share.
+//! The subflows of a connection (Multipath TCP, RFC 8684): their paths, the settings of each sender, and what
+//! they share.
 
 use std::sync::Arc;
 
@@ -16,13 +17,13 @@ use crate::scenario::{Flow, SubflowKeys, Traffic};
 
 /// Most subflows of a connection.
 const MAX_SUBFLOWS: usize = 16;
-/// Bytes of the option DSS in a data segment: 4, a DATA_ACK of 4, a data sequence number of 4, 4 of the subflow's, 2 of a length, and 2 of
-/// padding (RFC 8684 section 3.3).
+/// Bytes of the option DSS in a data segment: 4, a DATA_ACK of 4, a data sequence number of 4, 4 of the
+/// subflow's, 2 of a length, and 2 of padding (RFC 8684 section 3.3).
 const DSS: u32 = 20;
 /// The same in an acknowledgement: 4 and a DATA_ACK.
 const DATA_ACK: u32 = 8;
 
-/// Refuses keys that do not go with subflows, or without.
+/// Refuses keys that do not go together with subflows, or that need them.
 pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error> {
     let refuse = |name: &str, message: &str| Err(work.error(&key.with(name), message));
     if flow.subflow.is_empty() {
@@ -75,7 +76,7 @@ pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error
     }
 }
 
-/// The paths of all subflows, of which `first` is one; empty if it is the only one.
+/// The paths of all subflows, starting with `first`; empty if it is the only one.
 pub(super) fn branches(
     work: &Work<'_>,
     flow: &Flow,
@@ -116,7 +117,8 @@ pub(super) fn fit(flow: &Flow, options: &mut Options) {
     }
 }
 
-/// Puts all subflows in the place of the first, if there are several. Gives what they share, still without a name and its flows.
+/// Replaces the first subflow by all subflows, if there are several. Returns what they share, which has no
+/// name and no flows yet.
 pub(super) fn spread(
     work: &mut Work<'_>,
     flow: &Flow,
@@ -133,7 +135,7 @@ pub(super) fn spread(
         let cc_key = if of.cc.is_some() { own } else { key.with("cc") };
         let before = work.warnings.len();
         let source = source(work, &further(flow, of), (key, &cc_key), branch)?;
-        // What was said of one subflow need not be said of the next.
+        // A warning about one subflow need not be repeated for the next.
         let warnings = work.warnings.split_off(before);
         for warning in warnings {
             if !work.warnings.contains(&warning) {
@@ -172,7 +174,7 @@ pub(super) fn further(flow: &Flow, subflow: &SubflowKeys) -> Flow {
     Flow { cc: subflow.cc.clone().or_else(|| flow.cc.clone()), ..flow.clone() }
 }
 
-/// Names the subflows of a connection, which has the name that they were given together.
+/// Names the subflows of a connection, which itself has the name that they shared.
 pub(super) fn name(
     work: &Work<'_>,
     names: &mut Names<'_>,

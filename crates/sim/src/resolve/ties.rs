@@ -1,20 +1,21 @@
-//! How a flow of a plan belongs to others: the hosts at its ends, who writes what it carries, and who reads what it brings.
+//! How a flow of a plan is tied to others: the hosts at its ends, who writes what it carries, and who reads
+//! what it brings.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::scenario::Scheduler;
 
-/// What a flow has to do with others.
+/// The ties of a flow to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ties {
-    /// The flow with which it starts: the first one of its connection, which may be itself.
+    /// The flow together with which it starts: the first flow of its connection, which may be this flow.
     pub first: usize,
-    /// The hosts at its ends, which are those of other flows, too.
+    /// The hosts at its ends, where other flows end, too.
     pub hosts: EndHosts,
     /// Who writes what it carries.
     pub writer: WrittenBy,
-    /// Who learns of what it brings.
+    /// Who reads what it brings.
     pub reader: ReadBy,
 }
 
@@ -30,20 +31,20 @@ pub struct EndHosts {
 /// Who writes what a flow carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WrittenBy {
-    /// The source of its own.
+    /// A source of its own.
     Source,
-    /// A relay (RFC 3135), which has it from this flow.
+    /// A relay (RFC 3135), which has the data from this flow.
     Relay {
         /// The flow.
         from: usize,
     },
     /// One end of a connection whose both ends write.
     Twin(Twin),
-    /// A connection with several subflows, of which it is one.
+    /// A connection with several subflows; this flow is one of them.
     Subflow(Subflow),
 }
 
-/// Who learns of the data that reaches the receiver.
+/// Who reads the data that reaches the receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadBy {
     /// Nobody else at this host.
@@ -62,7 +63,7 @@ pub enum ReadBy {
         /// The flow.
         other: usize,
     },
-    /// The connection of which it is a subflow.
+    /// The connection to which it belongs as a subflow.
     Connection,
 }
 
@@ -73,7 +74,7 @@ pub struct Twin {
     pub other: usize,
     /// Does its sender open the connection?
     pub opens: bool,
-    /// A handshake opens it, so that the end that answers may not send before.
+    /// A handshake opens the connection, so that the answering end may not send before it is done.
     pub handshake: bool,
 }
 
@@ -86,7 +87,8 @@ pub struct Subflow {
     pub connection: Arc<ConnectionPlan>,
 }
 
-/// A connection of a client with a server, by its flows. Without a relay each way is one flow, with a relay two.
+/// A connection of a client with a server, given by its flows. Each way is one flow without a relay, and two
+/// flows with a relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialogue {
     /// The flow on which the client writes.
@@ -97,7 +99,7 @@ pub struct Dialogue {
     pub server: usize,
     /// The flow whose data reaches the client.
     pub to_client: usize,
-    /// The flows on which the client writes on each of its connections: several, if it is a browser.
+    /// The flows on which the client writes on each of its connections: several for a browser.
     pub lanes: Arc<[usize]>,
     /// The number of this connection among them.
     pub lane: usize,
@@ -108,13 +110,13 @@ pub struct Dialogue {
 pub struct ConnectionPlan {
     /// Unique name.
     pub name: String,
-    /// Its number among such connections.
+    /// Its number among connections with several subflows.
     pub number: usize,
     /// The flows that are its subflows.
     pub flows: Range<usize>,
-    /// Which of them sends the next segment.
+    /// The rule for which of them sends the next segment.
     pub scheduler: Scheduler,
-    /// Does a subflow send what another one has under way, where the shared window holds it back?
+    /// Does a subflow send what another one has in flight, where the shared window holds it back?
     pub opportunistic: bool,
     /// Room of the shared receive buffer in segments; `None` for no bound.
     pub window: Option<u64>,

@@ -1,6 +1,7 @@
-//! Time line files, version 1: a table of instants, and of the rate, delay and losses from each of them on.
+//! Time line files, version 1: a table of instants with the rate, delay and losses from each instant on.
 //!
-//! CSV is read here. Other formats come as CSV from whoever has a library for them ([`read_tables_by`]); the Python package reads Parquet.
+//! CSV is read here. Other formats are converted to CSV by whoever has a library for them
+//! ([`read_tables_by`]); the Python package reads Parquet.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -23,12 +24,12 @@ pub type TableReader = dyn Fn(&Path) -> Result<String, String> + Send + Sync;
 
 static READER: OnceLock<Box<TableReader>> = OnceLock::new();
 
-/// From now on Parquet files are read by `reader`. The first call counts.
+/// From now on Parquet files are read by `reader`. Only the first call has an effect.
 pub fn read_tables_by(reader: Box<TableReader>) {
     _ = READER.set(reader);
 }
 
-/// The rows of a time line file. A column that is absent is `None`; columns are equally long.
+/// The rows of a time line file. An absent column is `None`; all columns are equally long.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct TimeTable {
     /// Instants, ns, the first 0.

@@ -25,7 +25,7 @@ pub(crate) struct Course {
     /// Nominal.
     pub(super) delay: Span,
     pub(super) line: Option<TimeLine>,
-    /// Nothing says which of the rates or delays is nominal, so it is the one at 0 s.
+    /// True if nothing says which rate or delay is nominal, so that the value at 0 s is used.
     pub(super) guessed: bool,
 }
 
@@ -36,7 +36,7 @@ struct Given<'a> {
     /// The mean rate of its opportunities.
     mean_rate: Option<BitRate>,
     delay: Option<&'a Varying<Duration>>,
-    /// What stands for rate and delay where these say nothing.
+    /// What takes the place of rate and delay where these keys are absent.
     rate_else: Option<&'a Varying<BitRate>>,
     delay_else: Option<&'a Varying<Duration>>,
     up: Option<&'a [(Duration, bool)]>,
@@ -44,24 +44,25 @@ struct Given<'a> {
     reorder: bool,
     handover: HandoverKeys,
     file: Option<(Arc<TimeTable>, TimelineTable)>,
-    /// Is the file the direction's own? Then it alone gives the loss rate, and its columns stand for a key that is absent.
+    /// Does the file belong to this direction alone? Then only the file gives the loss rate, and its columns
+    /// take the place of absent keys.
     own_file: bool,
 }
 
-/// Instants and values from then on, the first at 0.
+/// Instants, and the value from each of them on; the first is at 0.
 type Steps<V> = Vec<(u64, V)>;
 
-/// A value that changes, or not, and the nominal one if there is one.
+/// A value, constant or changing, and its nominal value if it has one.
 struct Known<V> {
     steps: Steps<V>,
     nominal: Option<V>,
 }
 
-/// A file's rows in the time of the run.
+/// The rows of a file, placed in the time of the run.
 struct FileRows {
-    /// The instant and the number of each.
+    /// The instant and the row number of each.
     rows: Vec<(u64, usize)>,
-    /// How long after the first of them the run begins.
+    /// How long after the first row the run begins.
     cut: u64,
 }
 
@@ -261,7 +262,8 @@ impl Work<'_> {
         Ok(Course { rate: BitRate(rate), delay, line, guessed })
     }
 
-    /// The value of a quantity over time: `own` key, or what stands `else_where`. No steps if the file gives them; `None` if nothing does.
+    /// The value of a quantity over time: from its `own` key, or else from `else_where`. It has no steps if
+    /// the file gives them; `None` if nothing gives the quantity.
     fn source<Q: Copy>(
         &self,
         own: Option<&Varying<Q>>,
@@ -286,7 +288,7 @@ impl Work<'_> {
         })
     }
 
-    /// A list of steps, which begins at 0 and goes forward.
+    /// The steps of a list, which must begin at 0 and move forward.
     fn steps<V: Copy>(&self, list: &[(Duration, V)], key: &Key) -> Result<Steps<V>, Error> {
         if list.first().is_none_or(|(at, _)| at.0 > Span::ZERO) {
             return Err(self.error(key, "a list begins at \"0 s\"; add the value from then on"));
@@ -299,7 +301,7 @@ impl Work<'_> {
         Ok(list.iter().filter(|(at, _)| at.0 < end).map(|&(at, value)| (at.0.0, value)).collect())
     }
 
-    /// The rows of a file in the time of the run.
+    /// The rows of a file, placed in the time of the run.
     fn rows(&self, table: &TimeTable, options: &TimelineTable, key: &Key) -> Result<FileRows, Error> {
         let end = self.scenario.duration.0.0;
         let offset = options.offset.map_or(0, |offset| offset.0.0);
@@ -309,7 +311,7 @@ impl Work<'_> {
         let into = offset % period;
         let first = table.at[..number].partition_point(|at| *at <= into) - 1;
         let mut rows = vec![(0, first)];
-        // The instant in the run at which the present turn of the file began, or would have begun.
+        // The instant in the run at which the current round of the file began, or would have begun.
         let (mut turn, mut row) = (-i128::from(into), first + 1);
         loop {
             if row == number {
@@ -321,7 +323,7 @@ impl Work<'_> {
             let at = turn + i128::from(table.at[row]);
             self.check_changes(rows.len(), &key.with("timeline"))?;
             rows.push((at as u64, row));
-            // One row more ends the line to it.
+            // One more row completes the line up to the end.
             if at >= i128::from(end) {
                 break;
             }
@@ -377,7 +379,7 @@ impl FileRows {
 
     /// The instants of rows that a column marks.
     fn marked(&self, column: &[bool]) -> Vec<u64> {
-        // The run may begin amid a row; what happened before it is over.
+        // The run may begin in the middle of a row; what happened before then is over.
         let amid = self.cut > 0;
         self.rows.iter().skip(usize::from(amid)).filter(|(_, row)| column[*row]).map(|(at, _)| *at).collect()
     }
@@ -409,7 +411,8 @@ fn leg(at: u64, from: u64, to: u64) -> Leg {
     Leg { at: Time(at), delay: Span(from), towards: Span(to) }
 }
 
-/// Rate and loss rate from all that determines them. After each handover nothing is sent for the time of `outage`.
+/// Rate and loss rate from everything that determines them. After each handover nothing is sent for the
+/// duration of `outage`.
 fn steps(
     rates: &[(u64, u64)],
     ups: &[(u64, bool)],

@@ -21,12 +21,12 @@ pub(crate) struct Work<'a> {
 /// The prefix of a Python controller's name in a scenario.
 pub(crate) const SUPPLIED: &str = "python:";
 
-/// The name of a flow, as messages call it.
+/// The name of a flow in messages.
 pub(super) fn name_of(flow: &Flow) -> &str {
     flow.name.as_deref().unwrap_or(default_name(flow))
 }
 
-/// The name of a flow that is given none.
+/// The default name of a flow that is given none.
 pub(super) fn default_name(flow: &Flow) -> &str {
     match (&flow.cc, &flow.traffic) {
         (_, Some(traffic)) if traffic.is_datagrams() => traffic.kind(),
@@ -40,7 +40,7 @@ impl Work<'_> {
         self.scenario.origin.error(key, message)
     }
 
-    /// Scenarios that were built in Rust pass the same checks as text.
+    /// Scenarios built in Rust pass the same checks as text.
     pub(super) fn check_shape(&self) -> Result<(), Error> {
         let tree = serde_json::to_value(self.scenario)
             .map_err(|e| self.error(&Key::default(), format!("the scenario cannot be written: {e}")))?;

@@ -1,4 +1,4 @@
-//! What the traffic of a flow means for its connections.
+//! What a flow's traffic means for its connections.
 
 use bentpipe_cc::registry;
 use bentpipe_tcp::Options;
@@ -10,7 +10,7 @@ use crate::scenario::{Arg, Flow, Profile, Traffic};
 use crate::workload::context::TrafficContext;
 use crate::workload::kind::{Carriage, TrafficPlan};
 
-/// What the flow sends. Without a word on it, bulk data without end.
+/// What the flow sends; by default, bulk data without end.
 pub(super) fn traffic(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<TrafficPlan, Error> {
     let resolved = flow
         .traffic
@@ -24,10 +24,10 @@ pub(super) fn is_datagrams(flow: &Flow) -> bool {
     flow.traffic.as_ref().is_some_and(Traffic::is_datagrams)
 }
 
-/// Whether senders of a flow begin again with the initial window after a pause.
+/// Do the senders of a flow restart from the initial window after a pause?
 ///
 /// # Errors
-/// Such a restart beside newCWV, which takes its place.
+/// Such a restart together with newCWV, which replaces it.
 pub(super) fn idle_restart(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<bool, Error> {
     let chosen = flow.cc.as_ref().and_then(|cc| cc.args.get(registry::WINDOW_VALIDATION));
     let newcwv = chosen == Some(&Arg::Text(registry::NEWCWV.to_owned()));
@@ -41,7 +41,8 @@ pub(super) fn idle_restart(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<bo
     Ok(flow.idle_restart.unwrap_or(!paper && pauses && !newcwv))
 }
 
-/// The segments of an application whose transfers are all smaller than one have their size.
+/// If all transfers of an application are smaller than one segment, its segments get the size of the
+/// transfers.
 pub(super) fn fit(options: &mut Options, application: &ApplicationPlan) {
     let size = match application {
         ApplicationPlan::OnOff { on: Burst::Of(Sizes::Fixed(size)), .. }
@@ -52,7 +53,7 @@ pub(super) fn fit(options: &mut Options, application: &ApplicationPlan) {
     options.mss = options.mss.min(u32::try_from(size).unwrap_or(u32::MAX)).max(1);
 }
 
-/// The source of a connection with so many bytes.
+/// The source of a connection with `bytes` bytes.
 pub(super) fn with_bytes(source: &Source, bytes: u64) -> Source {
     let mut source = source.clone();
     if let Source::Tcp { bytes: all, .. } = &mut source {

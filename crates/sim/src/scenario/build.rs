@@ -1,4 +1,4 @@
-//! A scenario of a tree of values that the schema allows, and where the files are that it names.
+//! Builds a scenario from a tree of values that the schema allows, and resolves the names of its files.
 
 use std::path::Path;
 

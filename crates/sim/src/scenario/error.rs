@@ -9,11 +9,12 @@ pub const MOST_SHOWN: usize = 20;
 /// Characters of a key that are shown.
 const LONGEST_KEY: usize = 200;
 
-/// How many are counted; a file may have millions.
+/// How many mistakes are counted; a file may have millions.
 pub(crate) const MOST_COUNTED: usize = 10_000;
 
-/// A mistake in a scenario, and the others that it has. Each is shown as `FILE:LINE: KEY: what is wrong; what would be right`, without the
-/// parts that are not known, on a line of its own; at most [`MOST_SHOWN`], and how many more there are.
+/// A mistake in a scenario, and its other mistakes. Each is shown on a line of its own as `FILE:LINE: KEY:
+/// what is wrong; what would be right`, without unknown parts. At most [`MOST_SHOWN`] are shown, and then how
+/// many more there are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
     /// Name of the file, unless the scenario came from JSON or Python.
@@ -27,14 +28,15 @@ pub struct Error {
     pub key: String,
     /// What is wrong, and what would be right.
     pub message: String,
-    /// The other mistakes of the scenario that do not follow from this one, in the order of the file. They have no others.
+    /// The scenario's other mistakes that do not follow from this one, in the order of the file. These have
+    /// no others.
     pub others: Box<[Error]>,
     /// The path of the key.
     pub(crate) at: Key,
 }
 
 impl Error {
-    /// What is shown: a line for each mistake.
+    /// The lines to show, one for each mistake.
     pub fn lines(&self) -> Vec<String> {
         let all = std::iter::once(self).chain(&*self.others);
         let mut lines: Vec<String> = all.take(MOST_SHOWN).map(Error::line).collect();
@@ -67,7 +69,7 @@ impl Error {
         line + &self.message
     }
 
-    /// All of these as one, in the order of the file; `None` if there are none.
+    /// All of these mistakes as one, in the order of the file; `None` if there are none.
     pub(crate) fn all(mut mistakes: Vec<Error>) -> Option<Error> {
         mistakes.sort_by_key(|mistake| (mistake.overridden, mistake.line.unwrap_or(usize::MAX)));
         let mut mistakes = mistakes.into_iter();
@@ -114,7 +116,7 @@ impl Key {
         self.0.last().map(String::as_str)
     }
 
-    /// Is this `other`, or something in it?
+    /// Is this key `other`, or inside it?
     pub(crate) fn is_in(&self, other: &Key) -> bool {
         self.0.starts_with(&other.0)
     }
@@ -135,14 +137,14 @@ impl fmt::Display for Key {
     }
 }
 
-/// Where each key of a scenario was written.
+/// The place at which each key of a scenario was written.
 ///
-/// It is no part of a scenario's value, so any two are equal.
+/// It is not part of a scenario's value, so any two are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     /// Name of the file.
     pub(crate) file: Option<String>,
-    /// Where each key stands; `None` for keys set by an override.
+    /// The line of each key; `None` for keys set by an override.
     pub(crate) lines: BTreeMap<Key, Option<usize>>,
 }
 
@@ -186,7 +188,7 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
         .into_iter()
         .map(|name| {
             let lower = name.to_lowercase();
-            // Half of a name that was typed, and one slip in three letters, are near whatever the other measure gives.
+            // Half of the typed name, or one slip in three letters, is near whatever the other measure gives.
             let half = wrong.len() >= 3 && (lower.starts_with(&wrong) || wrong.starts_with(&lower));
             let slips = strsim::damerau_levenshtein(&wrong, &lower);
             let near = half || slips <= wrong.chars().count() / 3;
@@ -199,7 +201,7 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// In words, the replacement of `wrong`: the nearest of `names`, or all of them.
+/// Words for the replacement of `wrong`: the nearest of `names`, or all of them.
 pub(crate) fn suggestion<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let near = nearest(wrong, names.iter().copied());
@@ -210,7 +212,7 @@ pub(crate) fn suggestion<'a>(wrong: &str, names: impl IntoIterator<Item = &'a st
     }
 }
 
-/// What somebody else wrote, in quotes, and cut after 60 characters.
+/// A text of somebody else, in quotes, and cut after 60 characters.
 pub(crate) fn quoted(text: &str) -> String {
     quoted_up_to(60, text)
 }

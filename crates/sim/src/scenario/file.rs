@@ -1,19 +1,20 @@
-//! Files that a user names: read as a whole, up to a limit, and never waited for.
+//! Files that a user names. They are read as a whole, up to a limit, and never waited for.
 
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Where Linux shows its own state as files. Some of them say nothing until something happens, as `/proc/kmsg` does.
+/// Where Linux shows its own state as files. Some of them block until something happens, such as
+/// `/proc/kmsg`.
 const KERNEL: [&str; 2] = ["/proc", "/sys"];
 
 /// Why a file was not read.
 #[derive(Debug)]
 pub enum FileError {
-    /// The operating system said no.
+    /// The operating system refused.
     Io(io::Error),
-    /// It is no file that may be read; what is wrong, and what would be right.
+    /// The file may not be read; says what is wrong, and what would be right.
     Refused(String),
 }
 
@@ -38,10 +39,12 @@ impl fmt::Display for FileError {
 
 /// The bytes of a regular file of at most `limit` bytes.
 ///
-/// No more is read than the file says it holds. A file of the kernel, which may keep a reader waiting for ever, mostly says 0.
+/// No more is read than the size that the file reports. A file of the kernel, which may block a reader for
+/// ever, mostly reports 0.
 ///
 /// # Errors
-/// What cannot be opened, what is no regular file, what belongs to the kernel (`/proc`, `/sys`), and what is larger.
+/// A file that cannot be opened, is not a regular file, belongs to the kernel (`/proc`, `/sys`), or is
+/// larger.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let (file, size) = open(path)?;
     if size > limit {
@@ -62,10 +65,10 @@ pub fn head(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     first(file, size.min(limit))
 }
 
-/// A regular file, and how many bytes it says it holds.
+/// A regular file, and the size that it reports in bytes.
 fn open(path: &Path) -> Result<(File, u64), FileError> {
     check_kind(&std::fs::metadata(path)?)?;
-    // A file that was removed while it is open, as `/dev/stdin` may be one, has no place.
+    // A file that was removed while open, which `/dev/stdin` may be, has no path.
     if path.canonicalize().is_ok_and(|place| KERNEL.iter().any(|root| place.starts_with(root))) {
         let why =
             "this is a file of the kernel, not one on a disk; copy what it shows to a file and name that";
@@ -97,7 +100,7 @@ fn check_kind(kind: &Metadata) -> Result<(), FileError> {
     let wrong = match (kind.is_dir(), kind.is_file()) {
         (true, _) => "this is a directory; name a file in it",
         (_, true) => return Ok(()),
-        // To open a pipe without a writer would last for ever, and so may a device.
+        // Opening a pipe without a writer would block for ever, and so may opening a device.
         _ => "this is a pipe, a socket or a device; name a file",
     };
     Err(FileError::Refused(wrong.to_owned()))

@@ -1,4 +1,4 @@
-//! Mends a scenario where it is wrong, so that what else is wrong can be found. Nobody ever runs what comes out.
+//! Mends a scenario where it is wrong, so that its other mistakes can be found. The result is never run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::scenario::error::Key;
 use crate::scenario::schema;
 
-/// What the name of a link begins with that was added. No file has it.
+/// The prefix of the names of added links. No file contains it.
 const ADDED: char = '\u{1}';
 
 /// Was the link of this name added?
@@ -33,7 +33,7 @@ impl Mender {
         &self.tree
     }
 
-    /// Mends what stands at a key, more thoroughly each time; false if nothing is left to try.
+    /// Mends the value of a key, more thoroughly each time; false if nothing is left to try.
     pub(crate) fn mend(&mut self, key: &Key) -> bool {
         let tries = self.tries.entry(key.clone()).or_insert(0);
         let from = *tries;
@@ -51,7 +51,7 @@ impl Mender {
         false
     }
 
-    /// Something right instead of what is wrong or missing.
+    /// Replaces a wrong or missing value by a right one.
     fn replace(&mut self, key: &Key) -> bool {
         let (Some(name), Some(above)) = (key.last(), key.parent()) else { return false };
         if name == "kind" {
@@ -73,7 +73,7 @@ impl Mender {
         self.add(key)
     }
 
-    /// Something right where nothing is.
+    /// Adds a right value where there is none.
     fn add(&mut self, key: &Key) -> bool {
         let right = match key.last().unwrap_or_default() {
             "path" => Some(json!([self.add_link()])),
@@ -85,7 +85,7 @@ impl Mender {
         right.is_some_and(|right| self.put(key, right))
     }
 
-    /// Nothing instead of what is wrong; of a list, nothing of it. What is missing because of that is added.
+    /// Removes a wrong value, and an item together with its whole list. A key that is missing by now is added.
     fn remove(&mut self, key: &Key) -> bool {
         let (Some(name), Some(above)) = (key.last(), key.parent()) else { return false };
         if find(&mut self.tree, key.parts()).is_none() {
@@ -101,7 +101,7 @@ impl Mender {
         }
     }
 
-    /// Another link or flow instead of that in which the mistake is.
+    /// Replaces the whole link or flow that has the mistake.
     fn replace_whole(&mut self, key: &Key) -> bool {
         let (link, flow) = (link(), self.flow());
         match (key.parts(), &mut self.tree) {
@@ -137,7 +137,7 @@ impl Mender {
     /// A flow that is right.
     fn flow(&mut self) -> Value {
         let link = self.add_link();
-        // No other is called so.
+        // No other flow has this name.
         json!({ "name": format!("{link}-flow"), "cc": "reno", "path": [link] })
     }
 
@@ -159,7 +159,7 @@ fn link() -> Value {
     json!({ "rate": "10 Mbit/s", "delay": "250 ms" })
 }
 
-/// What stands at a key. One table stands for a list of one.
+/// The value at a key. A single table counts as a list of one.
 fn find<'a>(tree: &'a mut Value, parts: &[String]) -> Option<&'a mut Value> {
     let Some((part, rest)) = parts.split_first() else { return Some(tree) };
     match tree {

@@ -1,7 +1,8 @@
 //! All mistakes of a scenario in one answer.
 //!
-//! A mistake hides others: a text that is against the schema is no scenario whose names could be looked up. So each mistake is mended in a
-//! copy, as well as it can be, and the copy is looked at again. What may follow from a mistake, or from how it was mended, is not told.
+//! A mistake hides others: a text that violates the schema is no scenario whose names could be looked up.
+//! Each mistake is therefore mended in a copy as well as possible, and the copy is checked again. A mistake
+//! that may follow from an earlier one, or from how that one was mended, is not reported.
 
 use std::path::Path;
 
@@ -14,17 +15,18 @@ use crate::scenario::mender::Mender;
 use crate::scenario::schema::{self, Mistake};
 use crate::scenario::{Scenario, build};
 
-/// Most times that a copy is looked at.
+/// The most times that a copy is checked.
 const MOST_LOOKS: usize = 64;
 
-/// Links and flows that are looked at in all: some seconds. Of a scenario with very many, only the first mistakes of its plan are told.
+/// Links and flows that are checked in all, which takes some seconds. For a scenario with very many, only the
+/// first mistakes of its plan are reported.
 const MOST_TABLES: usize = 100_000;
 
 /// Everything that is wrong with a scenario.
 struct Mistakes<'a> {
     origin: &'a Origin,
     found: Vec<Error>,
-    /// Keys of which enough was said.
+    /// Keys for which enough was reported.
     settled: Vec<Key>,
 }
 
@@ -38,8 +40,8 @@ impl Scenario {
     }
 }
 
-/// All mistakes of a tree: those of its text, which are `known`, those against the schema, and those that its plan shows. `None` if it
-/// has none of the first two kinds. `directory`: where the files are that it names.
+/// All mistakes of a tree: those of its text, which are `known`, those against the schema, and those that its
+/// plan shows. `None` if it has none of the first two kinds. `directory`: where the files are that it names.
 pub(crate) fn of_tree(
     tree: &Value,
     origin: &mut Origin,
@@ -70,7 +72,7 @@ pub(crate) fn of_tree(
         if !mistakes.follows(&error) {
             mistakes.found.push(error);
         }
-        // Nothing more is looked for behind so many.
+        // After this many mistakes, no more are looked for.
         if !shown_up {
             mender.mend(&key);
             settled.push(key);
@@ -95,7 +97,7 @@ fn of_scenario(scenario: &Scenario, first: Error) -> Error {
     Error::all(mistakes.found).unwrap_or(first)
 }
 
-/// `[flow]` for `[[flow]]`: it is told, and then taken for the only one.
+/// `[flow]` instead of `[[flow]]`: it is reported, and then taken for the only flow.
 fn single_flow(tree: &mut Value, origin: &mut Origin) -> Option<Mistake> {
     let table = tree.get_mut("flow").filter(|flow| flow.is_object())?;
     let only = table.take();
@@ -113,7 +115,7 @@ fn single_flow(tree: &mut Value, origin: &mut Origin) -> Option<Mistake> {
 }
 
 impl Mistakes<'_> {
-    /// Looks at the mended copy until nothing more is wrong with it.
+    /// Checks the mended copy until nothing more is wrong with it.
     fn of_plan(&mut self, mut mender: Mender, directory: Option<&Path>) {
         let tables = ["link", "flow"].map(|name| match mender.tree().get(name) {
             Some(Value::Array(items)) => items.len(),
@@ -146,7 +148,7 @@ impl Mistakes<'_> {
         }
     }
 
-    /// Does this follow from what was told?
+    /// Does this follow from a mistake that was already reported?
     fn follows(&self, error: &Error) -> bool {
         let at = &error.at;
         let around = |key: &Key| at.parts().len() > 1 && key.is_in(at);
@@ -154,10 +156,10 @@ impl Mistakes<'_> {
     }
 }
 
-/// Does the message speak of a key beside its own, or beside a table around it?
+/// Does the message mention a key next to its own, or next to a table around it?
 fn speaks_of(error: &Error, key: &Key) -> bool {
     let parts = key.parts();
-    // Of an item, the list.
+    // For an item, this is the list.
     let end = parts.iter().rposition(|part| part.parse::<usize>().is_err()).unwrap_or(0);
     let (Some(name), true) = (parts.get(end), error.at.parts().starts_with(&parts[..end.min(parts.len())]))
     else {

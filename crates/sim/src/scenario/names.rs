@@ -1,4 +1,4 @@
-//! Names ignore case: algorithms, kinds of queues, losses and traffic, profiles and other words that stand for a choice.
+//! Names ignore case: algorithms, kinds of queues, losses and traffic, profiles and other words for a choice.
 
 use bentpipe_cc::registry;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::scenario::controller::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::schema::{self, SCHEMA};
 
-/// Writes every name as it is registered. What is not known in any case is left as it is.
+/// Writes every name as it is registered. A name that is unknown in any case is left as it is.
 pub(crate) fn canonical(tree: &mut Value) {
     walk(&[&SCHEMA], tree);
 }
@@ -37,7 +37,7 @@ fn walk(schemas: &[&Value], value: &mut Value) {
     }
 }
 
-/// That of `names` which differs in case at most.
+/// The one of `names` that differs from `text` in case at most.
 fn same<'a>(text: &str, names: Vec<&'a str>) -> Option<&'a str> {
     names.into_iter().find(|name| name.eq_ignore_ascii_case(text.trim()))
 }

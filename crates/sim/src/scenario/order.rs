@@ -1,4 +1,5 @@
-//! The order in which the keys of a table are declared. An object of JSON has none; the arguments of a class in Python do.
+//! The order in which the keys of a table are declared. A JSON object has no order; the arguments of a Python
+//! class do.
 
 use std::fmt;
 
@@ -22,14 +23,14 @@ pub(crate) fn in_order<T: DeserializeOwned>(schema: &mut Schema) {
     }
 }
 
-/// The keys that `T` expects, which serde names when it meets another one.
+/// The keys that `T` expects. serde lists them when it meets another key.
 fn keys<T: DeserializeOwned>(kind: Option<&str>) -> &'static [&'static str] {
     let kind = kind.map(|kind| ("kind", kind));
     let table = MapDeserializer::new(kind.into_iter().chain([("", "")]));
     T::deserialize(table).err().map_or(&[], |Expected(keys)| keys)
 }
 
-/// The error of a deserializer, of which only the names of keys matter.
+/// The error of a deserializer; only the names of keys in it matter.
 #[derive(Debug)]
 struct Expected(&'static [&'static str]);
 

@@ -1,10 +1,12 @@
 //! Random scenarios for tests, from bytes: one generator for proptest, the fuzzer and Python.
 //!
-//! A scenario is TOML text, as a user writes it, so one that fails can be printed and run again. Bytes that run out count as zeros, and
-//! zero stands for the simplest choice. So a test may shrink the bytes: fewer and smaller ones make a simpler scenario.
+//! A scenario is TOML text, as a user writes it, so a failing one can be printed and run again. Bytes beyond
+//! the end count as zeros, and zero means the simplest choice. A test may therefore shrink the bytes: fewer
+//! and smaller ones make a simpler scenario.
 //!
-//! Queues, loss models, traffic, controllers and the options of a flow are drawn from the JSON Schema and the registry of controllers. A new
-//! one needs no line here, unless a key needs a range of its own; these stand in [`Draw::value`].
+//! Queues, loss models, traffic, controllers and the options of a flow are drawn from the JSON Schema and the
+//! registry of controllers. A new one needs no line here, unless a key needs a range of its own; such ranges
+//! are in [`Draw::value`].
 
 mod links;
 mod traffic;
@@ -18,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::resolve::options::asked_for;
 
-/// The scenario that `bytes` stand for, as TOML. A few are invalid, because their values do not fit together.
+/// The scenario that `bytes` encode, as TOML. A few are invalid, because their values do not fit together.
 ///
 /// The first byte, modulo 4, chooses a regime:
 ///
@@ -27,8 +29,8 @@ use crate::resolve::options::asked_for;
 /// - 2: all times are whole milliseconds, so that many events fall on one instant;
 /// - 3: packets take no time or a nanosecond, and so do many links.
 ///
-/// `losses` is the file that loss models of kind "trace" and opportunities name: whole numbers that increase, one a line. Beside it stand
-/// the time lines `time_line.csv` and `delays.csv`.
+/// `losses` is the file that loss models of kind "trace" and opportunities name: increasing whole numbers,
+/// one per line. The time lines `time_line.csv` and `delays.csv` are next to it.
 pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
     let mut bytes = Unstructured::new(bytes);
     let regime = [Regime::Any, Regime::Chain, Regime::Milliseconds, Regime::Nanoseconds]
@@ -62,15 +64,15 @@ enum Regime {
 struct Draw<'a> {
     bytes: Unstructured<'a>,
     regime: Regime,
-    /// The least delay of all links, in the unit of the regime. Above zero, every hop takes time.
+    /// The least delay of all links, in the unit of the regime. If it is above zero, every hop takes time.
     least_delay: u64,
-    /// Every transfer has an end, so that links may be of any rate.
+    /// True if every transfer has an end, so that links may be of any rate.
     finite: bool,
     losses: &'a str,
 }
 
 impl Draw<'_> {
-    /// From 0 to `most`.
+    /// A number from 0 to `most`.
     fn to(&mut self, most: u64) -> u64 {
         self.bytes.int_in_range(0..=most).unwrap_or(0)
     }
@@ -79,7 +81,7 @@ impl Draw<'_> {
         self.to(n - 1) == n - 1 && n > 1
     }
 
-    /// From 0 to 1, often one of these two.
+    /// A number from 0 to 1, often one of these two.
     fn part(&mut self) -> f64 {
         match self.to(255) {
             0..=9 => 0.0,
@@ -325,7 +327,7 @@ impl Draw<'_> {
         flow
     }
 
-    /// Makes options fit together that were drawn one by one.
+    /// Makes options that were drawn one by one fit together.
     fn reconcile(&mut self, flow: &mut Value) {
         if let Some(least) =
             flow["min_rto"].as_str().and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
@@ -378,7 +380,7 @@ impl Draw<'_> {
         if self.one_in(8) {
             table["path_change"] = json!("reset");
         }
-        // Constants are refused without the choice that they go with.
+        // Constants are refused without the choice with which they go.
         let choices = entry.offered().find(|param| param.name == "slow_start").map(|param| param.kind);
         if let Some(kind) = choices
             && self.given()
@@ -409,7 +411,7 @@ impl Draw<'_> {
         }
     }
 
-    /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is of more use.
+    /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is more useful.
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
             "ecn" if schema["type"].is_null() => self.pick_value(&[

@@ -23,7 +23,8 @@ impl Scenario {
         Scenario::load_except(path, &[], overrides)
     }
 
-    /// As [`Scenario::load`], of a file with keys that are somebody else's: those at its top that `others` names are left out.
+    /// As [`Scenario::load`], for a file that also has keys of another program: the top-level keys in
+    /// `others` are left out.
     ///
     /// # Errors
     /// As for [`Scenario::load`].

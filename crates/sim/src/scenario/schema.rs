@@ -1,6 +1,6 @@
-//! Checks a tree of values against the JSON Schema of a scenario. It finds unknown or missing keys, wrong types, numbers out of range, text
-//! that is not a quantity. It exists for its messages: each names the exact key and the right value, which a deserializer cannot do behind
-//! tagged and untagged alternatives.
+//! Checks a tree of values against the JSON Schema of a scenario. It finds unknown or missing keys, wrong
+//! types, numbers out of range, and text that is not a quantity. It exists for its messages: each names the
+//! exact key and the right value, which a deserializer cannot do behind tagged and untagged alternatives.
 
 use std::sync::LazyLock;
 
@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 use crate::scenario::error::{Key, MOST_COUNTED, nearest, quoted, suggestion};
 use crate::scenario::{synonyms, units};
 
-/// Schema member with a hint for a key that is missing.
+/// Schema member with a hint for a missing key.
 pub(crate) const HINT_KEYWORD: &str = "x-hint";
 
 /// A mistake in a tree.
 #[derive(Debug)]
 pub(crate) struct Mistake {
-    /// The key where it stands.
+    /// The key of the mistake.
     pub(crate) key: Key,
     pub(crate) message: String,
-    /// Of an unknown key: those that may be meant. That they are missing follows from it.
+    /// For an unknown key: the keys that may be meant. That these are missing follows from the mistake.
     pub(crate) meant: Vec<Key>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Mistake {
 pub(crate) static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| schemars::schema_for!(crate::scenario::keys::Scenario).to_value());
 
-/// The same as text (draft 2020-12), with its name and version, for editors and other programs.
+/// The schema as text (draft 2020-12), with its name and version, for editors and other programs.
 pub fn schema() -> String {
     let mut published = SCHEMA.clone();
     published["$id"] = format!("urn:bentpipe:scenario:{}", env!("CARGO_PKG_VERSION")).into();
@@ -35,14 +35,14 @@ pub fn schema() -> String {
     format!("{published:#}")
 }
 
-/// Checks a whole scenario; all its mistakes, in the order of the schema and of the tree.
+/// Checks a whole scenario; returns all its mistakes, in the order of the schema and of the tree.
 pub(crate) fn check(value: &Value) -> Vec<Mistake> {
     let mut found = Vec::new();
     walk(&SCHEMA, value, &Key::default(), &mut found);
     found
 }
 
-/// What the schema says of the values at a key: several, where `kind` chooses.
+/// The schemas of the values at a key: several, where `kind` chooses.
 pub(crate) fn schemas_at(key: &Key) -> Vec<&'static Value> {
     key.parts().iter().fold(vec![&*SCHEMA], |above, part| {
         above.into_iter().flat_map(alternatives).filter_map(|schema| member(schema, part)).collect()
@@ -71,7 +71,7 @@ pub(crate) fn example_at(key: &Key) -> Option<Value> {
     all.iter().find_map(of)
 }
 
-/// The schema of what stands under `part` in a table or a list.
+/// The schema of the value under `part` in a table or a list.
 pub(super) fn member<'a>(schema: &'a Value, part: &str) -> Option<&'a Value> {
     let places = [&schema["properties"][part], &schema["additionalProperties"], &schema["items"]];
     let pair = part.parse().ok().map_or(&Value::Null, |i: usize| &schema["prefixItems"][i]);
@@ -96,7 +96,8 @@ fn follow(schema: &Value) -> &Value {
     name.map_or(schema, |name| &SCHEMA["$defs"][name])
 }
 
-/// The alternatives of a schema; itself if it has none. Null is no alternative: a key is absent instead.
+/// The alternatives of a schema; the schema itself if it has none. Null is no alternative: a key is absent
+/// instead.
 pub(super) fn alternatives(schema: &Value) -> Vec<&Value> {
     let schema = follow(schema);
     match schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
@@ -149,7 +150,7 @@ fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
             walk_pair(&first["prefixItems"], items, at, found);
         }
         Value::Array(items) => {
-            // A list of pairs that was written without the inner brackets is one mistake.
+            // A list of pairs written without the inner brackets is one mistake.
             let flat = first["items"]["type"] == "array" && items.iter().all(|item| !item.is_array());
             let most = if flat { 1 } else { usize::MAX };
             for (i, item) in items.iter().enumerate().take(most) {
@@ -162,7 +163,7 @@ fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
     }
 }
 
-/// A list of so many items, each of its own kind.
+/// A list with a fixed number of items, each of its own kind.
 fn walk_pair(schemas: &Value, items: &[Value], at: &Key, found: &mut Vec<Mistake>) {
     let schemas = schemas.as_array().map_or(&[][..], Vec::as_slice);
     if items.len() != schemas.len() {
@@ -219,7 +220,7 @@ fn wrong_type(allowed: &[&Value], value: &Value) -> String {
     format!("{shown} is not allowed here; it must be {}{example}", words.join(" or "))
 }
 
-/// The table that a name may stand for, where `kind` distinguishes tables: `queue = "codel"`.
+/// The table that a name may represent, where `kind` distinguishes tables: `queue = "codel"`.
 fn kind_for(allowed: &[&Value], value: &Value) -> Option<String> {
     let kinds: Vec<&str> = allowed.iter().filter_map(|s| s["properties"]["kind"]["const"].as_str()).collect();
     let given = value.as_str().unwrap_or_default();
@@ -280,7 +281,7 @@ fn walk_object(schema: &Value, map: &Map<String, Value>, at: &Key, found: &mut V
     }
 }
 
-/// The members of a table of named tables that are keys of one of those: its name is forgotten.
+/// The members of a table of named tables that are keys of one of those: its name was forgotten.
 fn nameless<'a>(each: &Value, map: &'a Map<String, Value>) -> Vec<&'a str> {
     let known = &follow(each)["properties"];
     let is_key = |(name, value): &(&String, &Value)| {

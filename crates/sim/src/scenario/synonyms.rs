@@ -1,10 +1,10 @@
-//! What somebody may mean who writes a key that there is not.
+//! What a user may mean who writes an unknown key.
 
 use serde_json::{Map, Value};
 
 use crate::scenario::error::{Key, nearest};
 
-/// Keys as other programs and papers call them, and what they are called here.
+/// Names of keys in other programs and papers, and their names here.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("algorithm", "cc"),
     ("bandwidth", "rate"),
@@ -32,8 +32,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("type", "kind"),
 ];
 
-/// Keys for which there is more to say than a name: the table in which somebody looks for it ("" for any), what is meant there, and what is
-/// right.
+/// Keys that need more explanation than a name: the table in which a user looks for the key ("" for any),
+/// what is meant there, and what is right.
 const ADVICE: &[(&str, &str, &str, &str)] = &[
     ("rtt", "", "delay", "a link has a delay, one way, half of the round-trip time: delay = \"250 ms\""),
     (
@@ -50,7 +50,7 @@ const ADVICE: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// The message about a key in the table `at` that `known` does not have, and those of `known` that may be meant.
+/// The message about a key in the table `at` that `known` lacks, and the keys of `known` that may be meant.
 pub(crate) fn unknown_key(name: &str, at: &Key, known: &Map<String, Value>) -> (String, Vec<String>) {
     let lower = name.to_lowercase();
     if let Some(index) = name.find('[') {

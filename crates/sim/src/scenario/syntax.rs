@@ -1,4 +1,4 @@
-//! Mistakes in TOML itself: all that can be told of a text, and what can be read in spite of them.
+//! Mistakes in TOML itself: all that can be found in a text, and what can be read in spite of them.
 
 use toml::Spanned;
 use toml::de::{DeTable, Error as TomlError};
@@ -6,9 +6,10 @@ use toml::de::{DeTable, Error as TomlError};
 /// The table of a text, as far as it can be read, and what is wrong with the text.
 pub(super) struct Reading<'a> {
     pub(super) table: Spanned<DeTable<'a>>,
-    /// Offset and message of each mistake, in the order of the text, at most one a line.
+    /// Offset and message of each mistake, in the order of the text, at most one per line.
     pub(super) mistakes: Vec<(usize, String)>,
-    /// Does the rest of the table mean what it says? Not if a bracket is open: it takes in what comes behind it.
+    /// Is the rest of the table as it was meant? It is not if a bracket is open, which swallows what comes
+    /// after it.
     pub(super) is_whole: bool,
 }
 
@@ -27,7 +28,7 @@ pub(super) fn read(text: &str) -> Reading<'_> {
         match Reach::of(error.message()) {
             Reach::Value => {}
             Reach::Table => is_whole = false,
-            // What is said of the lines behind it follows from it.
+            // Any mistakes on later lines follow from this one.
             Reach::Rest => {
                 is_whole = false;
                 break;
@@ -41,9 +42,9 @@ pub(super) fn read(text: &str) -> Reading<'_> {
 enum Reach {
     /// One value, or one key.
     Value,
-    /// The table whose head is wrong, which is read as part of the one before.
+    /// The table whose head is wrong, which is read as part of the previous one.
     Table,
-    /// All that follows.
+    /// Everything that follows.
     Rest,
 }
 

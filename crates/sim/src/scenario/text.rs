@@ -1,4 +1,4 @@
-//! From the text of a scenario to a tree of values that knows its lines; overrides of single values.
+//! From the text of a scenario to a tree of values that knows its lines; also overrides of single values.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(crate) fn read_scenario(path: &Path) -> Result<String, Error> {
     file::text(path, MAX_FILE).map_err(|message| origin.error_on_line(None, message))
 }
 
-/// Lines of ascending and descending offsets without counting from the start each time.
+/// Finds the lines of ascending and descending offsets without counting from the start each time.
 struct Lines {
     /// Offset of each line's first byte.
     starts: Vec<usize>,
@@ -40,14 +40,15 @@ impl Lines {
 /// A tree of values, and the mistakes of its text.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    /// A value that cannot be one of a scenario is null; the mistakes say why.
+    /// The tree. A value that a scenario cannot have is null; the mistakes say why.
     pub(crate) tree: Value,
     pub(crate) mistakes: Vec<Error>,
-    /// May the tree be looked at for more mistakes?
+    /// May the tree be checked for more mistakes?
     pub(crate) is_whole: bool,
 }
 
-/// Parses TOML, and notes in `origin` where each key stands. Text that begins with a brace is JSON, where null means absent.
+/// Parses TOML, and notes in `origin` the line of each key. Text that begins with a brace is JSON, where null
+/// means absent.
 pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
     let lines = Lines::new(text);
     if text.len() as u64 > MAX_FILE {
@@ -69,9 +70,9 @@ pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
     let tree = reader.table(reading.table.get_ref(), &Key::default());
     let Reader { lines, mut mistakes, .. } = reader;
     let wrong: Vec<usize> = reading.mistakes.iter().map(|(at, _)| lines.of(*at)).collect();
-    // Of many only the first are shown, and nothing more is looked for.
+    // If there are many, only the first are shown, and nothing more is looked for.
     let few = wrong.len() + mistakes.len() < MOST_SHOWN;
-    // A line that is no TOML is not looked at for more.
+    // A line that is not TOML is not checked any further.
     mistakes.retain(|mistake| mistake.line.is_none_or(|line| wrong.binary_search(&line).is_err()));
     for (line, (_, message)) in wrong.iter().zip(reading.mistakes) {
         let at = if few { key_on(*line, text, &tree, origin) } else { Key::default() };
@@ -80,12 +81,12 @@ pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
     Ok(Parsed { tree, mistakes, is_whole: reading.is_whole && few })
 }
 
-/// The key of a line that is no TOML, as far as it can be told.
+/// The key on a line that is not TOML, as far as it can be recognised.
 fn key_on(line: usize, text: &str, tree: &Value, origin: &Origin) -> Key {
     let at =
         |number: usize| origin.lines.iter().filter(move |(_, at)| **at == Some(number)).map(|(key, _)| key);
     let words = text.lines().nth(line - 1).unwrap_or_default().trim();
-    // The head of a table names all tables around it, and a key all that stands in its value.
+    // The head of a table names all tables around it, and a key names everything in its value.
     let length = |key: &&Key| key.parts().len();
     let read = if words.starts_with('[') { at(line).max_by_key(length) } else { at(line).min_by_key(length) };
     if let Some(read) = read {
@@ -95,7 +96,7 @@ fn key_on(line: usize, text: &str, tree: &Value, origin: &Origin) -> Key {
     if word.is_empty() {
         return Key::default();
     }
-    // It stands in the table of the key before.
+    // It belongs to the table of the previous key.
     let before = (1..line).rev().find_map(|number| at(number).max_by_key(|key| key.parts().len()));
     let before = before.cloned().unwrap_or_default();
     let value = before.parts().iter().try_fold(tree, |value, part| match value {
@@ -178,8 +179,9 @@ pub(crate) fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// Sets the value at a dotted key, as `--set` does. Numbers in the key count list items from 0. `*` stands for all items of a list or all
-/// members of a table. Missing tables on the way are made. Text that is not TOML is a string.
+/// Sets the value at a dotted key, as `--set` does. Numbers in the key count list items from 0. `*` means all
+/// items of a list or all members of a table. Missing tables on the way are created. Text that is not TOML is
+/// a string.
 pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) -> Result<(), Error> {
     let wrong = |message: String| Error {
         overridden: true,
@@ -203,7 +205,7 @@ pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) 
     Ok(())
 }
 
-/// The value that the text of an override stands for.
+/// The value that the text of an override represents.
 fn override_value(text: &str, parts: &[&str], file: Option<&str>) -> Result<Value, Error> {
     let as_string = || Value::String(text.trim().to_owned());
     let document = format!("value = {text}");
@@ -254,7 +256,7 @@ fn place(
             }
             Ok(())
         }
-        // `loss = { ... }` and `loss = [{ ... }]` mean the same; stored scenarios have the second.
+        // `loss = { ... }` and `loss = [{ ... }]` mean the same; stored scenarios have the second form.
         Value::Array(items)
             if items.len() == 1 && at.last() == Some("loss") && part.parse::<usize>().is_err() =>
         {

@@ -1,6 +1,7 @@
 //! An application at an end of a connection: when it writes, and how much.
 //!
-//! What it writes at once is a transfer. Sequence numbers count full segments, so a transfer is a whole number of them.
+//! The data that it writes at once is a transfer. Sequence numbers count full segments, so a transfer is a
+//! whole number of them.
 
 use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Sender;
@@ -13,7 +14,7 @@ use crate::workload::transfers::{Transfer, write};
 /// An application that does not always have data to send.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ApplicationPlan {
-    /// It sends, is silent, and so on.
+    /// It alternates between sending and silence.
     OnOff {
         /// How it sends.
         on: Burst,
@@ -31,7 +32,7 @@ pub enum ApplicationPlan {
     Server {
         /// Payload bytes of a response; `None` if each request says how many.
         sizes: Option<Sizes>,
-        /// What its transfers are called: "response", "page", "segment".
+        /// The name of its transfers: "response", "page", "segment".
         what: &'static str,
     },
 }
@@ -41,7 +42,7 @@ pub enum ApplicationPlan {
 pub enum Burst {
     /// As much as the connection takes for so long. The silence begins when the time is over.
     For(Lengths),
-    /// So many bytes. The silence begins when the last one is acknowledged, be it by a relay.
+    /// This many bytes. The silence begins when the last one is acknowledged, even by a relay.
     Of(Sizes),
 }
 
@@ -54,8 +55,9 @@ pub(crate) enum Application {
 }
 
 impl Application {
-    /// The application of the flow with the first name, before it begins. The second is that of the flow of the scenario that it belongs to.
-    /// `relayed`: its connection ends at a relay. What that passes on is complete when [`Application::on_passed_on`] says so.
+    /// The application of the flow with the first name, before it begins. The second name is that of the flow
+    /// of the scenario to which it belongs. `relayed`: its connection ends at a relay. A transfer is then
+    /// complete when [`Application::on_passed_on`] says that the relay has passed it on.
     pub(crate) fn new(
         plan: &ApplicationPlan,
         seed: u64,
@@ -96,7 +98,7 @@ impl Application {
         }
     }
 
-    /// Will it send nothing more? Never true of a server: it answers for as long as it is asked.
+    /// Will it send nothing more? Never true of a server, which answers as long as it is asked.
     pub(crate) fn is_stopped(&self) -> bool {
         match self {
             Self::OnOff(on_off) => on_off.stopped,
@@ -127,7 +129,7 @@ impl Application {
         }
     }
 
-    /// The relay has had all segments before `una` acknowledged at `now`.
+    /// All segments before `una` have been acknowledged to the relay at `now`.
     pub(crate) fn on_passed_on(&mut self, now: Time, una: u64) {
         if let Self::OnOff(on_off) = self {
             on_off.passed_on = Some(una);
@@ -161,7 +163,7 @@ impl Application {
         }
     }
 
-    /// It sends nothing more than what a request or a response has begun.
+    /// It sends nothing beyond what a request or a response has begun.
     pub(crate) fn stop(&mut self, now: Time, sender: &mut Sender) {
         match self {
             Self::OnOff(on_off) => on_off.stop(now, sender),
@@ -171,7 +173,7 @@ impl Application {
     }
 }
 
-/// An application that sends, is silent, and so on.
+/// An application that alternates between sending and silence.
 #[derive(Debug)]
 pub(crate) struct Alternation {
     on: Burst,
@@ -179,14 +181,14 @@ pub(crate) struct Alternation {
     /// Draws sizes or lengths of what is sent, and lengths of silence.
     draws: Stream,
     pauses: Stream,
-    /// When it acts next of its own accord; [`Time::MAX`] if something else has to happen first.
+    /// When it next acts of its own accord; [`Time::MAX`] if something else has to happen first.
     due: Time,
-    /// A burst is being sent.
+    /// True while a burst is being sent.
     busy: bool,
-    /// Nothing more will be sent.
+    /// True if nothing more will be sent.
     stopped: bool,
     written: Written,
-    /// What a relay has had acknowledged, if there is one: segments.
+    /// The segments that have been acknowledged to a relay, if there is one.
     passed_on: Option<u64>,
 }
 
@@ -232,7 +234,7 @@ impl Alternation {
         self.cut(now, sender);
     }
 
-    /// Nothing more is sent of what it has written last.
+    /// The rest of what it has written last is not sent.
     fn cut(&mut self, now: Time, sender: &Sender) {
         self.written.cut(sender);
         self.written.complete(now, self.passed_on.unwrap_or(sender.una()));
@@ -247,17 +249,18 @@ impl Alternation {
 /// The server of a dialogue.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// Draws the sizes of responses, if requests do not say them.
+    /// Draws the sizes of responses, if requests do not give them.
     sizes: Option<Sizes>,
     draws: Stream,
-    /// Its connection has begun.
+    /// True once its connection has begun.
     begun: bool,
-    /// Each from the request on.
+    /// The transfers, each starting with its request.
     written: Written,
 }
 
 impl Server {
-    /// `segments` of requests have come, of which each request of `client` has `each`. Writes the responses. True if there is one.
+    /// `segments` segments of requests have come; each request of `client` has `each` segments. Writes the
+    /// responses. Returns true if there is one.
     pub(crate) fn on_requests(
         &mut self,
         (segments, each): (u64, u64),
@@ -274,7 +277,8 @@ impl Server {
         self.written.transfers.len() > before
     }
 
-    /// So many segments of responses have reached the client at `now`. Gives how many responses are complete with them.
+    /// `delivered` segments of responses have reached the client at `now`. Returns how many responses that
+    /// completes.
     pub(crate) fn on_segments(&mut self, now: Time, delivered: u64) -> usize {
         let before = self.written.completed;
         self.written.complete(now, delivered);
@@ -286,7 +290,7 @@ impl Server {
 #[derive(Debug, Default)]
 struct Written {
     transfers: Vec<Transfer>,
-    /// Behind the last segment of each transfer; [`u64::MAX`] while that is not known.
+    /// The segment after the last one of each transfer; [`u64::MAX`] while it is not known.
     ends: Vec<u64>,
     /// How many are complete.
     completed: usize,
@@ -305,7 +309,7 @@ impl Written {
         self.ends.push(end);
     }
 
-    /// The last transfer has no more segments than have been sent. One of none never was.
+    /// Cuts the last transfer to the segments that have been sent. If that is none, the transfer never was.
     fn cut(&mut self, sender: &Sender) {
         let before = self.ends.iter().rev().nth(1).copied().unwrap_or(0);
         let (Some(last), Some(end)) = (self.transfers.last_mut(), self.ends.last_mut()) else { return };

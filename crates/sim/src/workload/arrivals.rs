@@ -1,4 +1,5 @@
-//! Connections that open one after the other, at the instants of a Poisson process: independent, and exponential times between them.
+//! Connections that open one after the other, at the instants of a Poisson process: the times between them
+//! are independent and exponential.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use crate::workload::laws::{Sizes, exponential};
 /// Most connections of a run.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
 
-/// What opens several connections, of which the report has one row: a source of short flows, or a browser.
+/// A source that opens several connections and has one row in the report: a source of short flows, or a
+/// browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opener {
     /// Unique name.
@@ -23,7 +25,7 @@ pub struct Opener {
     pub stop: Time,
 }
 
-/// A source of short flows, as far as it is the same for all its copies.
+/// The part of a source of short flows that is the same for all its copies.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShortFlowsPlan {
     pub(super) often: Often,
@@ -33,7 +35,7 @@ pub(crate) struct ShortFlowsPlan {
 /// How often a connection opens on average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Often {
-    /// So many a second.
+    /// This many a second.
     PerSecond(f64),
     /// So that the payload is this part of the rate of the slowest link.
     Load(f64),
@@ -43,7 +45,7 @@ pub(super) enum Often {
 type Connections = Vec<(Time, u64)>;
 
 impl ShortFlowsPlan {
-    /// Connections a second on a path whose slowest link has so many bits per second at the start.
+    /// Connections per second on a path whose slowest link has `slowest_bps` bits per second at the start.
     pub(crate) fn per_second(&self, slowest_bps: u64, context: &TrafficContext<'_>) -> Result<f64, Error> {
         let load = match self.often {
             Often::PerSecond(rate) => return Ok(rate),
@@ -95,7 +97,8 @@ impl ShortFlowsPlan {
     }
 }
 
-/// The instants of arrivals from `from` to `until`, with so many a second on average; at most `most`, and one more if there are more.
+/// The instants of arrivals from `from` to `until`, on average `per_second` a second; at most `most`, and one
+/// more if there are more.
 fn poisson(per_second: f64, from: Time, until: Time, most: usize, stream: &mut Stream) -> Vec<Time> {
     let mean_ns = 1e9 / per_second;
     let mut arrivals = Vec::new();

@@ -1,10 +1,11 @@
 //! A browser: pages of a main object and embedded objects, over one connection or several.
 //!
-//! The model is that of 3GPP2 (C.R1002, "cdma2000 Evaluation Methodology", the section on HTTP), which NGMN and IEEE 802.16m have taken
-//! over. A page is one main object. When the browser has it, it parses it, and then knows the embedded objects. When it has those, the page
-//! is loaded, and the user reads it. On one connection all embedded objects are asked for at once, as HTTP/2 does (RFC 9113 section 5);
-//! the server sends them one after the other. On several connections each carries one object at a time, as with HTTP/1.1 (RFC 9112 section
-//! 9.4), and those behind the first open when there are objects for them.
+//! The model is that of 3GPP2 (C.R1002, "cdma2000 Evaluation Methodology", the section on HTTP), which NGMN
+//! and IEEE 802.16m have adopted. A page is one main object. When the browser has it, it parses it, and then
+//! knows the embedded objects. When it has those, the page is loaded, and the user reads it. On one
+//! connection all embedded objects are requested at once, as in HTTP/2 (RFC 9113 section 5); the server sends
+//! them one after the other. On several connections each carries one object at a time, as with HTTP/1.1 (RFC
+//! 9112 section 9.4). Connections after the first open when there are objects for them.
 
 use std::collections::VecDeque;
 
@@ -45,7 +46,7 @@ pub(crate) struct Browser {
     missing: u64,
     /// Is the main object of the page among them?
     lacks_main: bool,
-    /// The page that is wanted and not asked for yet.
+    /// The page that is wanted and not requested yet.
     wanted: Option<Transfer>,
     pages: Vec<Transfer>,
 }
@@ -83,7 +84,7 @@ impl Browser {
         &self.pages
     }
 
-    /// The user will want a page at `at`. Gives the bytes of its main object.
+    /// The user will want a page at `at`. Returns the bytes of its main object.
     pub(crate) fn begin(&mut self, at: Time) -> u64 {
         let main = self.plan.main.draw(&mut self.sizes);
         let count = self.plan.objects.draw(&mut self.sizes);
@@ -94,7 +95,7 @@ impl Browser {
         main
     }
 
-    /// It has asked for an object, and so for the page that it wanted.
+    /// It has requested an object, and with it the page that it wanted.
     pub(crate) fn on_asked(&mut self) {
         self.pages.extend(self.wanted.take());
     }

@@ -1,4 +1,4 @@
-//! The client of a dialogue: what it asks for, when, and what it does with the answers.
+//! The client of a dialogue: what it requests, when, and what it does with the responses.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::workload::transfers::{Transfer, write};
 /// Payload of a request of a browser or a player, bytes (3GPP2 C.R1002).
 pub(super) const HTTP_REQUEST: u64 = 350;
 
-/// What a client is.
+/// The kind of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientPlan {
-    /// It asks for one response after the other. The server knows how large they are.
+    /// It requests one response after the other. The server knows how large they are.
     Requests(Again),
     /// The first connection of a browser.
     Browser(Arc<WebPlan>),
@@ -30,9 +30,9 @@ pub enum ClientPlan {
 /// When a client asks again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Again {
-    /// So long after the response is complete.
+    /// This long after the response is complete.
     After(Lengths),
-    /// So long after it has asked before, or when the response is complete if that is later.
+    /// This long after its last request, or when the response is complete if that is later.
     Every(Span),
 }
 
@@ -51,15 +51,15 @@ pub(crate) struct Client {
     /// Payload bytes of a request.
     request: u64,
     kind: ClientKind,
-    /// All requests, in order, of which so many are made, and so many answered.
+    /// All requests, in order. The first `asked` of them are made, and the first `answered` are answered.
     orders: Vec<Order>,
     asked: usize,
     answered: usize,
-    /// Its connection has begun.
+    /// True once its connection has begun.
     begun: bool,
-    /// It asks no more.
+    /// True if it makes no more requests.
     stopped: bool,
-    /// When it acts next; [`Time::MAX`] if not of its own accord.
+    /// When it next acts; [`Time::MAX`] if not of its own accord.
     due: Time,
 }
 
@@ -72,7 +72,8 @@ enum ClientKind {
 }
 
 impl Client {
-    /// A client whose requests have so many bytes, before it begins. Its flow is called `flow`, and the source that it belongs to `source`.
+    /// A client whose requests have `request` bytes, before it begins. Its flow is called `flow`, and the
+    /// source to which it belongs `source`.
     pub(crate) fn new(plan: &ClientPlan, request: u64, seed: u64, (flow, source): (&str, &str)) -> Self {
         let kind = match plan {
             ClientPlan::Requests(again) => ClientKind::Requests {
@@ -105,7 +106,7 @@ impl Client {
         self.request
     }
 
-    /// The request of this number, counted from 0, if it is made.
+    /// The request with this number, counted from 0, if it has been made.
     pub(crate) fn order(&self, number: usize) -> Option<Order> {
         self.orders[..self.asked].get(number).copied()
     }
@@ -132,7 +133,7 @@ impl Client {
         }
     }
 
-    /// How its video was seen until `end`.
+    /// How its video played until `end`.
     pub(crate) fn playback(&self, end: Time) -> Option<Playback> {
         match &self.kind {
             ClientKind::Player(player) => Some(player.playback(end)),
@@ -145,7 +146,7 @@ impl Client {
         matches!(self.kind, ClientKind::Browser(_) | ClientKind::Lane)
     }
 
-    /// Does its connection begin only when the browser has something to ask for?
+    /// Does its connection begin only when the browser has something to request?
     pub(crate) fn waits_for_browser(&self) -> bool {
         matches!(self.kind, ClientKind::Lane)
     }
@@ -162,7 +163,7 @@ impl Client {
         self.ask(Order { at: now, bytes });
     }
 
-    /// It has a request to make when the time of this one has come.
+    /// It has a request to make at the time of `order`.
     pub(crate) fn ask(&mut self, order: Order) {
         self.orders.push(order);
         self.note_due();
@@ -180,7 +181,7 @@ impl Client {
         }
     }
 
-    /// So many responses are complete at `now`, those of a browser's connection not among them.
+    /// `count` responses are complete at `now`. Those of a browser's connection do not count here.
     pub(crate) fn on_responses(&mut self, now: Time, count: usize, sender: &mut Sender) {
         for _ in 0..count {
             self.answered += 1;

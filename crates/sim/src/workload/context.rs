@@ -1,19 +1,19 @@
-//! What the keys of traffic are read by when a scenario is resolved.
+//! The context in which the keys of traffic are resolved.
 
 use crate::scenario::error::{Error, Key, Origin};
 use crate::scenario::units::Size;
 use crate::workload::laws::{Length, Lengths, Sizes, TransferSize, WrongKey};
 
-/// Where traffic stands in a scenario, and where its mistakes are reported.
+/// The surroundings of traffic in a scenario, and the place where its mistakes are reported.
 pub(crate) struct TrafficContext<'a> {
-    /// Where each key of the scenario was written.
+    /// The place at which each key of the scenario was written.
     origin: &'a Origin,
     /// The key of the table.
     key: Key,
 }
 
 impl<'a> TrafficContext<'a> {
-    /// That of the flow with this key.
+    /// The context of the traffic of the flow with this key.
     pub(crate) fn new(origin: &'a Origin, flow: &Key) -> Self {
         Self { origin, key: flow.with("traffic") }
     }

@@ -1,4 +1,5 @@
-//! A source of datagrams: how often it sends one, and when it is silent. The source at work is in `host/cbr.rs`.
+//! A source of datagrams: how often it sends one, and when it is silent. The running source is in
+//! `host/cbr.rs`.
 
 use bentpipe_cc::Span;
 
@@ -18,21 +19,21 @@ pub struct CbrPlan {
     pub on: Lengths,
     /// Lengths of off-periods.
     pub off: Lengths,
-    /// Payload bytes of each packet if each is a transfer, of which the report tells how long it took. `None` if none is.
+    /// Payload bytes of each packet, if each is a transfer whose time the report gives. `None` if none is.
     pub transfer: Option<u32>,
 }
 
 /// How often a source sends a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// At so many bits per second on the wire.
+    /// At this number of bits per second on the wire.
     Rate(u64),
     /// At this interval.
     Interval(Span),
 }
 
 impl Pace {
-    /// The time between two packets of so many bytes: nanoseconds, to be divided by the second number.
+    /// The time between two packets of `packet` bytes: nanoseconds, to be divided by the second number.
     pub(crate) fn interval(self, packet: u32) -> (u64, u64) {
         match self {
             Pace::Rate(bps) => (u64::from(packet) * 8 * 1_000_000_000, bps.max(1)),

@@ -1,4 +1,4 @@
-//! What the file of a kind of traffic defines.
+//! What the file of each kind of traffic defines.
 
 use crate::scenario::error::Error;
 use crate::workload::application::ApplicationPlan;
@@ -35,31 +35,32 @@ impl Carriage {
 
 /// The keys of one kind of traffic.
 pub(super) trait TrafficKeys {
-    /// What carries it.
+    /// What carries the traffic.
     const CARRIAGE: Carriage;
 
-    /// What the keys come to.
+    /// Resolves the keys into a plan.
     fn resolve(&self, context: &TrafficContext<'_>) -> Result<TrafficPlan, Error>;
 
     /// Writes out defaults.
     fn write_out(&mut self) {}
 
-    /// The sizes that may be those in a file.
+    /// The sizes that may come from a file.
     fn sizes_mut(&mut self) -> Vec<&mut TransferSize> {
         Vec::new()
     }
 }
 
-/// What the keys of traffic come to.
+/// The plan into which the keys of traffic resolve.
 #[derive(Debug)]
 pub(crate) enum TrafficPlan {
-    /// One connection, with so many payload bytes or without end.
+    /// One connection, with this many payload bytes or without end.
     Bulk(Option<u64>),
     /// Connections that open one after the other.
     ShortFlows(ShortFlowsPlan),
     /// One connection with this application.
     Application(ApplicationPlan),
-    /// Clients whose requests have so many payload bytes, each on a connection of its own, and their server.
+    /// Clients whose requests have `request` payload bytes, each client on a connection of its own, and their
+    /// server.
     Dialogue { request: u64, clients: Vec<ClientPlan>, server: ApplicationPlan },
     /// Datagrams.
     Datagrams(CbrPlan),

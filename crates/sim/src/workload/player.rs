@@ -230,7 +230,8 @@ mod tests {
         assert_eq!((plan.bytes(0), plan.bytes(3)), (500_000, 2_500_000));
     }
 
-    /// Segments of 4 s come at 1, 3 and 12 s. It plays from 1 s to 9 s and stands still for 3 s. The viewer leaves at 14 s.
+    /// Segments of 4 s come at 1, 3 and 12 s. The video plays from 1 s to 9 s and stalls for 3 s. The viewer
+    /// leaves at 14 s.
     #[test]
     fn stalls_are_counted_and_timed() {
         let mut player = Player::new(&Arc::new(plan()));

@@ -52,7 +52,7 @@ impl Summary {
     }
 }
 
-/// Writes so many bytes, or a little more. Returns the segments that they make.
+/// Writes `bytes` bytes, or a little more. Returns the number of segments that they make.
 pub(super) fn write(bytes: u64, sender: &mut Sender) -> u64 {
     let mss = sender.options().mss;
     let segments = segments(bytes, mss);
@@ -61,7 +61,7 @@ pub(super) fn write(bytes: u64, sender: &mut Sender) -> u64 {
     segments
 }
 
-/// The segments of a message of so many bytes.
+/// The number of segments of a message of `bytes` bytes.
 pub(crate) fn segments(bytes: u64, mss: u32) -> u64 {
     bytes.div_ceil(u64::from(mss.max(1))).max(1)
 }

@@ -37,8 +37,8 @@ fn errors_on_a_geostationary_link_cost_peach_less_than_reno() {
     }
 }
 
-/// A full band of low priority: between the data and the last band stands a flow that takes all that the data leaves. So no dummy segment
-/// arrives, and what is left is Reno, segment by segment.
+/// A full band of low priority: between the data and the last band, a flow takes all capacity that the data
+/// leaves. No dummy segment arrives, therefore, and what is left is Reno, segment by segment.
 #[test]
 fn without_room_for_low_priority_it_is_reno() {
     let delivered = |cc: &str| {

@@ -47,7 +47,8 @@ fn a_connection_is_a_row_and_each_subflow_another() {
     close(two.goodput_bps, 4e6 * 1460.0 / 1500.0, 0.03);
 }
 
-/// A file of which the last segment is short, over paths that lose and reorder at the level of the data: all of it arrives, once.
+/// A file whose last segment is short, over paths that lose and reorder at the level of the data: all of it
+/// arrives, once.
 #[test]
 fn a_file_arrives_whole_over_lossy_paths() {
     for cc in ["lia", "olia", "balia", "cubic", "bbr"] {

@@ -165,7 +165,7 @@ fn a_link_that_decides_at_departure_but_has_nothing_to_decide_is_drop_tail() {
     assert_eq!(bloated(one, flows), plain);
 }
 
-/// Packets of constant-rate flows that one link of 1 Mbit/s has delivered (8 ms each), and dropped.
+/// Packets of constant-rate flows that a link of 1 Mbit/s has delivered (8 ms each), and dropped.
 fn cbr_shares(queue: &str, flows: &[(&str, u32, &str)]) -> Vec<(u64, u64)> {
     let mut text = format!(
         "duration = \"80 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"0 ms\"\nqueue = {{ {queue} }}\n"
@@ -250,7 +250,8 @@ fn a_queue_of_its_own_isolates_a_flow_from_one_that_answers_to_nothing() {
     for kind in ["drop-tail", "codel", "pie"] {
         assert!(reno(kind) < 0.1e6, "{kind}: {}", reno(kind));
     }
-    // Half the link is 5 Mbit/s, of which 1448 in 1500 bytes are payload; alone under CoDel, Reno uses nine tenths of it.
+    // Half the link is 5 Mbit/s; of each 1500 bytes 1448 are payload. Alone under CoDel, Reno uses nine
+    // tenths of it.
     let half = 5e6 * 1448.0 / 1500.0;
     assert!((0.85 * half..half).contains(&reno("fq-codel")), "{}", reno("fq-codel"));
 }

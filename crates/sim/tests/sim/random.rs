@@ -220,7 +220,8 @@ proptest! {
     }
 }
 
-/// A time line of the values that a direction has anyway, cut into so many rows. Without handovers, of which senders are told.
+/// A time line of the values that a direction has anyway, cut into `rows` rows. It has no handovers, since
+/// senders would get hints of them.
 fn constant(of: &DirectionPlan, rows: u64, duration: Span) -> TimeLine {
     let rates = match of.loss[..] {
         [LossPlan::PacketError(PacketError { rate }) | LossPlan::BitError(BitError { rate })] => Some(rate),

@@ -150,7 +150,7 @@ fn red_queues() {
     expect(&red(", mean_packet = \"70 kB\""), 11, &at("mean_packet"), &["from 1 to 65535 bytes"]);
     let none = message("\"drop-tail\", limit = \"432 packets\"", "\"red\", limit = \"0 packets\"");
     expect(&none, 11, &at("limit"), &["without room"]);
-    // A queue of the return direction is blamed where it stands.
+    // A queue of the return direction is blamed at its own place.
     let back = message(
         "[link.sat.reverse]\n",
         "[link.sat.reverse]\nqueue = { kind = \"red\", min = 0.5, max = 0.4 }\n",

@@ -269,7 +269,7 @@ prop_compose! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
-    /// In order, both kinds of queues; drops at departure are told late, and at arrival early.
+    /// In order, with both kinds of queues. Drops at departure are reported late, and drops at arrival early.
     #[test]
     fn an_independent_simulator_agrees_in_every_arrival(
         of in contract(),

@@ -4,10 +4,10 @@ use bentpipe_cc::Span;
 
 /// A value of an option.
 pub trait OptionValue: Copy {
-    /// The value that `text` stands for.
+    /// The value that `text` represents.
     ///
     /// # Errors
-    /// Another text: the message says which are right.
+    /// Any other text: the message lists the right ones.
     fn read(text: &str) -> Result<Self, String>;
 
     /// One of all values; `below` gives a number below another. A quantity keeps its value.

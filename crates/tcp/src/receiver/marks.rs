@@ -1,11 +1,13 @@
-//! What a receiver tells of marks beyond RFC 3168.
+//! What a receiver reports about marks beyond RFC 3168.
 //!
-//! DCTCP, RFC 8257 section 3.2: an exact echo. By its count of what each acknowledgement covers the sender knows how many bytes were marked. The
-//! state DCTCP.CE is that of the last segment. When it changes, an acknowledgement leaves at once. One that was
-//! delayed covers segments of the old state and goes first, with the old echo, as Linux does (`dctcp_ece_ack_update`).
+//! DCTCP, RFC 8257 section 3.2: an exact echo. The sender counts what each acknowledgement covers, and so
+//! knows how many bytes were marked. The state DCTCP.CE is that of the last segment. When it changes, an
+//! acknowledgement leaves at once. A delayed acknowledgement covers segments of the old state and goes first,
+//! with the old echo, as in Linux (`dctcp_ece_ack_update`).
 //!
-//! AccECN, RFC 9768: counters of what has arrived (section 3.2), which each acknowledgement carries. One leaves at once where a marked segment
-//! follows one that was not, and when two marks have come since the last (section 3.2.2.5.1). The rules were read in
+//! AccECN, RFC 9768: counters of what has arrived (section 3.2), which each acknowledgement carries. An
+//! acknowledgement leaves at once where a marked segment follows an unmarked one, and when two marks have
+//! come since the last acknowledgement (section 3.2.2.5.1). The rules were read in
 //! draft-ietf-tcpm-accurate-ecn-34, which became the RFC.
 
 use bentpipe_cc::Time;
@@ -14,7 +16,7 @@ use super::Receiver;
 use crate::options::{EcnEcho, Options};
 use crate::segment::{AckSegment, Data, MarkCounts};
 
-/// What a receiver keeps that tells more of marks than RFC 3168 asks for.
+/// The state of a receiver that reports more about marks than RFC 3168 requires.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     /// The second of two acknowledgements of one instant (DCTCP).
@@ -25,7 +27,7 @@ pub(super) struct Marks {
     since: u32,
 }
 
-/// So many marks are acknowledged at once (RFC 9768 section 3.2.2.5.1, increment-triggered ACKs: n).
+/// This many marks are acknowledged at once (RFC 9768 section 3.2.2.5.1, increment-triggered ACKs: n).
 const MOST_UNTOLD: u32 = 2;
 
 impl Marks {
@@ -51,12 +53,13 @@ impl Marks {
 }
 
 impl Receiver {
-    /// What an acknowledgement sent now tells of marks; `None` without AccECN.
+    /// The counters of marks on an acknowledgement sent now; `None` without AccECN.
     pub fn mark_counts(&self) -> Option<MarkCounts> {
         self.marks.as_ref()?.accurate.map(|(counts, _)| counts)
     }
 
-    /// A data segment for which there is room arrives at a receiver that tells exactly what was marked. `echo` is DCTCP.CE.
+    /// A data segment for which there is room arrives at a receiver that reports marks exactly. `echo` is
+    /// DCTCP.CE.
     pub(super) fn take_with_marks(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
         if let Some(marks) = &mut self.marks
             && let Some((counts, before)) = &mut marks.accurate

@@ -1,9 +1,11 @@
-//! An application that takes its time to read, and the receive window that follows from it.
+//! An application that reads slowly, and the receive window that follows from it.
 //!
-//! RFC 9293 section 3.8.6. The window's right edge is the room of the buffer beyond the data that was read, so it never moves back. It moves
-//! by whole segments, which is the receiver's part in avoiding silly windows (section 3.8.6.2.2). An acknowledgement of its own tells a
-//! window that has grown to twice the one that the sender knows of (Linux, `tcp_cleanup_rbuf`). By Linux's rules the edge also rests while
-//! less than a sixteenth of the buffer is free (`__tcp_select_window`), so that a full buffer opens the window by that much at once.
+//! RFC 9293 section 3.8.6. The window's right edge is the room of the buffer beyond the data that was read,
+//! so it never moves back. It moves by whole segments, which is the receiver's part in silly window avoidance
+//! (section 3.8.6.2.2). An acknowledgement of its own advertises a window that has grown to twice the one
+//! that the sender knows (Linux, `tcp_cleanup_rbuf`). By Linux's rules the edge also rests while less than a
+//! sixteenth of the buffer is free (`__tcp_select_window`), so that a full buffer opens the window by that
+//! much at once.
 
 use bentpipe_cc::{Span, Time};
 
@@ -11,7 +13,7 @@ use super::Receiver;
 use crate::options::{AckRule, Options, Reading};
 use crate::segment::{AckSegment, Data};
 
-/// The share of the buffer, one in so many, that must be free before Linux tells of it (`__tcp_select_window`).
+/// One part in this many of the buffer must be free before Linux advertises it (`__tcp_select_window`).
 const LEAST_SHARE: u64 = 16;
 
 /// The receive buffer, and the application behind it.
@@ -23,7 +25,7 @@ pub(super) struct Reader {
     least_room: u64,
     /// Segments that the application has read.
     read: u64,
-    /// The right edge that the last acknowledgement told.
+    /// The right edge that the last acknowledgement advertised.
     told: u64,
     pace: Option<Pace>,
 }
@@ -35,7 +37,7 @@ struct Pace {
     rate: u64,
     /// Bits of a segment.
     bits: u64,
-    /// When the next segment is read, and the remainder of that time in 1/rate nanoseconds.
+    /// When the next segment is read, and the remainder of that time in units of 1/rate nanoseconds.
     due: Option<Time>,
     carry: u64,
 }
@@ -54,7 +56,7 @@ impl Reader {
         Some(Box::new(Self { buffer, least_room, read: 0, told: buffer, pace }))
     }
 
-    /// The right edge of the window: the first segment, `next` being expected, that the sender may not send.
+    /// The right edge of the window while `next` is expected: the first segment that the sender may not send.
     fn edge(&self, next: u64) -> u64 {
         let edge = self.read + self.buffer;
         if edge - next < self.least_room { self.told.max(next) } else { edge }
@@ -80,14 +82,16 @@ impl Pace {
 }
 
 impl Receiver {
-    /// The receive window in segments that an acknowledgement sent now tells; `None` if the application reads at once, so that the window
-    /// is constant, or only grows ([`Receiver::grown_window`]).
+    /// The receive window in segments that an acknowledgement sent now advertises. `None` if the application
+    /// reads at once, so that the window is constant, or if the window only grows
+    /// ([`Receiver::grown_window`]).
     pub fn window(&self) -> Option<u64> {
         self.reader.as_ref().map(|reader| reader.edge(self.next) - self.next)
     }
 
-    /// The receive window in segments that an acknowledgement sent now tells where it grows with what arrives ([`Reading::Growing`]); 0 if
-    /// it has not grown since the one before. `None` if it does not grow at all.
+    /// The receive window in segments that an acknowledgement sent now advertises, where the window grows
+    /// with what arrives ([`Reading::Growing`]); 0 if it has not grown since the previous acknowledgement.
+    /// `None` if it does not grow at all.
     #[inline]
     pub fn grown_window(&self) -> Option<u64> {
         self.linux.as_ref()?.told()
@@ -98,8 +102,8 @@ impl Receiver {
         self.reader.as_ref().map_or(0, |reader| self.next - reader.read)
     }
 
-    /// The application has read all before segment `upto` ([`Reading::OnDemand`]). Returns the acknowledgement that tells how far the window
-    /// has opened, if one is due.
+    /// The application has read all before segment `upto` ([`Reading::OnDemand`]). Returns the
+    /// acknowledgement that advertises the opened window, if one is due.
     pub fn read(&mut self, upto: u64) -> Option<AckSegment> {
         let reader = self.reader.as_mut()?;
         reader.read = upto.min(self.next).max(reader.read);

@@ -1,8 +1,9 @@
 //! Outstanding segments in the order in which they were sent, for RACK (RFC 8985 section 6).
 //!
-//! Two queues keep that order. Segments sent once are in it already, by number; a pointer that only moves up passes those
-//! that are settled. Retransmissions form a queue of their own. An entry dies when its segment is delivered or goes out
-//! again, and is dropped at the front. So the cost per ACK is constant on average whatever the window.
+//! Two queues keep that order. Segments sent once are in order already, by number; a pointer that only moves
+//! up skips the settled ones. Retransmissions form a queue of their own. An entry dies when its segment is
+//! delivered or goes out again, and is dropped at the front. The amortised cost per ACK is therefore
+//! constant, whatever the window.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use bentpipe_cc::{Span, Time};
 
 use super::{Scoreboard, Stamp};
 
-/// When a segment was sent last; ordered as `RACK_sent_after` orders (section 6.2 step 2).
+/// When a segment was last sent; ordered as `RACK_sent_after` orders (section 6.2 step 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sent {
     pub(crate) at: Time,
@@ -26,26 +27,27 @@ pub(crate) struct Heard {
     pub(crate) lowest_once: Option<u64>,
 }
 
-/// The losses that the times of sending show.
+/// The losses that the send times show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marked {
     /// Segments newly marked lost.
     pub(crate) lost: u64,
-    /// When the newest of the retransmissions among them was sent.
+    /// The send time of the newest retransmission among them.
     pub(crate) lost_again: Option<Time>,
-    /// When the next will be lost, if no ACK comes before.
+    /// When the next segment will be lost, if no ACK comes before.
     pub(crate) due: Option<Time>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// Every segment below was sent more than once, or is delivered or lost.
+    /// Every segment below this one was sent more than once, or is delivered or lost.
     first: u64,
     /// Segments sent more than once.
     resent: VecDeque<Sent>,
     /// Lost retransmissions.
     lost_again: VecDeque<u64>,
-    /// A retransmission sent later than this does not count as answered by the ACK; `selective` holds for its blocks.
+    /// A retransmission sent later than this does not count as answered by the ACK; for the ACK's blocks the
+    /// limit is `selective`.
     latest: Time,
     selective: Time,
     heard: Heard,
@@ -72,7 +74,7 @@ impl Scoreboard {
         }
     }
 
-    /// All of them were marked anew, by number.
+    /// All lost retransmissions were marked anew, by number.
     pub(super) fn forget_lost_again(&mut self) {
         if let Some(order) = &mut self.order {
             order.lost_again.clear();
@@ -130,7 +132,8 @@ impl Scoreboard {
         };
     }
 
-    /// A tail loss probe sends segment `seq` again. The segment still counts once, and is not taken for lost.
+    /// A tail loss probe sends segment `seq` again. The segment still counts once, and is not considered
+    /// lost.
     pub(crate) fn send_probe(&mut self, seq: u64, now: Time, stamp: Option<Stamp>) {
         if !self.twice.get(seq) {
             self.twice.set(seq);
@@ -140,7 +143,7 @@ impl Scoreboard {
         self.note_resent(seq, now);
     }
 
-    /// The lowest of the lost retransmissions that wait to go out again.
+    /// The lowest lost retransmission that waits to go out again.
     #[inline(never)]
     pub(super) fn next_lost_again(&mut self) -> Option<u64> {
         let order = self.order.as_mut()?;
@@ -153,7 +156,7 @@ impl Scoreboard {
         None
     }
 
-    /// Section 6.2 step 5: marks segments sent before `newest` and at least `patience` ago.
+    /// Section 6.2 step 5: marks segments that were sent before `newest` and at least `patience` ago.
     #[inline(never)]
     pub(crate) fn mark_sent_before(&mut self, newest: Sent, now: Time, patience: Span) -> Marked {
         let mut got = Marked::default();
@@ -211,8 +214,8 @@ impl Scoreboard {
         got
     }
 
-    /// Section 6.3: at a timeout the first outstanding segment is lost, and all others that were sent at least `patience`
-    /// ago. Returns how many were not marked before.
+    /// Section 6.3: at a timeout the first outstanding segment is lost, and so are all others that were sent
+    /// at least `patience` ago. Returns how many were not marked before.
     #[cold]
     pub(crate) fn mark_expired(&mut self, now: Time, patience: Span) -> u64 {
         let before = self.lost_count;

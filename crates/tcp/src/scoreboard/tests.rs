@@ -14,7 +14,8 @@ struct NaiveScoreboard {
     sacked: Vec<bool>,
     lost: Vec<bool>,
     resent: Vec<bool>,
-    /// By rule 4, which leaves HighRxt alone: taken for lost, counts once, and goes out once.
+    /// Segments sent by rule 4, which leaves HighRxt alone: each is taken for lost, counts once, and goes out
+    /// once.
     rescued: Vec<bool>,
     sent_at: Vec<u64>,
 }
@@ -176,8 +177,8 @@ proptest! {
     }
 }
 
-/// Words of bits that an ACK reads on average while a window of `window` segments is reported and repaired. `lost` gives the
-/// losses; the receiver reports three blocks.
+/// Words of bits that an ACK reads on average while a window of `window` segments is reported and repaired.
+/// `lost` gives the losses; the receiver reports three blocks.
 fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
     let mut board = Scoreboard::new(false, rack);
     let mut receiver = crate::Receiver::new(&crate::Options::paper());
@@ -215,7 +216,8 @@ fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
         }
         acks += 1;
         for _ in 0..2 {
-            // As the sender does, and two segments for each ACK, so that the queue never runs dry before the end.
+            // It sends two segments for each ACK, as the sender does, so that the queue never runs dry before
+            // the end.
             let mut next = board.next_lost();
             if !rack {
                 next = next.or_else(|| board.next_doubtful()).or_else(|| board.rescue());
@@ -230,8 +232,8 @@ fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
     LOOKED_AT.with(|n| n.get()) as f64 / f64::from(acks)
 }
 
-/// The work of an ACK does not grow with the window. Lost are every second segment, short runs, all but a few, or the first half.
-/// (Then one cumulative ACK covers the other half at the end.)
+/// The work of an ACK does not grow with the window. The lost segments are every second one, short runs, all
+/// but a few, or the first half. (In the last case one cumulative ACK covers the other half at the end.)
 #[test]
 fn the_work_of_an_ack_does_not_grow_with_the_window() {
     type Pattern = fn(u64, u64) -> bool;

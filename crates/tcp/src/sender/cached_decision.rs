@@ -4,9 +4,10 @@ use core::ops::Deref;
 
 use bentpipe_cc::{Controller, Decision, Time};
 
-/// Most segments that one connection should have outstanding. At 1460 bytes this is 5.7 times the largest window of TCP (2^30 bytes,
-/// RFC 7323 section 2.3). An algorithm may want any window after one acknowledgement, and a hundred connections may do so at
-/// once. So the sender stops one segment beyond this number, and [`Sender::room`](crate::Sender::room) shows the excess.
+/// The most segments that one connection should have outstanding. At 1460 bytes this is 5.7 times the largest
+/// window of TCP (2^30 bytes, RFC 7323 section 2.3). An algorithm may ask for any window after a single
+/// acknowledgement, and a hundred connections may do so at once. The sender therefore stops one segment
+/// beyond this number, and [`Sender::room`](crate::Sender::room) shows the excess.
 pub const MAX_OUTSTANDING: u64 = 1 << 22;
 
 /// The controller's decision, and its window in whole segments.
@@ -29,8 +30,8 @@ impl CachedDecision {
         let before = self.decision.cwnd;
         let Decision { cwnd, ssthresh, pacing, deadline } = cc.decision();
         (self.decision.cwnd, self.decision.deadline) = (cwnd, deadline);
-        // The comparisons keep the compiler from reading two words at once that were written one by one. That would be a
-        // store-to-load forwarding stall of 4 % of the time with BBR.
+        // The comparisons keep the compiler from reading at once two words that were written one by one. That
+        // would be a store-to-load forwarding stall of 4 % of the time with BBR.
         if self.decision.ssthresh != ssthresh {
             self.decision.ssthresh = ssthresh;
         }
@@ -42,7 +43,8 @@ impl CachedDecision {
         }
     }
 
-    /// The sender has something of its own to do at `at`: the deadline is no later, until it asks again.
+    /// The sender itself has something to do at `at`: until the decision is read again, the deadline is no
+    /// later.
     pub(super) fn wake_at(&mut self, at: Time) {
         self.decision.deadline = self.decision.deadline.min(at);
     }

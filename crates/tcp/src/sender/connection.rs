@@ -1,4 +1,5 @@
-//! The life of the connection at the sender: it opens, the application hands over data in pieces, it pauses, and it closes.
+//! The life of the connection at the sender: it opens, the application hands over data in pieces, it pauses,
+//! and it closes.
 
 use bentpipe_cc::{Span, Time};
 
@@ -6,7 +7,8 @@ use super::{Path, Sender};
 use crate::handshake::{Active, Opened};
 use crate::rto;
 
-/// [`Sender::write`] was refused: the last segment is shorter than a full one and has been sent, and nothing can follow it.
+/// [`Sender::write`] was refused: the last segment is shorter than a full one and was already sent, so
+/// nothing can follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortSegmentSent;
 
@@ -23,17 +25,19 @@ impl Sender {
             self.rto.begin_data();
         }
         if opened.repeats > 1 {
-            // RFC 5681 section 3.1: an initial window of one segment, but not for a single repeated SYN (RFC 6928 section 2).
+            // RFC 5681 section 3.1: an initial window of one segment, but not after a single repeated SYN
+            // (RFC 6928 section 2).
             self.recovery.clamp = Some(1);
         }
     }
 
-    /// The application hands over `bytes` more, to be sent behind the data before; [`Sender::poll`] then yields what may go out.
-    /// Nothing changes for a sender without end. Segments count as full ones but the last, so the bytes complete a short one.
+    /// The application hands over `bytes` more bytes, to be sent after the earlier data; [`Sender::poll`]
+    /// then yields what may go out. Nothing changes for a sender without end. All segments except the last
+    /// are full, so the bytes first complete a short last segment.
     ///
     /// # Errors
     ///
-    /// If the last segment so far is a short one that has been sent already; then nothing is taken.
+    /// If the last segment so far is short and has been sent already; then nothing is taken.
     pub fn write(&mut self, bytes: u64) -> Result<(), ShortSegmentSent> {
         self.path = Path::Slow; // more segments may be sent now
         let mss = u64::from(self.options.mss.max(1));
@@ -71,8 +75,9 @@ impl Sender {
         end.close(&self.rto);
     }
 
-    /// After a pause of more than a retransmission timeout the window is the initial one, if it was larger, and grows from there to what it
-    /// was by slow start: RFC 5681 section 4.1. The last segment went out a round trip before it was acknowledged.
+    /// After a pause of more than a retransmission timeout, a larger window is cut to the initial window, and
+    /// grows from there to its old value by slow start: RFC 5681 section 4.1. The last segment went out a
+    /// round trip before it was acknowledged.
     #[cold]
     pub(super) fn restart(&mut self, now: Time) {
         let round_trip = self.flow.rtt.map_or(Span::ZERO, |rtt| rtt.latest);

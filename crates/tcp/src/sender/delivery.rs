@@ -8,7 +8,7 @@ use crate::rto;
 use crate::scoreboard::{DUP_THRESH, Delivered};
 use crate::segment::AckSegment;
 
-/// Duplicate acknowledgements (RFC 5681 section 2) and, without SACK, the deliveries that they stand for.
+/// Duplicate acknowledgements (RFC 5681 section 2) and, without SACK, the deliveries that they indicate.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     /// Duplicate ACKs since the last new one.
@@ -21,15 +21,15 @@ pub(super) struct Duplicates {
 }
 
 impl Duplicates {
-    /// A cumulative acknowledgement of `advanced` segments leaves `outstanding`. Returns how many it delivers
-    /// that were not counted before.
+    /// A cumulative acknowledgement of `advanced` segments leaves `outstanding`. Returns how many of them
+    /// were not counted as delivered before.
     fn on_advance(&mut self, advanced: u64, outstanding: u64) -> u64 {
         self.left -= self.left.min(advanced - 1);
         let credited = self.credited.saturating_sub(advanced - 1).min(outstanding.saturating_sub(1));
         advanced + credited - core::mem::replace(&mut self.credited, credited)
     }
 
-    /// A duplicate ACK says that one of `pipe` segments has left the network. Returns how many of
+    /// A duplicate ACK says that one segment of `pipe` has left the network. Returns how many of
     /// `outstanding` count as delivered: 0 or 1.
     fn on_departure(&mut self, pipe: u64, outstanding: u64) -> u64 {
         let room = pipe > self.left + 1;
@@ -41,9 +41,9 @@ impl Duplicates {
 }
 
 impl Sender {
-    /// May this ACK from below `una`, which later ones have overtaken, bring news by its SACK blocks? RFC
-    /// 6675 section 2 counts it as a duplicate acknowledgement only then. It was sent before the ACKs that
-    /// AEN and F-RTO wait for.
+    /// May the SACK blocks of this ACK bring news, although it is below `una` and later ACKs have overtaken
+    /// it? Only then does RFC 6675 section 2 count it as a duplicate acknowledgement. It was sent before the
+    /// ACKs for which AEN and F-RTO wait.
     #[cold]
     pub(super) fn has_news(&self, seg: &AckSegment) -> bool {
         self.options.recovery == LossRecovery::Sack
@@ -52,7 +52,8 @@ impl Sender {
             && !self.suspicion.is_open()
     }
 
-    /// Payload of `segments` delivered; the last of the transfer is among them if `ack` covers it.
+    /// The payload of `segments` delivered segments; the last segment of the transfer is among them if `ack`
+    /// covers it.
     pub(super) fn bytes(&self, segments: u64, ack: u64) -> u64 {
         let full = segments * u64::from(self.flow.mss);
         if segments > 0 && ack == self.limit {
@@ -62,21 +63,22 @@ impl Sender {
         full
     }
 
-    /// The most bytes of one ACK that may make the window grow. `timed_out`: it arrived before all that had
-    /// been outstanding at a timeout was acknowledged.
+    /// The most bytes of one ACK that may make the window grow. `timed_out`: the ACK arrived before
+    /// everything outstanding at a timeout was acknowledged.
     pub(super) fn growth_limit(&self, timed_out: bool) -> u64 {
         let slow_start = self.decision.cwnd < self.decision.ssthresh;
         let segments = match (self.options.byte_counting, slow_start) {
             (false, _) => 1, // RFC 5681 section 3.1, eq. 2 and 3
-            // RFC 3465 section 2.3: L = 1 after a timeout, since an ACK may then cover data that left the network long before.
+            // RFC 3465 section 2.3: L = 1 after a timeout, since an ACK may then cover data that left the
+            // network long before.
             (true, true) if self.options.slow_start_limit => 2 - u64::from(timed_out),
             (true, _) => return u64::MAX,
         };
         segments * u64::from(self.flow.mss)
     }
 
-    /// Newly delivered segments. Without SACK a duplicate ACK counts as one, and the ACK that follows as that
-    /// much less.
+    /// The number of newly delivered segments. Without SACK a duplicate ACK counts as one, and the ACK that
+    /// follows counts as that many fewer.
     pub(super) fn count_deliveries(&mut self, seg: &AckSegment, advanced: u64, by_board: u64) -> u64 {
         if advanced > 0 {
             if self.options.recovery == LossRecovery::Sack {
@@ -91,7 +93,8 @@ impl Sender {
             by_board
         } else if duplicate {
             self.duplicates.count += 1;
-            // Before fast recovery the first duplicates count (RFC 3042 section 2), and the one that begins it.
+            // The first duplicates before fast recovery count (RFC 3042 section 2), and so does the one that
+            // begins it.
             let due = match self.flow.phase {
                 Phase::Loss => false,
                 Phase::Recovery => true,
@@ -111,7 +114,7 @@ impl Sender {
         let (rtt, for_timer) = match got.sent_once {
             Some((first, last)) => (now.since(last), now.since(first)),
             None if self.options.timestamps && advanced > 0 => {
-                // RFC 7323 section 4.1: an echoed timestamp tells the round trip of a retransmission too.
+                // RFC 7323 section 4.1: an echoed timestamp gives the round trip of a retransmission, too.
                 let echoed = Span(u64::from(((now.0 / 1000) as u32).wrapping_sub(seg.tsecr)) * 1000);
                 (echoed, echoed)
             }
@@ -121,7 +124,7 @@ impl Sender {
         Some(rtt)
     }
 
-    /// Takes a round-trip time; with delayed ACKs the one for the timer is longer.
+    /// Takes an RTT sample; with delayed ACKs the timer's sample is longer.
     #[inline]
     pub(super) fn take_rtt(&mut self, rtt: Span, for_timer: Span) {
         self.rto.sample(for_timer, self.board.una(), self.board.next());

@@ -1,5 +1,5 @@
 //! Explicit congestion notification at the sender: when a mark cuts the window (RFC 3168 section 6.1.2), and
-//! what acknowledgements tell of marks.
+//! what acknowledgements report about marks.
 //!
 //! One cut answers a series of marks and losses (RFC 3168 section 6.1.2; Linux, `tcp_enter_recovery`; ns-2,
 //! `dupack_action`).
@@ -14,9 +14,9 @@ use crate::segment::AckSegment;
 /// The state of a connection that uses ECN.
 #[derive(Debug)]
 pub(super) struct Ecn {
-    /// The next new segment carries CWR.
+    /// True if the next new segment carries CWR.
     cwr: bool,
-    /// The window was last reduced for a mark.
+    /// True if the window was last reduced for a mark.
     cut_for_mark: bool,
     /// Another mark cuts the window only when more than this is acknowledged.
     until: u64,
@@ -32,7 +32,7 @@ impl Ecn {
     }
 
     /// The window was reduced, for whatever reason, when `next` was the next new segment. No mark counts
-    /// before that is acknowledged, and it carries CWR.
+    /// until that segment, which carries CWR, is acknowledged.
     fn on_reduction(&mut self, next: u64) {
         self.cut_for_mark = false;
         self.until = next;
@@ -41,8 +41,8 @@ impl Ecn {
 }
 
 impl Sender {
-    /// The acknowledgement that is about to arrive tells this of marks (AccECN, RFC 9768): its ACE field, and
-    /// the byte counter of marked packets if it has the option.
+    /// The acknowledgement that is about to arrive reports this about marks (AccECN, RFC 9768): its ACE
+    /// field, and the byte counter of marked packets if it carries the option.
     pub fn on_mark_counts(&mut self, ace: u8, ce_bytes: Option<u32>) {
         if let Some(accurate) = self.ecn.as_mut().and_then(|ecn| ecn.accurate.as_mut()) {
             accurate.tell(ace, ce_bytes);
@@ -54,8 +54,8 @@ impl Sender {
         self.ecn.as_ref().is_some_and(|ecn| ecn.accurate.is_some())
     }
 
-    /// An acknowledgement delivers so many segments; `current`: no later one has overtaken it. Notes the
-    /// bytes that it reports as marked. True if it echoes a mark.
+    /// An acknowledgement delivers `delivered` segments; `current`: no later one has overtaken it. Notes the
+    /// bytes that it reports as marked. Returns true if it echoes a mark.
     pub(super) fn note_marks(
         &mut self,
         seg: &AckSegment,
@@ -85,15 +85,15 @@ impl Sender {
         }
     }
 
-    /// Has a mark cut the window in the window of data that is outstanding, so that a loss in it does not cut
-    /// again?
+    /// Has a mark cut the window within the outstanding window of data, so that a loss in it does not cut the
+    /// window again?
     pub(super) fn is_cut_for_mark(&self) -> bool {
         let cut = self.ecn.as_ref().is_some_and(|ecn| ecn.cut_for_mark && self.board.una() <= ecn.until);
         cut && !self.cc.needs().losses_after_marks
     }
 
-    /// An acknowledgement of all before `ack` echoes a mark: tells the controller, unless the window has been
-    /// reduced in this window of data.
+    /// An acknowledgement of all before `ack` echoes a mark. Informs the controller, unless the window has
+    /// been reduced in this window of data.
     pub(super) fn cut_for_mark(&mut self, ack: u64) {
         let Some(ecn) = self.ecn.as_mut().filter(|ecn| ack > ecn.until) else { return };
         ecn.on_reduction(self.board.next());
@@ -102,8 +102,9 @@ impl Sender {
         self.cc.on(&self.flow, Event::Congestion(Congestion::Ecn));
     }
 
-    /// A loss was found without a timeout: tells the controller, unless a mark has cut the window already. A
-    /// controller that drives its own window hears of every loss. True if the window is reduced now.
+    /// A loss was found without a timeout. Informs the controller, unless a mark has cut the window already.
+    /// A controller that drives its own window is informed of every loss. Returns true if the window is
+    /// reduced now.
     pub(super) fn cut_for_loss(&mut self) -> bool {
         if self.is_cut_for_mark() && !self.self_driven {
             self.ecn.iter_mut().for_each(|ecn| ecn.cut_for_mark = false); // it has answered this loss, and no other

@@ -1,16 +1,22 @@
-//! Extra segments: sent beside the data with low priority when a controller orders them ([`bentpipe_cc::ExtraOrder`]).
+//! Extra segments: sent beside the data with low priority when a controller orders them
+//! ([`bentpipe_cc::ExtraOrder`]).
 //!
-//! They count in no window and in no counter of segments, and are never sent again. Data goes first: an extra segment is sent when it is
-//! due and no data may go out. They pause while nothing is outstanding. A receiver acknowledges each at once and says that it does
-//! ([`AckSegment::extra`](crate::AckSegment::extra)). Such an acknowledgement brings what it says about data, but no RTT sample (it has
-//! waited behind other traffic), and is no duplicate acknowledgement.
+//! They count in no window and in no counter of segments, and are never sent again. Data goes first: an extra
+//! segment is sent when it is due and no data may go out. They pause while nothing is outstanding. A receiver
+//! acknowledges each at once and marks the acknowledgement as such
+//! ([`AckSegment::extra`](crate::AckSegment::extra)). Such an acknowledgement brings what it says about data.
+//! It gives no RTT sample, because it has waited behind other traffic, and it is no duplicate
+//! acknowledgement.
 //!
-//! A segment of which a copy is under way gives no RTT sample and shows no reordering: which of the two arrived is not known (Karn). For the
-//! same reason a connection with extra segments does not take a recovery for needless, nor its reordering for wider, because of duplicates.
+//! A segment gives no RTT sample and shows no reordering while a copy of it is in flight: it is not known
+//! which of the two arrived (Karn). For the same reason duplicates do not make a connection with extra
+//! segments consider a recovery needless, nor its reordering wider.
 //!
-//! Data that was never sent ([`ExtraPayload::Unsent`]) is sent as usual when its turn comes, unless the receiver has told that it has it: then
-//! the turn is skipped, and the segment counts as selectively acknowledged. So does one that arrives behind its turn, before the copy that was
-//! sent then. Neither shows a loss of those before it, which are sent later.
+//! Data that was never sent ([`ExtraPayload::Unsent`]) is sent as usual in its turn, unless the receiver has
+//! reported that it has the data. The turn is then skipped, and the segment counts as selectively
+//! acknowledged. An extra segment may also arrive after its turn but before the copy that was sent then; that
+//! segment counts as selectively acknowledged, too. Neither shows a loss of the segments before it, which are
+//! sent later.
 
 use std::collections::BTreeSet;
 
@@ -21,16 +27,16 @@ use crate::options::LossRecovery;
 use crate::scoreboard::{Delivered, Heard};
 use crate::segment::{AckSegment, Data};
 
-/// The order in hand.
+/// The current order.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     left: u64,
     due: Time,
     gap: Span,
     payload: ExtraPayload,
-    /// The next segment of which a copy goes out ([`ExtraPayload::Unacknowledged`]).
+    /// The next segment to be copied ([`ExtraPayload::Unacknowledged`]).
     cursor: u64,
-    /// Copies of segments from the first to before the second may be under way.
+    /// Copies of segments from the first number up to the second, excluded, may be in flight.
     copied: (u64, u64),
     sent: u64,
     ahead: Ahead,
@@ -39,26 +45,27 @@ pub(super) struct Extras {
 /// Data of extra segments beyond what has been sent.
 #[derive(Debug, Default)]
 struct Ahead {
-    /// Segments that were carried and not answered yet, also behind their turn; and those before it that the receiver has.
+    /// Segments that were carried and not answered yet, even after their turn, and earlier segments that the
+    /// receiver has.
     waiting: BTreeSet<u64>,
     known: BTreeSet<u64>,
-    /// The next to be carried, behind the last one that was.
+    /// The next segment to be carried, after the last one that was.
     cursor: u64,
-    /// How many the receiver had when their turn came.
+    /// How many segments the receiver had when their turn came.
     skipped: u64,
-    /// Outstanding segments that count as selectively acknowledged for what an extra segment has brought.
+    /// Outstanding segments that count as selectively acknowledged because an extra segment has brought them.
     brought: BTreeSet<u64>,
 }
 
 impl Ahead {
-    /// The next of the segments from `from` to before `to` that waits for its answer, which has come.
+    /// The next waiting segment from `from` up to `to`, excluded, whose answer has come.
     fn answer(&mut self, from: u64, to: u64) -> Option<u64> {
         let seq = *self.waiting.range(from..to.max(from)).next()?;
         self.waiting.remove(&seq);
         Some(seq)
     }
 
-    /// The turn of segment `seq` has come. True if the receiver has it.
+    /// The turn of segment `seq` has come. Returns true if the receiver has it.
     fn pass(&mut self, seq: u64) -> bool {
         let known = self.known.remove(&seq);
         self.skipped += u64::from(known);
@@ -84,12 +91,13 @@ impl Sender {
         self.extras.as_ref().map_or(0, |extras| extras.sent)
     }
 
-    /// The first segment that was sent in no way.
+    /// The first segment that was not sent in any way.
     pub fn next(&self) -> u64 {
         self.extras.as_ref().map_or(0, |extras| extras.ahead.cursor).max(self.board.next())
     }
 
-    /// Outstanding segments that an extra segment has brought, ahead of their turn or before the copy that was sent then.
+    /// Outstanding segments that an extra segment has brought, ahead of their turn or before the copy that
+    /// was sent then.
     #[cold]
     pub(super) fn brought(&self) -> u64 {
         let brought = self.extras.as_ref().map(|extras| &extras.ahead.brought);
@@ -101,8 +109,8 @@ impl Sender {
         self.extras.as_ref().map_or(0, |extras| extras.ahead.skipped)
     }
 
-    /// Learns from an acknowledgement which data of extra segments the receiver has, before the scoreboard takes the acknowledgement. Returns
-    /// how many outstanding segments that delivers.
+    /// Learns from an acknowledgement which data of extra segments the receiver has, before the scoreboard
+    /// takes the acknowledgement. Returns how many outstanding segments that delivers.
     #[cold]
     pub(super) fn learn(&mut self, now: Time, seg: &AckSegment) -> u64 {
         let (una, next, end) = (self.board.una(), self.board.next(), self.next());
@@ -117,7 +125,8 @@ impl Sender {
         if ahead.waiting.is_empty() && ahead.known.is_empty() || seg.ack > end {
             return 0;
         }
-        // Of these it is not known either whether the extra segment or the copy sent at their turn has arrived.
+        // For these, too, it is not known whether the extra segment or the copy sent at their turn has
+        // arrived.
         let covered = ahead.waiting.range(una..seg.ack.min(next).max(una));
         if let (Some(&first), Some(&last)) = (covered.clone().next(), covered.clone().next_back()) {
             extras.copied = (extras.copied.0.min(first), extras.copied.1.max(last + 1));
@@ -140,7 +149,7 @@ impl Sender {
         delivered
     }
 
-    /// Skips the turns of the segments that come next and that the receiver has.
+    /// Skips the turns of the next segments that the receiver already has.
     #[cold]
     pub(super) fn skip_known(&mut self, now: Time) {
         let Some(extras) = &mut self.extras else { return };
@@ -158,7 +167,8 @@ impl Sender {
         }
         let sack = self.options.recovery == LossRecovery::Sack && !seg.sack.is_empty();
         let news = seg.ack > self.board.una() || (sack && seg.ack == self.board.una());
-        // AEN and F-RTO wait for the acknowledgements of data. What this one says of data, those will say too.
+        // AEN and F-RTO wait for the acknowledgements of data. Those will also report what this one reports
+        // about data.
         if news && self.probe == Probe::No && !self.suspicion.is_open() {
             self.on_ack(now, &AckSegment { extra: true, ..*seg });
         } else {
@@ -171,7 +181,7 @@ impl Sender {
         }
     }
 
-    /// The window is used up: the next extra segment, if one is due. Otherwise notes when one will be.
+    /// The window is used up. Returns the next extra segment if one is due; otherwise notes when one will be.
     #[cold]
     pub(super) fn poll_extra(&mut self, now: Time) -> Option<Data> {
         let edge = self.limit.min(self.peer_edge());
@@ -220,12 +230,13 @@ impl Sender {
         Data { extra: true, retransmission: seq < self.board.next(), ..self.segment(seq) }
     }
 
-    /// Does a segment that was newly delivered, between `una` of before and `high`, have a copy?
+    /// Does a newly delivered segment, between the previous `una` and `high`, have a copy?
     fn has_copies(&self, una: u64, high: u64) -> bool {
         self.extras.as_ref().is_some_and(|extras| extras.copied.0 < high && extras.copied.1 > una)
     }
 
-    /// Takes from an acknowledgement what copies make doubtful. `una`: the first outstanding segment before it.
+    /// Removes from an acknowledgement what copies make doubtful. `una`: the first segment outstanding before
+    /// it.
     #[cold]
     pub(super) fn doubt(&self, una: u64, got: &mut Delivered) {
         if self.has_copies(una, got.high) {
@@ -233,7 +244,7 @@ impl Sender {
         }
     }
 
-    /// The same for what RACK hears.
+    /// The same for the report to RACK.
     #[cold]
     pub(super) fn doubt_order(&self, heard: &mut Heard, high: u64) {
         if self.has_copies(heard.lowest_once.unwrap_or(high), high) {

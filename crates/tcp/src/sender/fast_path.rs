@@ -1,9 +1,9 @@
-//! The fast paths of the sender. On the first, segments are acknowledged in order, nothing is lost, and only windows and data limit the
-//! sender. On the second, SACK repairs losses and nothing waits to be sent again.
+//! The fast paths of the sender. On the first, segments are acknowledged in order, nothing is lost, and only
+//! windows and data limit the sender. On the second, SACK repairs losses and nothing waits to be sent again.
 //!
-//! Of ten million segments all but some thousands take the first path, which needs a third of the instructions of the slow path. Both do
-//! the same as [`Sender::on_ack`] and [`Sender::poll`] without the cases that cannot occur. The tests below run them side by side with the
-//! slow path and compare.
+//! All but some thousands of ten million segments take the first path, which needs a third of the
+//! instructions of the slow path. Both do the same as [`Sender::on_ack`] and [`Sender::poll`] without the
+//! cases that cannot occur. The tests below run them side by side with the slow path and compare.
 
 use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
 
@@ -17,7 +17,8 @@ use crate::scoreboard::{Heard, Sent};
 use crate::segment::Data;
 
 impl Sender {
-    /// Decides whether the sender takes the fast path until the next timer or the next acknowledgement of another kind.
+    /// Decides whether the sender takes the fast path until the next timer or the next acknowledgement of
+    /// another kind.
     #[inline]
     pub(super) fn choose_path(&mut self) {
         let fast = self.flow.phase == Phase::Open
@@ -49,14 +50,16 @@ impl Sender {
         self.allowed_end = self.limit.min(end);
     }
 
-    /// Does an acknowledgement of all before `upto`, without SACK blocks and ECN echo, stay on the fast path?
+    /// Does the sender stay on the fast path with an acknowledgement of all before `upto`, without SACK
+    /// blocks and ECN echo?
     #[inline]
     fn stays_on_fast_path(&self, upto: u64) -> bool {
         let news = self.board.una() < upto && upto <= self.board.next();
         self.is_on_fast_path() && news && (!self.watchful || self.rack_is_silent(upto))
     }
 
-    /// Does RACK find no loss? True if every segment that stays outstanding was sent after the newest delivered one.
+    /// Does RACK find no loss? True if every segment that stays outstanding was sent after the newest
+    /// delivered one.
     #[inline]
     fn rack_is_silent(&self, ack: u64) -> bool {
         match &self.rack {
@@ -65,7 +68,8 @@ impl Sender {
         }
     }
 
-    /// Tells RACK and the tail loss probe that [`before`, `upto`) was delivered. Its last segment was sent at `last`.
+    /// Informs RACK and the tail loss probe that [`before`, `upto`) was delivered. Its last segment was sent
+    /// at `last`.
     #[inline]
     fn watch_in_order(&mut self, before: u64, upto: u64, last: Time, rtt: Span) {
         if let Some(rack) = &mut self.rack {
@@ -182,8 +186,8 @@ impl Sender {
         self.limits.set(limit);
     }
 
-    /// The sample of the delivery rate of `ack`, whose newest segment `seq` was sent at `sent`. Apart, so that senders without rates keep
-    /// their registers: 2 instructions per packet.
+    /// The delivery-rate sample of `ack`, whose newest segment `seq` was sent at `sent`. It is a separate
+    /// function, so that senders without rates keep their registers: 2 instructions per packet.
     #[inline(never)]
     fn sample_rate(&mut self, sent: Time, seq: u64, ack: &mut Ack) {
         if let Some(rate) = &mut self.rate {
@@ -574,7 +578,7 @@ mod tests {
         }
     }
 
-    /// Otherwise the test above would compare the slow path with itself.
+    /// Without this check, the test above might compare the slow path with itself.
     #[test]
     fn without_losses_every_acknowledgement_but_the_first_takes_the_fast_path() {
         for (options, acks) in [(Options::paper(), 999), (Options::modern(), 499)] {

@@ -5,7 +5,7 @@ use bentpipe_cc::{Decision, Pacing, Rate, Span, Time};
 use super::Sender;
 
 impl Sender {
-    /// A segment with a payload of `len` goes out: finds when the next one may follow, if segments are paced.
+    /// A segment with a payload of `len` goes out. Finds when the next one may follow, if segments are paced.
     #[inline]
     pub(super) fn pace(&mut self, now: Time, len: u32) {
         match self.decision.pacing {
@@ -32,7 +32,7 @@ impl Sender {
         self.pace_at > now && (matches!(self.decision.pacing, Pacing::Rate(_)) || self.is_window_paced())
     }
 
-    /// Does a [`Sender::pacing_rate`] follow from the window?
+    /// Does the window determine a [`Sender::pacing_rate`]?
     fn is_window_paced(&self) -> bool {
         self.decision.pacing == Pacing::Window
             && self.options.pacing
@@ -53,7 +53,7 @@ impl Sender {
             }
             _ => return None,
         };
-        // Controllers count payload, as windows and rate samples do; headers take their share of the wire.
+        // Controllers count payload, as windows and rate samples do; headers add their share on the wire.
         let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;
         payload.map(|rate| rate * wire)
     }

@@ -1,8 +1,9 @@
-//! The receive window of a peer whose application takes its time: it shrinks while data waits to be read, may close, and opens again.
+//! The receive window of a peer whose application reads slowly: it shrinks while data waits to be read, may
+//! close, and opens again.
 //!
-//! RFC 9293 section 3.8.6 (which acknowledgements set the window) and 3.8.6.1 (probes of a closed window). A probe carries nothing new and
-//! asks for an acknowledgement, as Linux's does (`tcp_xmit_probe_skb`). The persist timer is the retransmission timer, which has nothing
-//! else to do while nothing is outstanding.
+//! RFC 9293 section 3.8.6 (which acknowledgements set the window) and 3.8.6.1 (probes of a closed window). A
+//! probe carries nothing new and asks for an acknowledgement, as Linux's does (`tcp_xmit_probe_skb`). The
+//! retransmission timer serves as the persist timer: it has nothing else to do while nothing is outstanding.
 
 use bentpipe_cc::{Span, Time};
 
@@ -15,21 +16,21 @@ use crate::snack::Snack;
 /// The most doublings of the interval between probes; `max_rto` is reached far earlier.
 const MOST_DOUBLINGS: u32 = 20;
 
-/// The window as the last acknowledgement told it.
+/// The window as last advertised.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerWindow {
-    /// The first segment that the peer has no room for.
+    /// The first segment for which the peer has no room.
     edge: u64,
-    /// SND.WL2 of RFC 9293: the acknowledgement that told so.
+    /// SND.WL2 of RFC 9293: the acknowledgement that advertised the window.
     told_with: u64,
-    /// Probes since the window closed: each doubles the interval.
+    /// Probes since the window closed; each doubles the interval.
     unanswered: u32,
     /// Probes sent.
     probes: u64,
 }
 
 impl PeerWindow {
-    /// The window that the handshake told, if it may change.
+    /// The window that the handshake advertised, if it may change.
     pub(super) fn new(options: &Options) -> Option<Box<Self>> {
         let edge = options.receive_window.unwrap_or(u64::MAX);
         matches!(options.reading, Reading::Paced(_) | Reading::OnDemand)
@@ -37,7 +38,7 @@ impl PeerWindow {
     }
 }
 
-/// The window in segments that holds until an acknowledgement tells more; `u64::MAX` never binds.
+/// The window in segments that applies until an acknowledgement advertises one; `u64::MAX` never binds.
 pub(super) fn first_window(options: &Options) -> u64 {
     match options.reading {
         Reading::Growing => linux::first_window(u64::from(options.mss.max(1))),
@@ -46,10 +47,11 @@ pub(super) fn first_window(options: &Options) -> u64 {
 }
 
 impl Sender {
-    /// As [`Sender::on_ack`], for an acknowledgement that tells a receive window of `window` segments. It is for connections whose options
-    /// say that the window changes ([`Reading`]).
+    /// As [`Sender::on_ack`], for an acknowledgement that advertises a receive window of `window` segments.
+    /// It is for connections whose options say that the window changes ([`Reading`]).
     ///
-    /// An acknowledgement that brings nothing but another window is no duplicate (RFC 5681 section 2, condition e).
+    /// An acknowledgement that brings nothing but another window is no duplicate (RFC 5681 section 2,
+    /// condition e).
     pub fn on_windowed_ack(
         &mut self,
         now: Time,
@@ -73,13 +75,14 @@ impl Sender {
         rtt
     }
 
-    /// May acknowledgements tell that the window has grown ([`Reading::Growing`])?
+    /// May acknowledgements advertise a grown window ([`Reading::Growing`])?
     #[inline]
     pub fn learns_window(&self) -> bool {
         self.options.reading == Reading::Growing
     }
 
-    /// An acknowledgement that is to be reported next tells that the window has grown to so many segments. An older one changes nothing.
+    /// The next acknowledgement to be reported advertises a window that has grown to `segments` segments. An
+    /// older one changes nothing.
     pub fn on_grown_window(&mut self, segments: u64) {
         self.flow.rwnd = self.flow.rwnd.max(segments.saturating_mul(u64::from(self.flow.mss)));
     }
@@ -113,8 +116,8 @@ impl Sender {
         }
     }
 
-    /// Takes the window of an acknowledgement of all before `ack`, unless a later one has told it (RFC 9293 section 3.10.7.4, fifth step).
-    /// True if it is another than before.
+    /// Takes the window of an acknowledgement of all before `ack`, unless a later one has already set it (RFC
+    /// 9293 section 3.10.7.4, fifth step). Returns true if the window has changed.
     fn take_window(&mut self, ack: u64, window: u64) -> bool {
         let una = self.board.una().max(ack);
         let Some(peer) = self.peer.as_mut().filter(|peer| ack >= peer.told_with) else { return false };
@@ -125,8 +128,8 @@ impl Sender {
         changed
     }
 
-    /// An acknowledgement came while nothing is outstanding. An open window ends the persist timer, a closed one starts it anew (Linux,
-    /// `tcp_ack_probe`).
+    /// An acknowledgement came while nothing is outstanding. An open window stops the persist timer, a closed
+    /// one restarts it (Linux, `tcp_ack_probe`).
     fn persist(&mut self, now: Time) {
         if self.board.outstanding() > 0 || self.timer == Time::MAX {
             return;
@@ -139,8 +142,8 @@ impl Sender {
         }
     }
 
-    /// The closed window holds data back. With nothing outstanding no acknowledgement will come, and the one that opens the window may be
-    /// lost: starts the persist timer.
+    /// The closed window holds data back. With nothing outstanding no acknowledgement will come, and the one
+    /// that opens the window may be lost. This starts the persist timer.
     #[cold]
     pub(super) fn await_window(&mut self, now: Time) {
         if let Some(peer) = &self.peer

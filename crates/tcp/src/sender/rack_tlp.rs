@@ -1,7 +1,9 @@
-//! RACK and the tail loss probe at work (RFC 8985): the losses that an ACK or a timer shows, and the timers.
+//! RACK and the tail loss probe in the sender (RFC 8985): the losses that an ACK or a timer shows, and the
+//! timers.
 //!
-//! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe timer never expires after the
-//! retransmission timer (section 7.2). The reordering timer suspends the retransmission timer, which starts anew behind it.
+//! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe timer
+//! never expires after the retransmission timer (section 7.2). The reordering timer suspends the
+//! retransmission timer, which restarts after it.
 
 use bentpipe_cc::{Phase, Span, Time};
 
@@ -17,9 +19,9 @@ use crate::tlp::{Answer, MAX_ACK_DELAY};
 pub(super) struct Found {
     /// Segments newly found lost.
     pub(super) lost: u64,
-    /// Bytes that the reordering timer found lost before.
+    /// Bytes that the reordering timer found lost earlier.
     pub(super) earlier: u64,
-    /// A tail loss probe has repaired a loss.
+    /// True if a tail loss probe has repaired a loss.
     pub(super) repaired: bool,
 }
 
@@ -106,7 +108,8 @@ impl Sender {
         marked.lost
     }
 
-    /// The reordering timer or the probe timer, whichever suspends the retransmission timer. True if one of them did.
+    /// Handles the reordering timer or the probe timer, whichever suspends the retransmission timer. Returns
+    /// true if one of them did.
     #[inline(never)]
     pub(super) fn on_early_timer(&mut self, now: Time) -> bool {
         if let Some(at) = self.rack.as_ref().and_then(|rack| rack.deadline) {
@@ -142,8 +145,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.2, for when nothing more can be sent. Starts the probe timer if data was sent or acknowledged since
-    /// the last call; stops it when losses are found otherwise.
+    /// RFC 8985 section 7.2, called when nothing more can be sent. Starts the probe timer if data was sent or
+    /// acknowledged since the last call; stops it when losses are found otherwise.
     #[inline(never)]
     pub(super) fn schedule_probe(&mut self) {
         let anew = core::mem::take(&mut self.tlp.anew);
@@ -163,8 +166,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.3: new data if there is any and the receiver takes it, else the last segment once more. The
-    /// congestion window does not matter.
+    /// RFC 8985 section 7.3: new data if there is any and the receiver takes it, else the last segment once
+    /// more. The congestion window does not matter.
     #[cold]
     pub(super) fn loss_probe(&mut self, now: Time) -> Data {
         let next = self.board.next();
@@ -175,7 +178,8 @@ impl Sender {
         data
     }
 
-    /// RFC 8985 section 7.4.2: the probe has repaired a loss. It is congestion as any other, but needs no recovery.
+    /// RFC 8985 section 7.4.2: the probe has repaired a loss. That is congestion like any other, but needs no
+    /// recovery.
     #[cold]
     pub(super) fn react_to_repair(&mut self) {
         self.recovery.on_reduction(self.flow.now);

@@ -10,8 +10,9 @@ use crate::segment::{AckSegment, Block};
 use crate::spurious::{Before, Repairs, Verdict};
 
 impl Sender {
-    /// Moves the phase for an ACK that advances by `advanced` segments; `echoed`: it echoes a mark. True if it ends a fast recovery.
-    /// The phase then stays until the controller has seen the ACK, or the window would grow by what recovery has held back.
+    /// Moves the phase for an ACK that advances by `advanced` segments; `echoed`: it echoes a mark. Returns
+    /// true if the ACK ends a fast recovery. The phase then stays until the controller has seen the ACK;
+    /// otherwise the window would grow by what recovery has held back.
     pub(super) fn react(
         &mut self,
         seg: &AckSegment,
@@ -35,7 +36,7 @@ impl Sender {
                 if self.board.lost() == 0 {
                     return true;
                 }
-                // What was sent during this recovery is known to be lost: the next begins at once.
+                // Segments sent during this recovery are known to be lost: the next recovery begins at once.
                 self.leave_recovery();
                 self.enter_recovery(got.segments);
                 false
@@ -80,7 +81,8 @@ impl Sender {
         self.flow.lost += bytes;
     }
 
-    /// Proportional rate reduction, if it governs the window: an ACK delivered so many segments; `safe` as for [`Prr::on_ack`].
+    /// Proportional rate reduction, if it governs the window: an ACK delivered `delivered` segments; `safe`
+    /// as for [`Prr::on_ack`].
     #[inline]
     pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
         let pipe = self.in_flight();
@@ -89,7 +91,8 @@ impl Sender {
         }
     }
 
-    /// New data was acknowledged during fast recovery, but not all. True if that ends it (Reno).
+    /// New data was acknowledged during fast recovery, but not all of it. Returns true if that ends the
+    /// recovery (Reno).
     fn on_partial_ack(&mut self, ack: &mut Ack) -> bool {
         match self.options.recovery {
             LossRecovery::Reno | LossRecovery::Tahoe => true,
@@ -104,8 +107,9 @@ impl Sender {
         }
     }
 
-    /// The loss of a retransmission is a second indication of congestion (RFC 5681 section 4.3). Proportional rate reduction
-    /// takes it into account by itself (RFC 8985 section 9.3); so does a controller that sets the window during recovery.
+    /// The loss of a retransmission is a second indication of congestion (RFC 5681 section 4.3). Proportional
+    /// rate reduction takes it into account by itself (RFC 8985 section 9.3), and so does a controller that
+    /// sets the window during recovery.
     pub(super) fn is_second_congestion(&self) -> bool {
         let lost_again = self.rack.as_ref().and_then(|rack| rack.lost_again);
         let since = lost_again.is_some_and(|sent| self.recovery.is_reduced_before(sent));
@@ -118,12 +122,12 @@ impl Sender {
         self.cc.needs().recovery == bentpipe_cc::RecoveryWindow::Controller
     }
 
-    /// Begins a fast recovery. The ACK that brings it about delivered so many segments.
+    /// Begins a fast recovery. The ACK that causes it delivered `delivered` segments.
     #[inline(never)]
     pub(super) fn enter_recovery(&mut self, delivered: u64) {
         self.tlp.reset();
         self.suspicion.forget();
-        // A copy may have been there before: then a duplicate says nothing of the loss.
+        // A copy may have arrived before; a duplicate then says nothing about the loss.
         let before = (self.options.dsack && !self.extra).then(|| self.cc.decision());
         let order = self.cc.backoff(&self.flow, Congestion::Loss);
         let cut = self.cut_for_loss();
@@ -133,9 +137,11 @@ impl Sender {
             self.board.mark_all();
         }
         self.counters.recoveries += 1;
-        // RFC 9937 section 5: RecoverFS leaves out segments SACKed before and includes those that this ACK delivered.
+        // RFC 9937 section 5: RecoverFS excludes segments SACKed before and includes those that this ACK
+        // delivered.
         let flight = self.board.outstanding() - self.board.sacked() + delivered;
-        // The window that the controller went to, which is ssthresh unless it keeps cwnd at a loss (TCP-STAR's CWS).
+        // The window that the controller has chosen, which is ssthresh unless it keeps cwnd at a loss
+        // (TCP-STAR's CWS).
         self.ask();
         let ssthresh = self.decision.cwnd / u64::from(self.flow.mss);
         let prr = proportional.then(|| Prr::start(ssthresh, flight));
@@ -143,9 +149,10 @@ impl Sender {
         self.recovery.repairs = repairs;
     }
 
-    /// Tahoe's fast retransmit, at the third duplicate. It does what a timeout does (Jacobson 1988, appendix D), so the controller hears
-    /// of a timeout. Everything outstanding is sent again as slow start allows, unless an acknowledgement covers it first, and the timer
-    /// is not backed off: `dupack_action` of ns-2's Agent/TCP.
+    /// Tahoe's fast retransmit, at the third duplicate. It does what a timeout does (Jacobson 1988, appendix
+    /// D), so a timeout is reported to the controller. Everything outstanding is sent again as slow start
+    /// allows, unless an acknowledgement covers it first. The timer is not backed off: `dupack_action` of
+    /// ns-2's Agent/TCP.
     #[cold]
     fn start_over(&mut self, ack: &mut Ack) {
         self.counters.recoveries += 1;
@@ -168,14 +175,15 @@ impl Sender {
         self.cc.on(&self.flow, Event::Life(Life::Recovered));
     }
 
-    /// Does only the first partial ACK restart the timer (RFC 6582 section 4)? NewReno repairs one hole per round trip, and a timeout may then
-    /// be faster. With SNACK it repairs all.
+    /// Does only the first partial ACK restart the timer (RFC 6582 section 4)? NewReno repairs one hole per
+    /// round trip, and a timeout may then be faster. With SNACK the sender repairs all holes.
     pub(super) fn is_impatient(&self) -> bool {
         self.options.recovery == LossRecovery::NewReno && self.options.snack.is_none()
     }
 
-    /// Starts the retransmission timer anew. It begins when a packet is sent (RFC 6298 section 5.1). If the oldest outstanding segment is to be
-    /// sent again and the pacer holds it back, that is the instant at which the pacer lets it go (Linux, `tcp_pacing_delay`).
+    /// Restarts the retransmission timer. It begins when a packet is sent (RFC 6298 section 5.1). If the
+    /// oldest outstanding segment is to be sent again and the pacer holds it back, the timer begins at the
+    /// instant at which the pacer releases it (Linux, `tcp_pacing_delay`).
     #[inline]
     pub(super) fn start_timer(&mut self) {
         let now = self.flow.now;
@@ -183,13 +191,14 @@ impl Sender {
         self.timer = from + self.rto.rto();
     }
 
-    /// Does the pacer hold the oldest outstanding segment back, which is lost? Nothing can answer it before it has gone out.
+    /// Does the pacer hold back the oldest outstanding segment, which is lost? Nothing can answer it before
+    /// it has gone out.
     pub(super) fn paces_oldest(&self) -> bool {
         self.waits_for_pace(self.flow.now) && self.board.waits(self.board.una())
     }
 
-    /// Restarts the timer where an acknowledgement does so; `sent_once` is when the first and the last of what it newly delivered were
-    /// sent.
+    /// Restarts the timer where an acknowledgement does so. `sent_once` gives the send times of the first and
+    /// the last newly delivered segment that was sent only once.
     pub(super) fn rearm(&mut self, advanced: u64, sent_once: Option<(Time, Time)>) {
         let mss = u64::from(self.flow.mss);
         self.recovery.clamp = self.recovery.clamp.filter(|segments| segments * mss < self.decision.cwnd);
@@ -232,19 +241,21 @@ impl Sender {
         self.suspicion.on_timeout(fresh.then_some(before));
     }
 
-    /// Are fewer than four segments outstanding after the first slow start (Linux, `tcp_stream_is_thin`)? Three duplicate acknowledgements
-    /// cannot show a loss then.
+    /// Are fewer than four segments outstanding after the first slow start (Linux, `tcp_stream_is_thin`)?
+    /// Three duplicate acknowledgements cannot show a loss then.
     fn is_thin(&self) -> bool {
         self.board.outstanding() < 4 && self.decision.ssthresh != u64::MAX
     }
 
-    /// Has the fast recovery under way cut the threshold, so that a timeout in it leaves that? So it is with the kernel's timer
-    /// (`tcp_enter_loss`). With RFC 6298's the threshold is set anew, as by ns-2.
+    /// Has the current fast recovery cut the threshold, so that a timeout in it leaves the threshold alone?
+    /// That is the rule with the kernel's timer (`tcp_enter_loss`). With RFC 6298's the threshold is set
+    /// anew, as by ns-2.
     fn is_cut_in_recovery(&self) -> bool {
         self.flow.phase == Phase::Recovery && self.options.rto == RtoRule::Linux
     }
 
-    /// The window collapses and what is outstanding is to be sent again. Returns how many segments are newly marked lost.
+    /// The window collapses, and everything outstanding is to be sent again. Returns how many segments are
+    /// newly marked lost.
     fn collapse(&mut self) -> u64 {
         self.probe = Probe::No;
         self.note_in_flight();
@@ -261,7 +272,7 @@ impl Sender {
             None => self.board.mark_all(),
         };
         self.tlp.reset();
-        // With RACK segments that are not old enough to be lost are in flight still.
+        // With RACK, segments that are not old enough to be lost are still in flight.
         self.recovery.collapse(&mut self.flow, &self.board, self.rack.is_some());
         self.duplicates.count = 0;
         self.duplicates.left = 0;
@@ -279,8 +290,8 @@ impl Sender {
         self.ask();
     }
 
-    /// The last fast recovery was needless if the receiver has reported every segment that it sent again as a duplicate (the
-    /// idea of RFC 3708).
+    /// The last fast recovery was needless if the receiver has reported every segment that it sent again as a
+    /// duplicate (the idea of RFC 3708).
     #[cold]
     pub(super) fn undo_if_needless(&mut self, duplicate: Block) {
         let Some(Repairs { before, lost: mut kept, .. }) = self.recovery.on_duplicate(duplicate) else {
@@ -296,14 +307,15 @@ impl Sender {
             self.recovery.forced = false;
             self.recovery.reopen(&mut self.flow, &mut self.board);
         }
-        // Where a mark had cut the window, the mark stands.
+        // Where a mark had cut the window, that cut remains.
         if let Some(before) = before {
             self.cc.on(&self.flow, Event::Undo(&before));
             self.ask();
         }
     }
 
-    /// The network answered while AEN waited. True if the ACK covers new data: ACKs had been lost or late, not data.
+    /// The network answered while AEN waited. Returns true if the ACK covers new data: ACKs had been lost or
+    /// late, not data.
     pub(super) fn on_probe_answer(&mut self, new_data: bool) -> bool {
         if new_data {
             self.probe = Probe::No;

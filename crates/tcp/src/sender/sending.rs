@@ -1,4 +1,5 @@
-//! Chooses the next segment, or the limit that forbids one, and does the bookkeeping of a segment that goes out.
+//! Chooses the next segment, or the limit that forbids one, and does the bookkeeping for a segment that goes
+//! out.
 
 use bentpipe_cc::{Event, Life, Phase, Time};
 
@@ -102,7 +103,8 @@ impl Sender {
         }
         let in_sack_recovery =
             self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::Sack;
-        // With RACK a segment that is not marked may only be late, and segments behind it show losses at the end.
+        // With RACK a segment that is not marked may only be late, and segments after it show losses at the
+        // end.
         if new.is_err() && in_sack_recovery && self.rack.is_none() {
             if let Some(seq) = self.board.next_doubtful() {
                 return Ok(seq); // rule 3
@@ -114,7 +116,8 @@ impl Sender {
         new // rule 2
     }
 
-    /// Does the window not stop what a SNACK asks for? (The reference implementation widens the window by the hole.)
+    /// May the segments that a SNACK asks for exceed the window? (The reference implementation widens the
+    /// window by the hole.)
     fn sends_holes(&self) -> bool {
         self.options.snack.is_some() && self.flow.phase == Phase::Recovery
     }
@@ -127,7 +130,7 @@ impl Sender {
         if !self.peer_has_room() {
             return Err(Limit::Rwnd);
         }
-        // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).
+        // Without limited transmit, duplicate ACKs and SACKs before recovery make no room (RFC 3042).
         if !self.options.limited_transmit
             && self.flow.phase == Phase::Open
             && self.board.outstanding() >= self.window() + self.brought()
@@ -196,7 +199,7 @@ impl Sender {
         }
     }
 
-    /// The state remembered with a segment sent now, for controllers that use rate samples.
+    /// The state stored with a segment sent now, for controllers that use rate samples.
     #[inline]
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let in_flight = || self.in_flight() * u64::from(self.flow.mss);

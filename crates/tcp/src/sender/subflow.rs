@@ -1,5 +1,5 @@
-//! The sender of one subflow of a connection that has several (Multipath TCP, RFC 8684). The connection hands it data segment by segment,
-//! when it has room.
+//! The sender of one subflow of a connection that has several (Multipath TCP, RFC 8684). The connection hands
+//! it data segment by segment, when the subflow has room.
 
 use bentpipe_cc::{Congestion, Event, Phase, Subflow, Time};
 
@@ -7,8 +7,8 @@ use super::{Probe, Sender};
 use crate::limits::Limit;
 
 impl Sender {
-    /// Would a segment that is written now go out at once? Not while losses are to be repaired, nor after a timeout until it has been
-    /// overcome: such a path may be gone.
+    /// Would a segment that is written now go out at once? Not while losses are to be repaired, nor after a
+    /// timeout until the timeout has been overcome: such a path may be gone.
     pub fn has_room(&mut self, now: Time) -> bool {
         self.probe == Probe::No
             && !self.tlp.due
@@ -21,8 +21,8 @@ impl Sender {
             && !self.waits_for_pace(now)
     }
 
-    /// The connection has data that this subflow may not send: notes the limit, which is `shared` if the receive window of all subflows
-    /// holds it back. A sender that waits for its pace is woken.
+    /// The connection has data that this subflow may not send. Notes the limit, which is `shared` if the
+    /// receive window of all subflows holds the data back. A sender that waits for its pace is woken.
     pub fn go_without(&mut self, now: Time, shared: bool) {
         self.pacing_waits |= self.waits_for_pace(now);
         if shared && self.flow.phase == Phase::Open && self.in_flight() < self.window() {
@@ -31,19 +31,19 @@ impl Sender {
         }
     }
 
-    /// Reduces the window as for a mark: this subflow holds back the others.
+    /// Reduces the window as for a mark, because this subflow holds back the others.
     pub fn penalise(&mut self) {
         self.path = super::Path::Slow;
         self.cc.on(&self.flow, Event::Congestion(Congestion::Ecn));
         self.ask();
     }
 
-    /// What a coupled controller of another subflow may know of this one.
+    /// What a coupled controller of another subflow may know about this one.
     pub fn as_subflow(&self, between_losses: u64) -> Subflow {
         Subflow { cwnd: self.decision.cwnd, rtt: self.flow.rtt.map(|rtt| rtt.smoothed), between_losses }
     }
 
-    /// Tells the controller of all subflows of the connection, of which this is the one at `own`.
+    /// Gives the controller the state of all subflows of the connection; this subflow is the one at `own`.
     pub fn tell_subflows(&mut self, own: usize, all: &[Subflow]) {
         self.cc.on(&self.flow, Event::Subflows { own, all });
         self.ask();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::script::{Fixed, Listener, MSS, Script, ms, plain};
 
-/// Windows of a peer with a buffer of `buffer` segments that reads when it is told to.
+/// Options of a peer with a buffer of `buffer` segments, which reads only on demand.
 fn options(buffer: u64) -> Options {
     Options { receive_window: Some(buffer), reading: Reading::OnDemand, ..plain(LossRecovery::Sack) }
 }
@@ -102,8 +102,8 @@ fn the_receiver_tells_what_room_is_left() {
     l.read(7).answers("14").window(1).data(14).answers("15").window(0);
 }
 
-/// Linux, `__tcp_select_window`: less than a sixteenth of the buffer is not told, so a closed window opens by that much. The right edge that was
-/// told still holds.
+/// Linux, `__tcp_select_window`: less than a sixteenth of the buffer is not advertised, so a closed window
+/// opens by that much. The right edge advertised before still holds.
 #[test]
 fn by_linux_s_rules_a_closed_window_opens_by_a_sixteenth_of_the_buffer() {
     let mut l = Listener::new(&Options { acks: AckRule::Linux, ..options(64) });

@@ -74,8 +74,9 @@ fn idle_time_is_left_out() {
     assert_eq!(rates, [Some(10_000); 2]);
 }
 
-/// Section 3.3: of the segments that one ACK delivers, the sample is that of the one sent last: here the retransmission,
-/// though newer segment numbers were sent earlier. One segment delivered since, in 100 ms.
+/// Section 3.3: among the segments that one ACK delivers, the sample is that of the one sent last. Here it is
+/// the retransmission, though newer segment numbers were sent earlier. One segment delivered since, in 100
+/// ms.
 #[test]
 fn sample_of_the_segment_sent_last() {
     let cc = Fixed::new(4).with(|c| c.after_loss = 1);

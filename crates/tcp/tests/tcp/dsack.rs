@@ -1,5 +1,5 @@
-//! RFC 2883: duplicates reported, and what the sender makes of them. Segment 0 stands for the byte 3000 of the examples, one
-//! segment for 500 bytes.
+//! RFC 2883: duplicates reported, and what the sender makes of them. Segment 0 represents the byte 3000 of
+//! the examples, one segment represents 500 bytes.
 
 use bentpipe_cc::Congestion;
 use bentpipe_tcp::{LossRecovery, Options};

@@ -159,8 +159,8 @@ fn a_timeout_behind_a_mark_of_its_window_leaves_the_threshold() {
     }
 }
 
-/// The recovery was needless, but the mark was not: D-SACKs for all that was sent again end the recovery, and the cut stands (Linux has
-/// `prior_ssthresh` 0 then).
+/// The recovery was needless, but the mark was not. D-SACKs for everything that was sent again end the
+/// recovery, and the cut remains (Linux has `prior_ssthresh` 0 then).
 #[test]
 fn a_needless_recovery_behind_a_mark_does_not_take_the_cut_back() {
     let cc = Fixed::new(10).with(|c| c.after_loss = 8);

@@ -186,8 +186,9 @@ fn the_round_trip_of_the_syn_is_the_first_sample() {
     t.sends("0").due(1500).sends("r0");
 }
 
-/// RFC 6298 section 5.7: 3 s when data transmission begins, if the timer expired before; the doubling of the SYN is over.
-/// With a sample from the timestamps of 500 ms, 3 s still; one of 1.2 s asks for 3.6 s, and that stands.
+/// RFC 6298 section 5.7: 3 s when data transmission begins, if the timer expired before; the doubling of the
+/// SYN is over. With a sample of 500 ms from the timestamps it is still 3 s. A sample of 1.2 s asks for 3.6
+/// s, which then applies.
 #[test]
 fn after_a_repeated_syn_the_first_timeout_is_three_seconds() {
     for (rtt, due) in [(None, 3000), (Some(ms(500)), 3000), (Some(ms(1200)), 3600)] {

@@ -91,8 +91,8 @@ fn nothing_delivered_nothing_sent() {
     t.sends("0-9").at(100).sack(0, &[(1, 4)]).sends("r0").sack(0, &[(1, 4)]).sends("").ack(0).sends("");
 }
 
-/// RFC 9937 section 6.1 note: without SACK each duplicate ACK stands for one delivered segment. ssthresh 5 of 10:
-/// RecoverFS 10, ceil(d / 2) - o; the flight of RFC 6582 is the same.
+/// RFC 9937 section 6.1 note: without SACK each duplicate ACK counts as one delivered segment. ssthresh 5 of
+/// 10: RecoverFS 10, ceil(d / 2) - o; the flight of RFC 6582 is the same.
 #[test]
 fn without_sack() {
     let options = Options { prr: true, ..plain(LossRecovery::NewReno) };

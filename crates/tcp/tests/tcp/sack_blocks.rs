@@ -1,4 +1,5 @@
-//! RFC 2018: what the receiver reports. Segment 0 stands for the byte 5000 of the examples, one segment for 500 bytes.
+//! RFC 2018: what the receiver reports. Segment 0 represents the byte 5000 of the examples, one segment
+//! represents 500 bytes.
 
 use bentpipe_tcp::LossRecovery;
 

@@ -52,7 +52,7 @@ pub(crate) fn reno(initial_window: f64, initial_ssthresh: f64) -> Box<dyn Contro
         .expect("reno is registered")
 }
 
-/// What a controller was told.
+/// What was reported to a controller.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     pub(crate) acks: Vec<Ack>,

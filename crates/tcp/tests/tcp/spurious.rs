@@ -162,7 +162,8 @@ fn fast_retransmit_after_undo() {
     t.ack(1).sends("10-11").ack(2).sends("").ack(2).ack(2).sends("").ack(2).sends("r2").window(5.05, 5.05);
 }
 
-/// RFC 4015 section 3: the controller is told, once, and with SACK the marks of the timeout are gone.
+/// RFC 4015 section 3: the undo is reported to the controller once, and with SACK the marks of the timeout
+/// are gone.
 #[test]
 fn undo_is_reported() {
     let options = Options { spurious: SpuriousTimeout::FRto, ..plain(LossRecovery::Sack) };

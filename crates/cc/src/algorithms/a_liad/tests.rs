@@ -115,9 +115,9 @@ fn train(rig: &mut Rig, bdp: f64, rtt: f64) {
     }
 }
 
-/// Eq. 1 and 2 on a path of 700 segments: doubling up to gamma = 350, then half of the gap to 700 per round trip, of which
-/// per-ACK growth leaves exp(-1/2) or, while the window grows much within a round, a little more; within a segment of T in
-/// 8.5 or 13 rounds. The estimate is the path's.
+/// Eq. 1 and 2 on a path of 700 segments: doubling up to gamma = 350, then half of the gap to 700 per round
+/// trip. Per-ACK growth leaves exp(-1/2) of that gap or, while the window grows much within a round, a little
+/// more. W comes within a segment of T in 8.5 or 13 rounds. The estimate is the path's.
 #[test]
 fn hybrid_slow_start() {
     for (mode, left, rounds) in [("round", 0.499..0.51, 9), ("eq6", 0.6065..0.65, 13)] {

@@ -5,7 +5,8 @@ use crate::algorithms::model::LARGEST;
 use crate::report::{Ack, Flow, RateSample};
 use crate::time::Span;
 
-/// A flow that competes with Reno probes after at most so many rounds: where Reno on a path of this BDP would have lost.
+/// A flow that competes with Reno probes after at most this many rounds: where Reno on a path of this BDP
+/// would have lost.
 const RENO_ROUNDS: u64 = 63;
 /// inflight_hi grows by 1, 2, 4, ... segments per round, up to 2^30.
 const MOST_UP_ROUNDS: u32 = 30;

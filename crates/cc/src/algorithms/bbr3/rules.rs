@@ -19,7 +19,7 @@ pub(crate) struct VersionRules {
     pub(crate) drain_rounds: u64,
     /// Is the bound that losses in Startup set at least what the last round delivered?
     pub(crate) startup_keeps_latest: bool,
-    /// Is the pipe full when max_bw stands still, or the samples?
+    /// Is the pipe full when max_bw stops growing, or when the samples do?
     pub(crate) full_by_max: bool,
     /// What ends UP where nothing is lost.
     pub(crate) up_end: UpEnd,
@@ -30,7 +30,7 @@ pub(crate) struct VersionRules {
 pub(crate) enum UpEnd {
     /// Three rounds without growth of the rate.
     Plateau,
-    /// So many BDP in flight after one min_rtt.
+    /// This many BDP in flight after one min_rtt.
     Queue(f64),
 }
 

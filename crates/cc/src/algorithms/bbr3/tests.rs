@@ -93,7 +93,8 @@ fn fast_recovery_keeps_the_window_and_a_timeout_gives_it_back() {
     near(pipe.w(), before.cwnd as f64 / 1000.0, 0.15);
 }
 
-/// The controller alone, ACK by ACK: a path of 1 MB/s and 0.1 s, on which each ACK brings what it is told to.
+/// The controller alone, ACK by ACK: a path of 1 MB/s and 0.1 s, on which the caller says what each ACK
+/// brings.
 struct Acks {
     cc: Box<dyn Controller>,
     flow: Flow,

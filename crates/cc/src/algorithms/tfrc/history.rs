@@ -19,7 +19,7 @@ struct Interval {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossHistory {
     discounting: bool,
-    /// I_1, I_2, ..., of which `known` are known.
+    /// I_1, I_2, ...; the first `known` of them are known.
     closed: [Interval; N],
     known: usize,
     /// Packets sent whose fate was known when the last loss event began.

@@ -96,8 +96,9 @@ mod tests {
         assert_eq!(m, [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 14.0, 18.0, 22.0, 30.0]);
     }
 
-    /// omega0 = 0.05, delta = 0.1. At 10 Mbit/s a gradient of 0.7 asks for 0.7 and gets 0.5; then for 0.7 of 10.5, of which 15
-    /// % are more; then, confident, for 2 x 0.7. A change of sign begins anew, and the next step only settles that.
+    /// omega0 = 0.05, delta = 0.1. At 10 Mbit/s a gradient of 0.7 asks for 0.7 and gets 0.5. Then it asks for
+    /// 0.7 of 10.5, where 15 % are more; then, confident, for 2 x 0.7. A change of sign begins anew, and the
+    /// next step only settles the direction.
     #[test]
     fn a_step_is_amplified_by_confidence_and_held_by_the_bound() {
         let mut ascent = Ascent::new(1.0, 0.05, 0.1);

@@ -1,8 +1,9 @@
 //! Delay lines: runs of directions at which no packet waits.
 //!
-//! Packets come out of a transmitter at least as far apart as it takes to send one. A faster direction behind it finds its own transmitter
-//! free each time. So do the directions behind that one, those of the acknowledgements included. They promise a constant time in transit
-//! for packets of a given size. A packet passes a run of them in one step, and is counted once.
+//! A transmitter spaces packets by at least the time it takes to send one. A faster direction behind it
+//! therefore finds its own transmitter free each time. The same holds for the directions behind that one,
+//! those of the acknowledgements included. They promise a constant time in transit for packets of a given
+//! size. A packet passes a whole run of them in one step and is counted once.
 
 use bentpipe_cc::Span;
 
@@ -27,7 +28,7 @@ pub(super) struct DelayLine {
 }
 
 impl DelayLine {
-    /// The directions that deliver its packets ahead of time, and how long after the entry each does.
+    /// The directions that deliver its packets ahead of time, and how long after entry each of them delivers.
     pub(super) fn delivers(&self, hops: &[Hop], directions: &[Direction]) -> Vec<(usize, Span)> {
         let ahead = self.hops(hops).iter().take_while(|hop| hop.role != Role::Holds);
         let mut time = Span::ZERO;
@@ -43,7 +44,7 @@ impl DelayLine {
     pub(super) fn settle(&mut self, hops: &[Hop], directions: &mut [Direction]) {
         let count = std::mem::take(&mut self.count);
         for hop in self.hops(hops) {
-            // What the last one holds is delivered when it arrives.
+            // A packet that the last direction holds is delivered when it arrives.
             directions[hop.direction as usize].book_constant(self.size, count, hop.role != Role::Holds);
         }
     }
@@ -53,7 +54,7 @@ impl DelayLine {
     }
 }
 
-/// Which directions delay all packets that feed them, of these `sizes`, by a constant time.
+/// The directions that delay all packets of these `sizes` that feed them by a constant time.
 pub(super) fn constants(
     directions: &[Direction],
     feeders: &[Option<Feeder>],
@@ -63,7 +64,7 @@ pub(super) fn constants(
     (0..directions.len()).map(|i| flow_through(i, directions, feeders, sizes, &mut known).constant).collect()
 }
 
-/// Bounds on the packets that come out of a direction.
+/// Bounds on the packets that leave a direction.
 #[derive(Clone, Copy)]
 struct Through {
     constant: bool,
@@ -91,7 +92,7 @@ fn flow_through(
     let gaps = || promises().map(|p: Promises| p.least_gap);
     let (least, most) = (gaps().min().unwrap_or(Span::ZERO), gaps().max().unwrap_or(Span::ZERO));
     let constant = promises().all(|p| p.constant.is_some()) && (most == Span::ZERO || most <= gap);
-    // A packet that takes longer comes out closer to the packet behind it.
+    // A packet that takes longer leaves closer to the packet behind it.
     let behind = if constant { Span(gap.0 - (most.0 - least.0)).max(least) } else { least };
     let through = Through { constant, gap: behind };
     known[i] = Some(through);

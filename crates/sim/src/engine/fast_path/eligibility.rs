@@ -1,6 +1,6 @@
-//! Eligibility of a plan: whether the fast path may work it out at all, and which of its short cuts it may take.
+//! Eligibility of a plan: whether the fast path may run it at all, and which short cuts it may take.
 //!
-//! All answers follow from the plan, from the traces recorded, and from the promises of the directions.
+//! All answers follow from the plan, the recorded traces and the promises of the directions.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +16,18 @@ use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Plan, Source};
 pub(in crate::engine) struct Eligibility {
     /// May the receiver of each flow answer ahead of time?
     pub(super) prompt: Vec<bool>,
-    /// May parts of the network be worked out one after the other?
+    /// May parts of the network be processed one after the other?
     pub(super) partitions: bool,
     /// May a packet pass a direction without an event?
     pub(super) unseen: bool,
 }
 
-/// The short cuts for which `plan` is eligible; `None` if the reference loop must work it out.
+/// The short cuts for which `plan` is eligible; `None` if it needs the reference loop.
 ///
-/// A packet that may take no time over a direction needs the reference loop. An instant may then give rise to an event of the same instant with a lower number. That event comes too late for its order;
-/// the fast path would swap packets that two directions bring to a third. With a trace of segments, so do two packets that leave a
-/// direction at one instant: a loss known ahead of time waits for its row.
+/// A plan needs the reference loop if a packet may cross a direction in no time. An event may then cause
+/// another event of the same instant with a lower number, which comes too late for its order. The fast path
+/// would swap packets that two directions bring to a third. With a trace of segments, a plan also needs it if
+/// two packets may leave a direction at one instant: a loss known ahead of time waits for its row.
 pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<Eligibility> {
     let routes = |f: usize| [&plan.flows[f].path, &plan.flows[f].ack_path].map(|path| ids(path));
     let sizes = sizes(&network.directions, &network.flows, routes);
@@ -39,8 +40,9 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     if !takes_time || network.tap.is_some() && !parts_packets {
         return None;
     }
-    // A sample at a change of the window counts the data that came before the acknowledgement, also of the same instant. The order of their
-    // directions decides, unless both come by one direction and in one nanosecond.
+    // A sample taken when the window changes counts the data that came before the acknowledgement, even in
+    // the same instant. The order of their directions decides, unless both come by one direction and in one
+    // nanosecond.
     let tells = |flow: &FlowPlan| {
         let last = |path: &[DirectionId]| path.last().map_or(usize::MAX, |id| id.index());
         let [data, acks] = [last(&flow.path), last(&flow.ack_path)];
@@ -51,7 +53,7 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     let prompt = |(host, flow): (&FlowState, &FlowPlan)| {
         host.answers_at_once() && (!recorder.has_changes() || tells(flow))
     };
-    // Rows must be in the order of time, and controllers from outside may know of each other.
+    // Rows must be in order of time, and controllers from outside may know of each other.
     let from_outside =
         |flow: &FlowPlan| matches!(&*flow.source, Source::Tcp { cc: CcPlan::Supplied { .. }, .. });
     let nobody_looks = !recorder.has_changes() && recorder.first_tick().is_none();
@@ -66,7 +68,7 @@ fn ids(path: &[DirectionId]) -> Vec<usize> {
     path.iter().map(|id| id.index()).collect()
 }
 
-/// The promises of direction `i` about the packets that it may be offered.
+/// The promises of direction `i` about the packets that may be offered to it.
 pub(super) fn promises<'a>(
     i: usize,
     sizes: &'a [Vec<u16>],
@@ -75,7 +77,8 @@ pub(super) fn promises<'a>(
     sizes[i].iter().map(move |&size| network.directions[i].promises(size))
 }
 
-/// The sizes of packets that each direction may be offered. `routes`: the directions that each flow's data and acknowledgements cross.
+/// The sizes of the packets that may be offered to each direction. `routes`: the directions that each flow's
+/// data and acknowledgements cross.
 pub(super) fn sizes(
     directions: &[Direction],
     flows: &[FlowState],
@@ -96,7 +99,8 @@ pub(super) fn sizes(
     sizes
 }
 
-/// Data packets a second through the bottlenecks: the directions that are the slowest of some flow.
+/// Data packets per second through the bottlenecks, that is, through the directions that are the slowest of
+/// some flow.
 pub(super) fn capacity(plan: &Plan, flows: &[FlowState]) -> f64 {
     let mut slowest = BTreeMap::new();
     for (flow, host) in plan.flows.iter().zip(flows) {

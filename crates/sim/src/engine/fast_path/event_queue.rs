@@ -1,17 +1,19 @@
-//! The event queue: arrivals, at most one for each direction, and timers.
+//! The event queue: arrivals, at most one per direction, and timers.
 //!
-//! Arrivals stand in a tournament tree (Knuth, volume 3, section 5.4.1). A direction's next arrival replaces its last one and is compared
-//! with one other at each level. Timers are many and rarely moved, so they stand in a heap.
+//! Arrivals are kept in a tournament tree (Knuth, volume 3, section 5.4.1). A direction's next arrival
+//! replaces its last one and is compared with one other arrival at each level. Timers are many and rarely
+//! move, so they are kept in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-/// Events by (time, number), apart for each partition. Arrivals of one instant come before timers, in the order of entities.
+/// Events by (time, number), separate for each partition. Arrivals of one instant come before timers, in the
+/// order of their entities.
 #[derive(Debug)]
 pub(super) struct EventQueue {
-    /// The present partition. It is not among the others.
+    /// The current partition. It is not among the others.
     here: Part,
     number: usize,
     others: Vec<Part>,
@@ -26,10 +28,10 @@ struct Part {
     first: ArrivalKey,
     /// The earliest timer.
     timer: TimerKey,
-    /// The earliest timer is kept outside the heap.
+    /// True if the earliest timer is kept outside the heap.
     outside: bool,
-    /// The entrant of each seat of the tournament. The winner of seats `2 n` and `2 n + 1` goes to `n`; the overall winner needs no seat.
-    /// Directions begin in the second half.
+    /// The entrant of each seat of the tournament. The winner of seats `2 n` and `2 n + 1` moves to `n`; the
+    /// overall winner needs no seat. Directions start in the second half.
     seated: Vec<ArrivalKey>,
     timers: BinaryHeap<Reverse<TimerKey>>,
     /// The time that the partition had reached when the loop left it.
@@ -45,10 +47,10 @@ struct Seat {
     whose: u64,
 }
 
-/// The instant, the entity and the direction in 64, 32 and 32 bits, so that the earlier key is less.
+/// Instant, entity and direction in 64, 32 and 32 bits, so that the earlier key compares as less.
 type ArrivalKey = u128;
 
-/// The instant and the number of the timer, in the same way.
+/// The instant and the number of the timer, likewise.
 type TimerKey = u128;
 
 /// No arrival, or no timer.
@@ -65,7 +67,7 @@ pub(super) struct Seated {
 }
 
 impl EventQueue {
-    /// An empty queue for so many partitions.
+    /// An empty queue for this many partitions.
     pub(super) fn new(partitions: usize, directions: &[Seated]) -> Self {
         let mut free = vec![0; partitions];
         for direction in directions.iter().filter(|direction| direction.holds) {
@@ -91,7 +93,8 @@ impl EventQueue {
         self.others.iter().map(next).fold(next(&self.here), Time::min)
     }
 
-    /// Makes `partition` the present one. `now` is the time that the old one has reached; returns the time that the new one had reached.
+    /// Makes `partition` the current one. `now` is the time that the old partition has reached; returns the
+    /// time that the new one had reached.
     pub(super) fn go_to(&mut self, partition: usize, now: Time) -> Time {
         self.here.now = now;
         std::mem::swap(&mut self.here, &mut self.others[self.number]);
@@ -198,7 +201,8 @@ impl Part {
         while seat > 1 {
             self.seated[seat] = first;
             let other = self.seated[seat ^ 1];
-            // A branch lets the processor predict the winner. Without it, the next event would wait for all levels.
+            // A branch lets the processor predict the winner. Without it, the next event would wait for every
+            // level of the tree.
             if other < first {
                 first = other;
             }
@@ -233,7 +237,7 @@ mod tests {
             let entries: Vec<Seated> = (0..).zip(&directions).map(entry).collect();
             let held: Vec<usize> = (0..directions.len()).filter(|&i| directions[i].0).collect();
             let mut queue = EventQueue::new(PARTITIONS, &entries);
-            // Of each partition: the instant, the entity, and the direction or the timer.
+            // For each partition: instant, entity, and direction or timer.
             let mut sorted = vec![Vec::new(); PARTITIONS];
             for (call, at, which, partition) in calls {
                 queue.go_to(partition, Time(0));
@@ -246,7 +250,7 @@ mod tests {
                         let i = held[which.index(held.len())];
                         let there = &mut sorted[directions[i].1 as usize];
                         there.retain(|&(_, _, number)| number != i as u64);
-                        // The entity does not follow from the direction alone: there are twelve a direction.
+                        // The entity does not follow from the direction alone: each direction has twelve.
                         let entity = 12 * ((5 * i as u32 + at as u32) % 12) + i as u32;
                         let next = (call == 1).then_some(Time(at));
                         there.extend(next.map(|at| (at, entity, i as u64)));

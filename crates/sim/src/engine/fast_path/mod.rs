@@ -1,13 +1,16 @@
-//! The fast path: the result of the reference loop with far fewer events.
+//! The fast path: the same result as the reference loop, with far fewer events.
 //!
-//! Four short cuts, each of which rests on promises of directions (`Direction::promises`):
-//! - A packet goes on to the next direction ahead of time, if no other direction feeds that one. A receiver may answer ahead of time, too
-//!   (`routes.rs`).
-//! - A run of directions at which nothing ever waits is a delay line, which a packet passes in one step (`delay_line.rs`).
-//! - Parts of the network that learn of each other only after a delay are worked out one after the other (`partitions.rs`).
+//! It takes four short cuts. Each rests on promises of directions (`Direction::promises`):
+//! - A packet enters the next direction ahead of time, if no other direction feeds it. A receiver may answer
+//!   ahead of time, too (`routes.rs`).
+//! - A run of directions at which nothing ever waits is a delay line, which a packet passes in one step
+//!   (`delay_line.rs`).
+//! - Parts of the network that learn of each other only after a delay are processed one after the other
+//!   (`partitions.rs`).
 //! - Flows with equal access delays share one direction for them (`engine/access_delays.rs`).
 //!
-//! `eligibility.rs` says which of the short cuts a plan may take. Events of one instant come in the order of the reference loop.
+//! `eligibility.rs` says which short cuts a plan may take. Events of one instant come in the order of the
+//! reference loop.
 
 mod delay_line;
 mod eligibility;
@@ -33,7 +36,7 @@ use event_queue::{EventQueue, Seated};
 use partitions::Partitions;
 use routes::{END, Hop, Role, Ways};
 
-/// Events ahead of time that the recorder must know of.
+/// Events ahead of time that the recorder must be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recorded {
     Nothing,
@@ -41,7 +44,7 @@ enum Recorded {
     Receivers,
     /// Packets at directions, and deliveries to receivers.
     Directions,
-    /// Each packet where it enters a direction: every direction is opaque.
+    /// Every packet where it enters a direction: every direction is opaque.
     Packets,
 }
 
@@ -51,11 +54,11 @@ pub(super) struct FastPath {
     events: EventQueue,
     partitions: Partitions,
     network: Network,
-    /// The entity of each direction; of an access delay that flows share, the entity of flow 0.
+    /// The entity of each direction; for an access delay that flows share, the entity of flow 0.
     entities: Vec<u32>,
     hops: Vec<Hop>,
     delay_lines: Vec<DelayLine>,
-    /// Events ahead of time that the recorder must know of.
+    /// Events ahead of time that the recorder must be given.
     recorded: Recorded,
 }
 
@@ -100,10 +103,10 @@ impl FastPath {
         run
     }
 
-    /// Works out all events until the end.
+    /// Processes all events until the end.
     ///
     /// # Errors
-    /// The run was stopped, or breaks a bound.
+    /// The run was stopped, or exceeds a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
         self.work(watch)?;
         let Network { directions, .. } = &mut self.network;
@@ -121,7 +124,7 @@ impl FastPath {
             }
             let last = end.min(Time(first.0.saturating_add(self.partitions.lookahead.0 - 1)));
             for partition in 0..count {
-                // Until then the partitions are worked out one after the other.
+                // Until then the partitions are processed one after the other.
                 let spent = |now: Time| {
                     (last.since(first).secs() * partition as f64 + now.since(first).secs()) / count as f64
                 };
@@ -134,8 +137,8 @@ impl FastPath {
         }
     }
 
-    /// Works out all events in the present partition until `last`. `share` says which part of the run is over at an instant. False if the
-    /// run must end because it keeps too much.
+    /// Processes all events of the current partition until `last`. `share` gives the part of the run that is
+    /// over at an instant. Returns false if the run must end because it keeps too much.
     fn work_until(
         &mut self,
         last: Time,
@@ -168,9 +171,10 @@ impl FastPath {
         }
     }
 
-    /// The first packet under way in direction `i` arrives at the far end.
+    /// The first packet in flight on direction `i` arrives at the far end.
     fn on_arrival(&mut self, i: usize) {
-        // The direction's next arrival replaces this one among the events, or its entry goes.
+        // The direction's next arrival replaces this one among the events; without a next one, the entry is
+        // removed.
         let direction = &mut self.network.directions[i];
         let Some((mut packet, fate)) = direction.pop(self.network.now) else { return self.on_wake(i) };
         let next = direction.next();
@@ -190,7 +194,7 @@ impl FastPath {
         self.on_packet(&mut packet);
     }
 
-    /// Direction `i` has decided, and no packet comes out.
+    /// Direction `i` has decided, and no packet leaves it.
     #[cold]
     #[inline(never)]
     fn on_wake(&mut self, i: usize) {
@@ -216,7 +220,7 @@ impl FastPath {
         }
     }
 
-    /// A packet enters the direction of its present hop, and is captured there.
+    /// A packet enters the direction of its current hop, and is captured there.
     #[inline(never)]
     fn enter(&mut self, packet: &Packet) {
         let i = self.hops[packet.hop as usize].direction as usize;
@@ -226,9 +230,10 @@ impl FastPath {
         self.push(i, self.network.now, packet);
     }
 
-    /// Offers a packet to the direction of its present hop, and takes it on for as long as it needs no event. On the way it may become its
-    /// own acknowledgement. It stays in place: a copy costs a store-to-load forwarding stall. The recorder's needs are known at compile
-    /// time: 2 % fewer instructions where only receivers are recorded.
+    /// Offers a packet to the direction of its current hop, and moves it on for as long as it needs no event.
+    /// On the way it may become its own acknowledgement. It stays in place, because a copy costs a
+    /// store-to-load forwarding stall. The recorder's needs are known at compile time, which saves 2 % of the
+    /// instructions where only receivers are recorded.
     fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.network.now, packet.hop);
         loop {
@@ -309,14 +314,14 @@ impl FastPath {
     fn push(&mut self, i: usize, at: Time, packet: &Packet) {
         let class = self.network.class(i, packet);
         let direction = &mut self.network.directions[i];
-        // The recorder may look, and then a link layer decides.
+        // The recorder may look at the direction, and a link layer decides when it is looked at.
         let before = direction.next();
         if self.recorded == Recorded::Directions {
             self.network.recorder.offered(at, i, direction);
         }
         let pushed = direction.push(at, *packet, class);
         let next = direction.next();
-        // The next packet may be another flow's, of the same instant.
+        // The next packet may belong to another flow, at the same instant.
         if next != before || direction.is_shared() {
             self.expect_of_flow(i, next);
         }
@@ -329,13 +334,13 @@ impl FastPath {
         self.network.lose_doomed(i, at, brought);
     }
 
-    /// The entity of an arrival by direction `i` of a packet of this flow.
+    /// The entity of the arrival of a packet of this flow by direction `i`.
     fn entity_of(&self, i: usize, flow: u32) -> u32 {
         let shared = self.network.directions[i].is_shared();
         self.entities[i] + if shared { OF_FLOW * flow } else { 0 }
     }
 
-    /// The entity that has brought a packet to its present hop; `None` if it sets out there.
+    /// The entity that has brought a packet to its current hop; `None` if the packet starts there.
     fn brought(&self, packet: &Packet) -> Option<u32> {
         let flow = &self.network.flows[packet.flow as usize];
         let sets_out = packet.hop == flow.data_route || packet.hop == flow.ack_route;
@@ -402,7 +407,7 @@ fn event_queue(hops: &[Hop], entities: &[u32], partitions: &Partitions) -> Event
     EventQueue::new(partitions.count, &seated)
 }
 
-/// Prepares the recorder for events ahead of time. Returns those that it must know of.
+/// Prepares the recorder for events ahead of time. Returns those that it must be given.
 fn announce(hops: &[Hop], network: &mut Network) -> Recorded {
     let last = |first: u32| routes::hops_from(hops, first).last().copied().unwrap_or(Hop::LAST);
     let ends: Vec<_> =

@@ -1,10 +1,11 @@
 //! Partitions: parts of the network that learn of each other only after a delay.
 //!
-//! A packet that comes out of a direction went in at least the direction's least delay before. That delay is the lookahead of parallel
-//! simulators (Chandy and Misra 1979). The loop takes the next event of all, and works out each partition for as long as the least delay
-//! between two. Until then no packet of another partition reaches it. The next event is one of a few, and the hosts and directions of a
-//! partition stay in the nearest cache. The result is the same: partitions share only the directions between them, and packets come out of
-//! those in order.
+//! A packet that leaves a direction entered it at least the direction's least delay before. That delay is the
+//! lookahead of parallel simulators (Chandy and Misra 1979). The loop takes the earliest event of all
+//! partitions, and processes each partition for as long as the least delay between two of them. Until then no
+//! packet of another partition can reach it. The next event is then one of a few, and the hosts and
+//! directions of a partition stay in the nearest cache. The result is the same: partitions share only the
+//! directions between them, and packets leave those in order.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ pub(super) struct Partitions {
     pub(super) count: usize,
     /// The partition of each event: arrivals of directions, senders, receivers. Empty if there is one partition.
     of: Vec<u32>,
-    /// The least time in which a packet gets from one partition to another.
+    /// The least time a packet takes from one partition to another.
     pub(super) lookahead: Span,
 }
 
@@ -28,10 +29,11 @@ impl Partitions {
         Self { count: 1, of: Vec::new(), lookahead: Span::MAX }
     }
 
-    /// Finds the partitions. `hops`: with their roles; `delays`: the least of each direction; `ways`: of the flows.
+    /// Finds the partitions. `hops`: with their roles; `delays`: the least delay of each direction; `ways`:
+    /// one per flow.
     ///
-    /// `rate` is the packets a second of the whole network. Partitions are merged, the nearest first, while fewer than one packet each is
-    /// expected within the lookahead.
+    /// `rate` is the packet rate of the whole network, per second. Partitions are merged, nearest first,
+    /// while fewer than one packet per partition is expected within the lookahead.
     pub(super) fn find(hops: &[Hop], delays: &[Span], ways: &[Ways], rate: f64) -> Self {
         let mut parts = Parts::new(delays.len(), ways.len());
         let mut held = vec![false; delays.len()];
@@ -82,15 +84,16 @@ impl Partitions {
         self.of.get(i).map_or(0, |&partition| partition as usize)
     }
 
-    /// The partition of the sender of flow `f`, one of `flows`, or with `receiver` of its receiver.
+    /// The partition of the sender of flow `f`, one of `flows`; with `receiver`, of its receiver.
     pub(super) fn of_host(&self, f: usize, flows: usize, receiver: bool) -> usize {
-        // Hosts stand behind the directions, whose number follows.
+        // Hosts are numbered after the directions, whose number follows.
         let Some(directions) = self.of.len().checked_sub(2 * flows) else { return 0 };
         self.of_arrivals(directions + f + if receiver { flows } else { 0 })
     }
 }
 
-/// The parts that belong to some partition: far ends of directions, senders and receivers of flows, near ends of directions.
+/// The parts that partitions are made of: far ends of directions, senders and receivers of flows, near ends
+/// of directions.
 struct Parts {
     directions: usize,
     flows: usize,
@@ -130,7 +133,7 @@ impl Parts {
         self.of[one as usize] = other;
     }
 
-    /// What happens at one host is in one partition, whichever flows end there.
+    /// All that happens at one host is in one partition, whichever flows end there.
     fn join_hosts(&mut self, ways: &[Ways]) {
         let mut known = BTreeMap::new();
         for (f, way) in ways.iter().enumerate() {
@@ -142,8 +145,9 @@ impl Parts {
         }
     }
 
-    /// Follows the packets of `source` on the route that begins at `first`. The near end of a direction joins the part that works at it, up
-    /// to the next direction whose arrivals are events. Notes those in `held`, and returns the last part.
+    /// Follows the packets of `source` on the route that begins at `first`. The near end of a direction joins
+    /// the part that acts on it, up to the next direction whose arrivals are events. Notes those in `held`,
+    /// and returns the last part.
     fn follow(&mut self, hops: &[Hop], first: u32, source: usize, held: &mut [bool]) -> usize {
         let mut by = source;
         for hop in hops[first as usize..].iter().take_while(|hop| hop.direction != END) {

@@ -1,8 +1,9 @@
 //! Routes, and the packets on them that need no event.
 //!
-//! Two things follow, in order, from the events at one direction alone, and happen ahead of time. If only one direction feeds another, each
-//! packet that it takes is offered to the next at once. A receiver that answers each packet when it comes takes its data ahead of time, if
-//! nothing else feeds the first direction of its answers.
+//! Two things follow, in order, from the events at one direction alone, and can happen ahead of time. If only
+//! one direction feeds another, each packet that it takes is offered to the next at once. A receiver that
+//! answers each packet on arrival takes its data ahead of time, if nothing else feeds the first direction of
+//! its answers.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ pub(super) enum Role {
     HandsOn,
     /// The packet reaches its receiver ahead of time, and the answer is offered to the first direction of its own route.
     Delivers,
-    /// Its arrival is not known: the direction says when a packet comes out.
+    /// Its arrival is not known: the direction says when a packet leaves it.
     Opaque,
 }
 
@@ -72,7 +73,7 @@ pub(super) struct Ways {
     pub(super) acks: Option<u32>,
     /// May its receiver answer ahead of time?
     pub(super) prompt: bool,
-    /// The hosts at its ends, if they are those of other flows, too.
+    /// The hosts at its ends, if other flows end there, too.
     pub(super) hosts: Option<EndHosts>,
 }
 
@@ -113,9 +114,9 @@ pub(super) fn assign(hops: &mut [Hop], in_order: &[bool], ways: &[Ways], feeders
     }
 }
 
-/// Lets flows share equal routes with packets of the same size, so that the routes of ten thousand flows stay in the nearest cache.
-/// `firsts`: the first hop and the packet size of each route; gets the new first hop. Gives the hops that remain, and the first hop and
-/// size of each.
+/// Lets flows share equal routes with packets of the same size, so that the routes of ten thousand flows stay
+/// in the nearest cache. `firsts`: the first hop and the packet size of each route; the first hop is updated
+/// in place. Returns the hops that remain, and the first hop and size of each shared route.
 pub(super) fn share<'a>(
     hops: &[Hop],
     firsts: impl Iterator<Item = (&'a mut u32, u16)>,
@@ -145,11 +146,12 @@ pub(super) enum Feeder {
     Many,
 }
 
-/// Who offers packets to each direction; `None`: nobody. A direction for which `is_shared` holds stands for several.
+/// Who offers packets to each direction; `None`: nobody. A direction marked in `is_shared` represents
+/// several.
 pub(super) fn feeders(hops: &[Hop], is_shared: &[bool], ways: &[Ways]) -> Vec<Option<Feeder>> {
     let mut feeders = vec![None; is_shared.len()];
     let mut meet = |direction: u32, feeder: Feeder| {
-        // A direction that flows share stands for one access delay each.
+        // A direction that flows share represents one access delay of each.
         let several = matches!(feeder, Feeder::Direction(from) if is_shared[from as usize]);
         let feeder = if several { Feeder::Many } else { feeder };
         let known = &mut feeders[direction as usize];

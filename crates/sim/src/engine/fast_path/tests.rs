@@ -42,7 +42,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
         let network = network(&plan(&text, &[]));
         let back = network.directions[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
-        // The blocks still stored belong to the few ACKs that are under way or waiting.
+        // The blocks still stored belong to the few ACKs that are in flight or waiting.
         let taken = network.carried.taken();
         assert!(taken <= 20 + 10, "{queue}: {taken}");
     }
@@ -56,8 +56,9 @@ fn delay_lines(text: &str) -> Vec<u64> {
     run.delay_lines.iter().map(|line| line.time).collect()
 }
 
-/// Selective acknowledgements of 52 to 80 bytes take 41.6 to 64 us at 10 Mbit/s. So some are closer behind that link than 640 us, the gap
-/// of two segments at 18.75 Mbit/s. The longest, 80 bytes, take just 640 us at 1 Mbit/s.
+/// Selective acknowledgements of 52 to 80 bytes take 41.6 to 64 us at 10 Mbit/s. Behind that link some of
+/// them are therefore closer than 640 us, the gap of two segments at 18.75 Mbit/s. The longest, of 80 bytes,
+/// take exactly 640 us at 1 Mbit/s.
 #[test]
 fn packets_of_several_sizes_come_closer_behind_a_constant() {
     let text = |acks: &str| {
@@ -68,7 +69,7 @@ fn packets_of_several_sizes_come_closer_behind_a_constant() {
         )
     };
     assert_eq!(delay_lines(&text("")), [2_120_000, 2_041_600]);
-    // Without blocks all are of one size.
+    // Without blocks all acknowledgements have one size.
     assert_eq!(
         delay_lines(&text("ack_size = \"80 bytes\"\nrecovery = \"newreno\"\n")),
         [2_120_000, 22_704_000]
@@ -88,12 +89,13 @@ fn links_behind_slower_ones_are_constants() {
     };
     for (reverse, back, times) in [
         ("", "", &[2_012_000, 2_000_320 + 20_003_200 + 1_000_320][..]),
-        // Too slow for acknowledgements 120 us apart. Behind this link they are 320 us apart and wait nowhere.
+        // This link is too slow for acknowledgements 120 us apart. Behind it they are 320 us apart and wait
+        // nowhere.
         ("rate = \"1 Mbit/s\"", "", &[2_012_000, 2_000_320, 1_000_320]),
         // 40 bytes take no whole number of nanoseconds.
         ("rate = \"300 Mbit/s\"", "", &[2_012_000, 2_000_320, 1_000_320]),
         ("loss = { kind = \"packet-error\", rate = 0.01 }", "", &[2_012_000, 2_000_320, 1_000_320]),
-        // Receivers with delayed acknowledgements decide themselves how far apart their answers are.
+        // Receivers with delayed acknowledgements set the spacing of their answers themselves.
         ("", "delayed_ack = true\n", &[2_012_000, 1_000_320]),
         (
             "",
@@ -105,7 +107,8 @@ fn links_behind_slower_ones_are_constants() {
     }
 }
 
-/// A chain with access delays, two paths of acknowledgements, losses and a probe. Any of its directions may promise less than it could.
+/// A chain with access delays, two paths of acknowledgements, losses and a probe. Any of its directions may
+/// promise less than it could.
 #[test]
 fn directions_that_promise_little_give_the_same_result() {
     let text = "duration = \"20 s\"\n[link.a]\nrate = \"20 Mbit/s\"\ndelay = \"3 ms\"\n\
@@ -235,7 +238,8 @@ fn a_run_that_records_too_much_ends_in_an_error() {
     }
 }
 
-/// How many partitions are found in a chain of three links with flows through and across each, and the lookahead, ms.
+/// The number of partitions found in a chain of three links with flows through and across each, and the
+/// lookahead, ms.
 fn partitions(set: &[(&str, &str)]) -> (usize, u64) {
     let link = |name, delay| {
         format!(
@@ -257,7 +261,8 @@ fn partitions(set: &[(&str, &str)]) -> (usize, u64) {
     let found = (run.partitions.count, run.partitions.lookahead.0 / 1_000_000);
     let of = |timer| run.partition(timer);
     if found.0 == 3 {
-        // Behind the first link stand its own flow's receiver, its answers, and the sender of the second link's flow.
+        // Behind the first link are its own flow's receiver, its answers, and the sender of the second link's
+        // flow.
         assert_eq!(of(Timer::Receiver(1)), of(Timer::Sender(2)));
         assert_ne!(of(Timer::Receiver(1)), of(Timer::Sender(1)));
         assert_eq!(of(Timer::Stop(3)), of(Timer::Sender(3)));
@@ -270,7 +275,8 @@ fn partitions(set: &[(&str, &str)]) -> (usize, u64) {
 fn partitions_are_what_lies_between_links() {
     assert_eq!(partitions(&[]), (3, 20));
     assert_eq!(partitions(&[("link.y.delay", "\"0 s\"")]), (2, 20));
-    // A direction that decides at departure is looked at again when its last packet arrives, so both its ends are one partition.
+    // A direction that decides at departure is looked at again when its last packet arrives, so both its ends
+    // are in one partition.
     assert_eq!(partitions(&[("link.y.queue", "{ kind = \"codel\", limit = \"9 packets\" }")]), (2, 20));
     // Three links with 100 packets a second each: six in 20 ms, one in 3 ms, nine in 30 ms.
     let slow = |rate, delay| {
@@ -280,7 +286,7 @@ fn partitions_are_what_lies_between_links() {
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"20 ms\""), (3, 20));
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"3 ms\""), (2, 30));
     assert_eq!(slow("\"0.12 Mbit/s\"", "\"20 ms\"").0, 1);
-    // Rows are recorded in the order of time, so all is one partition.
+    // Rows are recorded in order of time, so there is one partition.
     assert_eq!(partitions(&[("record", "{ interval = \"change\" }")]).0, 1);
     assert_eq!(partitions(&[("record", "{ interval = \"1 s\", links = true }")]).0, 1);
 }
@@ -299,18 +305,19 @@ fn kept(most: u64, link: &str, flow: &str) -> Option<String> {
 
 #[test]
 fn a_run_that_keeps_too_much_at_once_ends_in_an_error_that_names_where_that_is() {
-    // Of 2500 packets a second the link sends 833, so by 18 s 30,000 wait.
+    // The link sends 833 of 2500 packets a second, so 30,000 wait by 18 s.
     let cbr = "traffic = { kind = \"cbr\", rate = \"30 Mbit/s\", packet = \"1500 bytes\" }";
     for queue in ["drop-tail\"", "codel\", target = \"99 s\", interval = \"100 s\"", "priority\""] {
-        // A queue of packets that take whole nanoseconds keeps nothing; a queue counted in bytes does.
+        // A queue of packets that take whole nanoseconds keeps no list; a queue counted in bytes does.
         let unit = if queue.starts_with("drop") { "kB" } else { "packets" };
         let link = format!("queue = {{ kind = \"{queue}, limit = \"1000000 {unit}\" }}");
         let said = kept(30_000, &link, cbr).expect(queue);
         assert!(said.contains("on link x/forward; a run may keep 30000, and a flow have 4194304"), "{said}");
         assert_eq!(kept(30_000, &link.replace("1000000", "10000"), cbr), None);
     }
-    // Of a window of 700 segments of 1500 bytes 417 fill the path and 283 wait. Nothing more is kept of those that wait. All 700 are under
-    // way, there or back, and the sender has room for 1024, the next power of two.
+    // The window has 700 segments of 1500 bytes: 417 fill the path and 283 wait. Nothing more is kept of
+    // those that wait. All 700 are in flight, there or back, and the sender has room for 1024, the next power
+    // of two.
     let tcp = "cc = \"reno\"\nprofile = \"paper\"\nreceive_window = \"700 segments\"";
     let link = "queue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
     assert_eq!(kept(1_024 + 700 + 3, link, tcp), None);

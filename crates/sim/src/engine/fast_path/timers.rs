@@ -6,7 +6,7 @@ use super::FastPath;
 use crate::engine::hosts::{Hosts, Timer};
 
 impl FastPath {
-    /// Timers of one instant expire in the order of these numbers.
+    /// The number of a timer. Timers of one instant expire in the order of these numbers.
     pub(super) fn number(&self, timer: Timer) -> u64 {
         let flows = self.network.flows.len();
         (match timer {
@@ -29,7 +29,8 @@ impl FastPath {
         }
     }
 
-    /// The partition where a timer expires. The stop of a flow and its hints are its sender's.
+    /// The partition in which a timer expires. The stop and the hints of a flow are in its sender's
+    /// partition.
     #[inline]
     pub(super) fn partition(&self, timer: Timer) -> usize {
         if self.partitions.count == 1 {
@@ -52,7 +53,7 @@ impl FastPath {
         self.events.expect_here(i, at);
     }
 
-    /// The same for an access delay that flows share: the next arrival may belong to another flow.
+    /// As above, for an access delay that flows share: the next arrival may belong to another flow.
     #[inline(never)]
     pub(super) fn expect_of_flow(&mut self, i: usize, at: Option<Time>) {
         let flow = self.network.directions[i].first().map_or(0, |packet| packet.flow);
@@ -60,7 +61,7 @@ impl FastPath {
         self.events.expect(i, at);
     }
 
-    /// The same for a direction that held nothing, in whatever partition its packets arrive.
+    /// As above, for a direction that held nothing, in whichever partition its packets arrive.
     #[inline(never)]
     pub(super) fn expect_first(&mut self, i: usize, at: Time) {
         self.expect_of_flow(i, Some(at));

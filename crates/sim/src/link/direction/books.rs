@@ -1,4 +1,4 @@
-//! What a direction has done, as reports and bounds want it.
+//! What a direction has done, in the form that reports and bounds need.
 
 use bentpipe_cc::Time;
 
@@ -23,7 +23,7 @@ impl Direction {
         self.transmitter.busy += count * self.transmitter.time(size).0;
     }
 
-    /// Packets for which it keeps something. A packet that waits and is under way counts twice.
+    /// Packets for which it keeps state. A packet that waits and is in flight counts twice.
     pub(crate) fn kept(&mut self) -> u64 {
         let held = self.peek_link_layer().map_or(0, |layer| layer.packets().count() as u64);
         let waiting = held + self.scheduled().map_or(0, |scheduled| scheduled.waiting());
@@ -75,7 +75,7 @@ impl Direction {
         foreseen.note(at, doom, packet);
     }
 
-    /// The error foreseen last costs no packet: the link layer sends that again.
+    /// The error noted last costs no packet: the link layer sends that packet again.
     pub(in crate::link) fn survive(&mut self) {
         self.counts.dropped_error -= 1;
         if let Some(foreseen) = &mut self.foreseen {

@@ -57,7 +57,7 @@ fn bytes_are_counted_if_somebody_wants_them() {
     counted.count_bytes();
     let mut plain = link(12_000_000, 0, QueueLimit::Packets(3));
     for l in [&mut counted, &mut plain] {
-        // The first is sent at once; of the others there is no room for the last.
+        // The first packet is sent at once; there is no room for the last of the others.
         for size in [1500, 600, 700, 800, 900] {
             push(l, Time(0), size);
         }
@@ -125,7 +125,8 @@ fn random_delays_are_uniform_unless_that_would_change_the_order() {
         l.pop(now + held);
     }
     assert!((sum as f64 / 10_000.0 - 5e6).abs() < 4.0 * 28_900.0, "{sum}");
-    // Close to each other they would overtake. They come out in order, in time, and some at one instant.
+    // Packets close to each other would overtake. They come out in order and in time, and some come out at
+    // one instant.
     let (mut last, mut together) = (Time(0), 0);
     for i in 0..10_000 {
         let now = Time(1_000_000_000_000 + i * 1_000_000);

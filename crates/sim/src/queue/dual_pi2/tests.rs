@@ -45,7 +45,8 @@ impl Bench {
         self.state.enqueue(now, packet, Class::default(), false, &mut self.store);
     }
 
-    /// Pushes so many packets of these flags and takes them, a millisecond each. How many are marked and dropped.
+    /// Pushes `packets` packets with these flags and takes them, a millisecond each. Returns how many are
+    /// marked and dropped.
     fn judged(&mut self, flags: u16, packets: u64) -> (u64, u64) {
         (0..packets).for_each(|_| self.push(Time(0), flags, 1000));
         while self.state.dequeue(Time(0), &mut self.store).is_some() {}

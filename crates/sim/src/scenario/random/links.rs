@@ -24,7 +24,7 @@ impl Draw<'_> {
             }
             link["reverse"] = back;
         }
-        // What changes sends at any time.
+        // A changing direction can send at any time.
         let moves = self.one_in(3);
         if moves {
             self.moves(&mut link);
@@ -92,7 +92,7 @@ impl Draw<'_> {
         arq
     }
 
-    /// Lets the rate, the delay or the losses of a direction change, or its path change hands.
+    /// Makes the rate, the delay or the losses of a direction change, or its path change hands.
     fn moves(&mut self, link: &mut Value) {
         match self.to(5) {
             0 => {
@@ -145,7 +145,7 @@ impl Draw<'_> {
         json!(list)
     }
 
-    /// A time line file, which stands beside that of the losses.
+    /// A time line file, next to the file of losses.
     fn file(&mut self, name: &str) -> Value {
         let file = std::path::Path::new(self.losses).with_file_name(name);
         let mut table =

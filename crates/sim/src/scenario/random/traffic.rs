@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Draw, Regime, SCHEMA, properties};
 
-/// Keys of which traffic has one or the other.
+/// Pairs of keys; traffic has exactly one of each pair.
 const EITHER: [[&str; 2]; 3] = [["load", "per_second"], ["on", "size"], ["every", "think"]];
 
 impl Draw<'_> {
@@ -20,7 +20,7 @@ impl Draw<'_> {
         if kind_of(chosen) == "video" { self.video(size / 8 + 1) } else { self.traffic(chosen, size / 8 + 1) }
     }
 
-    /// One of those kinds of a table in the schema that are `fit`.
+    /// One of those kinds of a table in the schema that `fit` accepts.
     fn kind(&mut self, table: &str, fit: impl Fn(&Value) -> bool) -> &'static Value {
         let kinds = SCHEMA["$defs"][table]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
         let kinds: Vec<&Value> = kinds.iter().filter(|kind| fit(kind)).collect();
@@ -72,13 +72,14 @@ impl Draw<'_> {
         video
     }
 
-    /// Traffic by the schema of its kind, with transfers around `size`. A key that may be a law is always given, since the default may be
-    /// millions of segments.
+    /// Traffic by the schema of its kind, with transfers around `size`. A key that may be a law is always
+    /// given, since the default may be millions of segments.
     fn traffic(&mut self, of: &'static Value, size: u64) -> Value {
         let mut traffic = json!({ "kind": kind_of(of) });
-        // Where a round trip may take no time, a pause has to. Elsewhere, pauses of no time make very many small packets.
+        // Where a round trip may take no time, a pause must take some. Elsewhere, pauses of no time make very
+        // many small packets.
         let least = u64::from(self.finite || !self.one_in(8));
-        // A link may have any rate, and so few connections at most.
+        // A link may have any rate, and therefore few connections at most.
         let by_load = self.regime != Regime::Nanoseconds && self.one_in(4);
         let size = if by_load && of["properties"]["load"].is_object() { size + 20_000 } else { size };
         let by_time = !self.finite && self.one_in(2);
@@ -155,7 +156,8 @@ impl Draw<'_> {
         })
     }
 
-    /// A law of any kind of a table in the schema. `value` gives its keys, and the schema those that `value` does not know.
+    /// A law of any kind of a table in the schema. `value` gives its keys, and the schema gives those that
+    /// `value` does not know.
     fn law(&mut self, table: &str, value: impl Fn(&mut Self, &str) -> Option<Value>) -> Value {
         let of = self.kind(table, |_| true);
         let mut law = json!({ "kind": kind_of(of) });

@@ -55,7 +55,7 @@ impl MeanLaw<Span> for ExponentialLengths {
     }
 }
 
-/// An exponential length of time with so many nanoseconds as its mean.
+/// An exponential length of time with a mean of `mean_ns` nanoseconds.
 pub(crate) fn exponential(mean_ns: f64, stream: &mut Stream) -> Span {
     Span(libm::round((mean_ns * unit_exponential(stream)).min(9e18)) as u64)
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::workload::laws::tests::{at, drawn, mean};
 
-    /// Quantiles worked out by hand: -ln(1/2) and -ln(1/10) of the mean.
+    /// Quantiles computed by hand: -ln(1/2) and -ln(1/10) of the mean.
     #[test]
     fn exponential_sizes_have_their_quantiles() {
         let found = drawn(&ExponentialSizes { mean: Size(1_000_000) });

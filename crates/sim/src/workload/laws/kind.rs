@@ -1,20 +1,20 @@
-//! What the file of a law defines.
+//! What the file of each law defines.
 
 use crate::link::random::Stream;
 
 /// A wrong key of a law: its name and the message.
 pub(crate) type WrongKey = (&'static str, String);
 
-/// The keys of a law of such values.
+/// The keys of a law for such values.
 pub(super) trait LawKeys<Value> {
-    /// The law at work.
+    /// The law in use.
     type AtWork: Law<Value>;
 
-    /// The law at work, if the keys fit together.
+    /// The law in use, if the keys fit together.
     fn resolve(&self) -> Result<Self::AtWork, WrongKey>;
 }
 
-/// A law at work.
+/// A law in use.
 pub(super) trait Law<Value> {
     /// Refuses keys that do not fit together.
     fn check(&self) -> Result<(), WrongKey> {
@@ -31,7 +31,7 @@ pub(super) trait MeanLaw<Value>: Law<Value> {
     fn mean(&self) -> f64;
 }
 
-/// Most keys are the law at work.
+/// Most keys are themselves the law in use.
 impl<Value, Keys: Law<Value> + Clone> LawKeys<Value> for Keys {
     type AtWork = Self;
 

@@ -39,7 +39,7 @@ pub struct SizeFile {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListedSizes {
     sizes: Arc<[u64]>,
-    /// For each, the share of it and of those before it; the last is 1.
+    /// For each size, the sum of its share and the shares before it; the last is 1.
     shares: Arc<[f64]>,
 }
 
@@ -85,7 +85,7 @@ impl ListedSizes {
                 upto
             })
             .collect();
-        // Those behind the last weight above zero are never drawn.
+        // Sizes after the last weight above zero are never drawn.
         let last = weights.iter().rposition(|weight| *weight > 0.0).unwrap_or(0);
         shares[last..].fill(1.0);
         Self { sizes: sizes.into(), shares: shares.into() }
@@ -108,7 +108,8 @@ impl MeanLaw<u64> for ListedSizes {
     }
 }
 
-/// The sizes in a file, one number of bytes a line. No message repeats a line: the file may be another than was meant.
+/// The sizes in a file, one number of bytes per line. No message quotes a line, because the file may not be
+/// the one that was meant.
 fn read(file: &str) -> Result<Vec<u64>, String> {
     let in_file = |message: String| format!("file of sizes {}: {message}", quoted_name(file));
     let text = file::text(file.as_ref(), MAX_FILE).map_err(in_file)?;

@@ -61,7 +61,7 @@ impl Law<u64> for LogNormalSizes {
 impl MeanLaw<u64> for LogNormalSizes {
     fn mean(&self) -> f64 {
         let (median, sigma, [least, most]) = (self.median.0 as f64, self.sigma, self.bounds());
-        // Of the law without bounds, the share of sizes up to x, and the share of all bytes that they hold.
+        // The shares, in the law without bounds, of sizes up to x and of the bytes that they hold.
         let normal = |z: f64| libm::erfc(-z * FRAC_1_SQRT_2) / 2.0;
         let share = |x: f64, more: f64| match libm::log(x / median) {
             log if sigma > 0.0 => normal(log / sigma - more),
