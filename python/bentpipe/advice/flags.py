@@ -1,6 +1,6 @@
-"""What makes an algorithm fast and reckless: it takes what it has from others, or from the link itself.
+"""Rules that flag an algorithm as fast and reckless: its speed comes at the expense of others or of the link.
 
-Each threshold is a number of ours, chosen so that CUBIC, Reno and their like stay far below it.
+The thresholds are our own choice, set so that CUBIC, Reno and their like stay far below it.
 docs/advise.md gives the reasons.
 """
 
@@ -14,7 +14,7 @@ from bentpipe.advice.question import Question
 from bentpipe.advice.trials import Trials
 
 LOSS_TIMES = 3.0
-"""Own losses count as reckless from so many times those of CUBIC on, on the same link and seeds ..."""
+"""Own losses count as reckless from this multiple of CUBIC's, on the same link and seeds ..."""
 LOSS_LEAST = 0.02
 """... and from this share of the packets sent on, which is where BBRv3 stops probing (its LossThresh)."""
 HARM_MOST = 0.5
@@ -23,7 +23,7 @@ then has more than it: one that leaves the link to nobody takes nothing."""
 HARM_LEAST_SHARE = 0.05
 """A rival that has less than this share of the link beside its own kind cannot use it: nothing is taken."""
 QUEUE_TIMES = 2.0
-"""A median queueing delay of so many times that of CUBIC is a standing queue ..."""
+"""A median queueing delay of this multiple of CUBIC's is a standing queue ..."""
 QUEUE_LEAST_S = 0.05
 """... if it is at least this long. Conversation suffers from less (ITU-T G.114 allows 150 ms in all)."""
 
@@ -40,7 +40,7 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endles
     """Why this algorithm is reckless on the link, or nothing.
 
     Args:
-        one: what was measured of it, with the harm that it does.
+        one: its measurements, with the harm that it does.
         all_trials: of all algorithms by id; CUBIC's is what it is held against.
         shared: do flows of others use the link? If not, harm to CUBIC is no reason.
         endless: do the flows have data all the time? If not, there is start-up alone, and what it drops and
@@ -65,7 +65,7 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endles
 
 
 def reckless_runs(one: Trials, cubic: Trials, *, shared: bool, endless: bool) -> tuple[list[bool], float]:
-    """In which runs alone it is reckless, and in what share of its runs beside CUBIC; NaN if it has none.
+    """The runs alone in which it is reckless, and the share of its runs beside CUBIC; NaN if it has none.
 
     The runs may be over different links.
     """
@@ -107,7 +107,7 @@ def _waits(own: _Values, cubic: _Values) -> bool:
 
 
 def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, list[Flag]]:
-    """Those that are reckless, by id, with the reasons; nobody before CUBIC, the measure, was run."""
+    """The reckless algorithms by id, with the reasons; empty before CUBIC, the reference, has run."""
     if "cubic" not in trials:
         return {}
     shared, endless = question.shared, question.endless
