@@ -1,4 +1,4 @@
-"""How long two flows need to efficiency and to fairness, in closed form.
+"""Times to efficiency and to fairness of two flows, in closed form.
 
 Spectrum (see `bentpipe.analysis.spectrum`), section 4.2, table 2, and appendix C. Two flows with
 synchronised losses share a bottleneck of `capacity` segments and start from the windows `w1` and `w2`, whose
