@@ -1,4 +1,4 @@
-"""What is measured: the scenarios of the benchmark, and what is asked of each."""
+"""Scenarios of the benchmark, and the targets of each."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ CASES: Mapping[str, Case] = {
     ),
     "f": Case("a chain of 5 links, 10 flows through and 10 across each", "f", must=8, aim=12),
 }
-"""The scenarios by their names, in the order in which they are run: what is compared stands together."""
+"""The scenarios by their names, in the order of the runs: cases that are compared are adjacent."""
 
 GROWTH = ("b10000", "b100", 5.0, 3.0)
 """The cost per packet of the first case as a multiple of the second's: what is allowed, what is aimed at."""
@@ -162,7 +162,7 @@ GROWTH = ("b10000", "b100", 5.0, 3.0)
 def chosen(names: Sequence[str]) -> dict[str, Case]:
     """The cases of these names and those that they are compared with.
 
-    A letter stands for all names that begin with it; no name at all for every case.
+    A letter selects all names that begin with it; no name at all selects every case.
 
     Raises:
         ScenarioError: there is no such case.

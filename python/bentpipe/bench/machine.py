@@ -12,7 +12,7 @@ from bentpipe import _core
 
 
 def describe() -> dict[str, str]:
-    """What was measured, where and when; a value is "unknown" where the system does not tell."""
+    """Host, date and system of a measurement; a value is "unknown" where the system does not report it."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "bentpipe": _core.__version__,

@@ -81,7 +81,7 @@ def measure(
         pairs: how often; every case is run once before any is run again.
         quick: shorter runs, in which start-up and slow start weigh more.
         more: measure parallel runs, memory and start-up as well.
-        tell: is given a line after each step.
+        tell: called with a line after each step.
 
     Raises:
         RuntimeError: a run failed.
