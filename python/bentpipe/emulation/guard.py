@@ -80,6 +80,6 @@ class Guard:
             self._watcher.stdin.close()
 
     def wait(self, most_s: float) -> None:
-        """Waits until that is done, at most so long."""
+        """Waits until that is done, within this time limit."""
         with suppress(subprocess.TimeoutExpired):
             self._watcher.wait(most_s)

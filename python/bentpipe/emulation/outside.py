@@ -33,17 +33,17 @@ class Claim:
 
     #: What says whether it forwards.
     setting: Path
-    #: The file of those who need it, and a descriptor of it with a shared lock.
+    #: The file of the emulations that need it, and a descriptor of it with a shared lock.
     file: Path
     descriptor: int
 
     @property
     def closed(self) -> bool:
-        """Did it not forward before? Then nothing is to pass but for emulations."""
+        """Whether it did not forward before. If so, only packets of emulations may pass."""
         return os.pread(self.descriptor, 8, 0) == b"0"
 
     def turn_on(self) -> None:
-        """From now on it forwards. Before, somebody has to be there who turns it off."""
+        """From now on it forwards. A watcher that turns it off must run before."""
         self.setting.write_text("1", encoding="ascii")
 
 
@@ -79,7 +79,7 @@ def claim(interface: str) -> Claim:
 
 
 def packet_filter() -> bool:
-    """Can the kernel's packet filter, nf_tables, be asked here? A way out takes it."""
+    """Whether the kernel's packet filter, nf_tables, is accessible. A way out needs it."""
     generation = struct.pack("=IHHIIBBH", 20, _NF_TABLES << 8 | 16, 1, 1, 0, 0, 0, 0)  # NFT_MSG_GETGEN
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as asked:
@@ -92,7 +92,7 @@ def packet_filter() -> bool:
 
 
 def names_stay_unresolved() -> bool:
-    """Are all resolvers of this machine on its own loopback, where an end of a link cannot reach them?"""
+    """Whether all resolvers of this machine are on its loopback, out of reach of the ends of a link."""
     try:
         rows = _RESOLVER.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

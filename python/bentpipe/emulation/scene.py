@@ -1,4 +1,4 @@
-"""Which scenario is emulated, and over which of its links."""
+"""The scenario of an emulation, and the links that it uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bentpipe.scenario import Scenario
 from bentpipe.source import Source
 
 _LENGTH = "1 h"
-"""For which time a scenario without a duration is worked out: orbits, rain."""
+"""The time for which a scenario without a duration is worked out: orbits, rain."""
 
 
 def prepared(
@@ -23,7 +23,7 @@ def prepared(
     seed: int | None = None,
     duration: str | None = None,
 ) -> str:
-    """The scenario as JSON, checked, whose first flow says the route.
+    """The scenario as JSON, checked, whose first flow gives the route.
 
     Flows are not needed. Without them the route is the only link, or `path`.
 

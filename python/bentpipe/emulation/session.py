@@ -1,4 +1,4 @@
-"""An emulated link, and programs at its ends."""
+"""An emulated link with programs at its ends, as a context manager."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Side = Literal["near", "relay", "far"]
 _WAYS = ("forward", "reverse")
 
 LATENESS_BOUND_S = 0.002
-"""How late packets may be: an emulation in which one in a hundred was later has not kept time."""
+"""Bound on the lateness of packets: an emulation in which one in a hundred was later has not kept time."""
 _SAMPLED_S = 0.1
 """Between samples of a trace, unless the scenario says."""
 _GRACE_S = 0.2
-"""How long a program may take to end when it is asked to."""
+"""Time that a program has to end after it is asked to."""
 
 
 class Emulation:
@@ -171,7 +171,7 @@ class Emulation:
             if network.has_ipv6:
                 self.addresses_ipv6 = [network.addresses_ipv6(leg) for leg in range(len(links))]
             namespaces = [network.descriptor(end) for end in range(len(self._sides))]
-            # Two, so that one is there while another takes the place of one that was killed.
+            # One of them works while another replaces one that was killed.
             for _ in range(2):
                 self._guards.append(Guard(namespaces, None if self._nat is None else claim(self._nat)))
             if self._nat is not None and (claimed := self._guards[0].claimed) is not None:
@@ -189,7 +189,7 @@ class Emulation:
         return self
 
     def _choose_congestion_control(self) -> None:
-        """Tells the ends at which programs run, once their routes are there; not a relay of ours."""
+        """Sets it at the ends at which programs run, once their routes exist; not at our own relay."""
         if (cc := self._cc) is None:
             self.congestion_control = self.within("near", congestion.default)
             return
@@ -199,7 +199,7 @@ class Emulation:
                 self.congestion_control_by = self.within(side, lambda: congestion.set_default(cc))
 
     def check(self) -> None:
-        """Does the link still forward?
+        """Checks that the link still forwards.
 
         Raises:
             OSError: it has failed, and nothing passes any more.
@@ -264,14 +264,14 @@ class Emulation:
         return self._threads[side].submit(work).result()
 
     def snapshot(self) -> dict[str, Any]:
-        """What the link has done so far: "t_s", and for "forward" and "reverse" the numbers of each way.
+        """The counters of the link so far: "t_s", and for "forward" and "reverse" the numbers of each way.
 
         Each way has "rate_bps" (delivered since this thread's last snapshot), "queue_packets" and
         "queue_bytes" (waiting now), "delivered_packets", "delivered_bytes", "dropped_queue",
         "dropped_error", "marked", and "lateness_p50_s", "lateness_p99_s", "lateness_max_s". With two legs
         the ways have the numbers of the whole, and "legs" those of each leg; "relay" has those of the relay
-        that splits connections, or None: "controller", with which it sends, "wanted", the names of which it
-        is the first that the kernel has, "connections", "unreached", "broken", "bytes".
+        that splits connections, or None: "controller", with which it sends, "wanted", its list of names from
+        which the first that the kernel has is taken, "connections", "unreached", "broken", "bytes".
         """
         if self._report is not None:
             return self._report
@@ -368,7 +368,7 @@ class Emulation:
         }
 
     def _relayed(self, network: _core.EmulatedNetwork) -> dict[str, Any] | None:
-        """What the relay has done: its controller, connections, those unreached and broken, bytes."""
+        """The counters of the relay: its controller, connections, those unreached and broken, bytes."""
         if self._split is None:
             return None
         sending = {"controller": self.relay_controller, "wanted": self._split.controllers}

@@ -49,7 +49,7 @@ def clear(namespaces: "set[tuple[int, int]]") -> None:
 
 
 def give_back(descriptor: int, file: str, setting: str) -> None:
-    """Undoes what was claimed, if this was the last who needed it.
+    """Undoes what was claimed, if this was the last emulation that needed it.
 
     Two watchers of one emulation may end at once, each with a lock of its own. One that cannot have the file
     for itself gives its own lock up, so that the other can, and tries again.
