@@ -1,4 +1,4 @@
-"""What a document asks of an algorithm, and what answers it."""
+"""A criterion: the demand of a document on an algorithm, and the evidence that answers it."""
 
 from __future__ import annotations
 

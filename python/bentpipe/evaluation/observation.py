@@ -89,7 +89,7 @@ class Observation:
     def arrived(self, name: str = "test") -> tuple[list[float], list[float]]:
         """Instants, and the bytes of a flow that had arrived by then, in order or not.
 
-        After a loss the bytes in order stand still and then jump; `plot.rates.spread` puts each byte at the
+        After a loss the bytes in order stay constant and then jump; `plot.rates.spread` puts each byte at the
         latest instant at which the link's rate lets it have come.
         """
         return self._arrived.get(name, ([], []))
@@ -129,7 +129,7 @@ class Observation:
         return rows["t_s"].to_list(), [float(v) for v in rows[column].to_list()]
 
     def reached(self, share: float, after: float, name: str = "test", over: float = SMOOTH_S) -> float:
-        """Seconds from `after` until a flow's goodput is `share` bits per second; if never, what was left."""
+        """Seconds from `after` until a flow's goodput is `share` bits per second; if never, the rest."""
         times, rates = self.rates(name, over)
         reached = (t - after for t, rate in zip(times, rates, strict=True) if t > after and rate >= share)
         return next(reached, self.seconds - after)

@@ -1,4 +1,4 @@
-"""What RFC 9743 (BCP 133) asks for, section by section, and what answers it.
+"""The criteria of RFC 9743 (BCP 133), section by section, and the evidence that answers them.
 
 M. Duke, G. Fairhurst (eds.), Specifying New Congestion Control Algorithms, March 2025. Each of its key words
 in capitals has an entry, and so has each section whose criterion is stated without one. The words are ours.
