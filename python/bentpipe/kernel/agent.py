@@ -22,16 +22,16 @@ from typing import Any, Protocol
 from bentpipe.kernel.choice import Choice
 
 STEP_S = 0.1
-"""How long the agent waits for reports before it looks whether it is to end."""
+"""Time that the agent waits for reports before it checks whether to end."""
 PATIENCE_S = 5.0
-"""How long a client may take to say what it wants."""
+"""Time limit for the request of a client."""
 
 
 class Datapath(Protocol):
-    """What is asked of `_core.KernelAgent`."""
+    """The interface that is required of `_core.KernelAgent`."""
 
     def step(self, timeout_s: float) -> bool:
-        """Waits for its end, at most so long; True if that has come. Raises what it failed by."""
+        """Waits for its end up to a time limit; True if it has ended. Raises its error if it failed."""
 
     def status(self) -> str:
         """Everything about it and its flows, as JSON."""
@@ -144,7 +144,7 @@ def notify_systemd() -> None:
 
 
 def ask(directory: Path, question: str, patience_s: float = PATIENCE_S) -> dict[str, Any] | None:
-    """What an agent answers; None if nobody listens.
+    """The answer of an agent; None if none listens.
 
     Raises:
         TimeoutError: it does not answer in time.

@@ -1,4 +1,4 @@
-"""Puts a controller into the kernel, and takes it out again with all that came with it."""
+"""Attaches a controller to the kernel, and detaches it with everything that came with it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from bentpipe.kernel.choice import Choice
 from bentpipe.kernel.records import Record, changing, records, started
 
 READY_S = 60.0
-"""How long an agent may take until its controller is registered: half a second in an emulated machine."""
+"""Time limit for an agent to register its controller; it takes half a second in an emulated machine."""
 END_S = 10.0
-"""How long an agent may take to end."""
+"""Time limit for an agent to end."""
 
 _KERNELS_OWN = {"maps.debug", "progs.debug"}
-"""What is in every bpffs from the beginning."""
+"""The initial contents of every bpffs."""
 
 PROGRAM = (sys.executable, "-m", "bentpipe.kernel.agent")
-"""What runs an agent."""
+"""The program that runs an agent."""
 
 
 class KernelFailed(Exception):
@@ -112,7 +112,7 @@ def attach(
 
 
 def detach(record: Record) -> list[str]:
-    """Takes a controller out: routes, agent, pins, record. What was in the way, a line each."""
+    """Takes a controller out: routes, agent, pins, record. Returns the obstacles, a line each."""
     with changing():
         return _take_out(record)
 
@@ -136,7 +136,7 @@ def find(given: str | None) -> list[Record]:
 
 
 def _planned(choice: Choice, old: Record | None, *, pin: bool) -> Record:
-    """What is to be attached, with what an agent that has died has left."""
+    """The record of what is to be attached, with the remains of an agent that has died."""
     record = Record(choice) if old is None else replace(old, choice=choice, pid=0, began=0)
     if pin and record.pin is None:
         if machine.bpffs() is None:  # the agent mounts it
@@ -273,7 +273,7 @@ def _unmount(record: Record) -> None:
 
 
 def _forget(record: Record, old: Record | None) -> None:
-    """Puts back what was known before an attempt."""
+    """Restores the state before an attempt."""
     if old is not None:
         old.write()
         return

@@ -210,7 +210,7 @@ def list_verb(json: Json = False) -> None:
 
 
 def _sweep() -> None:
-    """Clears away what killed runs have left, and says so."""
+    """Removes leftovers of killed runs, and reports it."""
     from bentpipe.kernel.running import sweep
 
     for text in sweep():

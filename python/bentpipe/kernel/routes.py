@@ -11,7 +11,7 @@ from typing import Any
 from bentpipe._core import ScenarioError
 
 _STATES = {"linkdown", "dead", "onlink-dead", "offload", "trap", "rt_offload", "rt_trap", "notify"}
-"""What `ip route show` adds about the present, and `ip route change` does not take."""
+"""State in the output of `ip route show` that `ip route change` does not accept."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Change:
 
 
 def plan(asked: str, name: str) -> Change:
-    """How one route is to be changed; nothing is changed yet.
+    """Plans the change of one route; nothing is changed yet.
 
     Args:
         asked: a route as `ip route show` takes it: "default", "10.0.0.0/8", "default dev eth0"; "lock" at
@@ -165,7 +165,7 @@ def namespace() -> int:
 
 
 def _table(words: list[str]) -> list[str]:
-    """What names the table of a route, which `ip route show` leaves out."""
+    """The words that name the table of a route, which `ip route show` leaves out."""
     at = words.index("table") if "table" in words else len(words)
     return words[at : at + 2]
 

@@ -29,7 +29,7 @@ _RUNS = 100
 
 
 class Group(Protocol):
-    """What is asked of `_core.KernelGroup`: a control group whose TCP connections use one algorithm."""
+    """The interface of `_core.KernelGroup`: a control group whose TCP connections use one algorithm."""
 
     @property
     def path(self) -> Any:
@@ -97,7 +97,7 @@ def run(
         group: makes the control group.
 
     Returns:
-        The command's exit status, 128 more than its signal if that ended it; and what the agent said last,
+        The command's exit status, 128 more than its signal if that ended it; and the agent's last status,
         empty if this process was none.
 
     Raises:

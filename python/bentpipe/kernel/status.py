@@ -1,4 +1,4 @@
-"""What is attached and what it does: the records, what their agents say, and what the kernel's maps hold."""
+"""Status of attached controllers, from the records, their agents, and the maps in the kernel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def status() -> list[dict[str, Any]]:
 
 
 def unseen() -> list[str]:
-    """Names of ours that the kernel offers, for a user who may not see more."""
+    """Names of ours that the kernel offers, for an unprivileged user."""
     return sorted(name for name in machine.registered() if OURS.fullmatch(name))
 
 
@@ -108,7 +108,7 @@ def _one(record: Record, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kernels() -> list[dict[str, Any]]:
-    """What the maps of all datapaths hold; nothing without the privilege to look."""
+    """The contents of the maps of all datapaths; empty without the privilege to read them."""
     from bentpipe import _core
 
     return list(json.loads(_core.kernel_status()))
