@@ -55,7 +55,7 @@ class History:
                 self._changed.notify_all()
 
     def events(self, quiet_s: float) -> Iterator[tuple[str, Any] | None]:
-        """What a browser is told: the history, each row as it comes, the end.
+        """The messages to a browser: the history, each row as it comes, the end.
 
         None after `quiet_s` seconds in which nothing happened, so that a browser that has gone is noticed.
         """

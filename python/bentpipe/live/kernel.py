@@ -1,4 +1,4 @@
-"""What the page of the kernel's flows shows: those that are steered by an algorithm of ours."""
+"""Live page of the kernel's flows that one of our algorithms controls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def page(title: str, lead: str = "") -> LivePage:
 
 
 class KernelSource:
-    """The numbers of this moment of the kernel's flows."""
+    """The current numbers of the kernel's flows."""
 
     def __init__(
         self, status: Callable[[], Mapping[str, Any]], clock: Callable[[], float] = time.monotonic
