@@ -12,7 +12,7 @@ from bentpipe.measured.quantities import Bursts
 LEAST_PAIRS = 5
 """Pairs of losses in a row below which nothing is said about bursts."""
 CHANCE = 1e-3
-"""Independent losses would show so many pairs with less than this probability: then they are bursts."""
+"""Losses are bursts if independent ones would show that number of pairs with less than this probability."""
 
 
 def share(lost: int, sent: int) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""What probes say: ping and irtt."""
+"""Estimates from probes: ping and irtt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def estimates(path: Path, sent: Sequence[Probe], digits: int | None = None) -> l
     Args:
         path: the file, for messages.
         sent: its probes.
-        digits: to so many significant ones the program rounds times above a millisecond; None if it does not.
+        digits: number of significant digits to which the program rounds times above a millisecond; None if
+            exact.
 
     Raises:
         ScenarioError: no probe came back.
