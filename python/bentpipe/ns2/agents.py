@@ -1,4 +1,4 @@
-"""The TCP senders of ns-2, and which controller of Bentpipe each of them stands for."""
+"""The TCP senders of ns-2, and the controller of Bentpipe to which each corresponds."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def agent_for(cc: str | Mapping[str, Any], recovery: str, key: str) -> Agent:
     Args:
         cc: the controller, as a scenario names it.
         recovery: the flow's loss recovery.
-        key: where the controller stands in the scenario, for messages.
+        key: the key of the controller in the scenario, for messages.
 
     Raises:
         ScenarioError: ns-2 has no such sender.

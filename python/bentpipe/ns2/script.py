@@ -1,4 +1,4 @@
-"""The Tcl script of a scenario, or a refusal that names the key which ns-2 cannot follow."""
+"""The Tcl script of a scenario, or an error that names the key that ns-2 does not support."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNITS = {
     **{"packets": 1, "segments": 1},
 }
 _ENDLESS = 1_000_000
-"""Stands for a window or a queue without limit, packets."""
+"""Represents a window or a queue without limit, packets."""
 _FIXED = {
     "prr": False,
     "byte_counting": False,
@@ -35,7 +35,7 @@ _FIXED = {
     "snack": False,
     "traffic": {"kind": "bulk"},
 }
-"""Options of a flow of which ns-2 knows one setting: that of the profile `paper`."""
+"""Options of a flow for which ns-2 has a single setting, that of the profile `paper`."""
 _MOST_SEEDS = 10_000
 
 _HEAD = """\
