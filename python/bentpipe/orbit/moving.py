@@ -41,7 +41,7 @@ class Track:
 
 
 def place(text: str, what: str, duration_s: float) -> Point | Track:
-    """What a user names as an end of a path.
+    """The end of a path that a user names.
 
     A place as `point` takes it; a voyage, "Frankfurt to New York at 900 km/h, 11 km" or "Rotterdam to
     Singapore at 20 knots, after 3 h" (altitude 0 if there is none; `after`: so long under way at the start);
@@ -88,9 +88,9 @@ def voyage(
         end: where it ends.
         speed_m_s: metres per second over the ground, on a sphere of `EARTH_RADIUS_M`.
         alt_m: altitude, all the way.
-        duration_s: positions are made for so many seconds.
-        after_s: so many seconds of the voyage lie before the first position.
-        name: what messages and pictures call it.
+        duration_s: time that the positions cover, seconds.
+        after_s: time of the voyage before the first position, seconds.
+        name: its name in messages and pictures.
 
     Raises:
         ScenarioError: the two points are opposite to each other, or the altitude is none.

@@ -30,7 +30,7 @@ MOST = 200
 
 
 def folder() -> Path:
-    """Where entries are."""
+    """The folder of entries."""
     return cache_folder("orbit")
 
 
@@ -45,7 +45,7 @@ def name(request: str) -> str:
 
 
 def read(name: str) -> Entry | None:
-    """An entry: its table, its routes and what else is known of it.
+    """An entry: its table, its routes and its other data.
 
     None if it is not there, or damaged: then it is removed.
     """
