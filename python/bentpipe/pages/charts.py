@@ -1,4 +1,4 @@
-"""Interactive charts: what is drawn, as plain data that the script of the page reads."""
+"""Interactive charts: their contents as plain data that the script of the page reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-#: Colours of curves that have none of their own, told apart by everyone (Okabe and Ito, "Color Universal
+#: Colours of curves that have none of their own, distinct for everyone (Okabe and Ito, "Color Universal
 #: Design", 2008), without the black that CUBIC has.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F", "#8C564B")
 
@@ -98,7 +98,7 @@ def curves(given: Sequence[Curve], x: Axis, y: Axis) -> dict[str, Any]:
 
 
 def choices(given: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, choose: str) -> dict[str, Any]:
-    """A chart of which the reader chooses the curves by name, the first at the beginning.
+    """A chart whose curves the reader chooses by name, with the first shown initially.
 
     Raises:
         ValueError: there are no curves under a name, or the columns of one differ in length.

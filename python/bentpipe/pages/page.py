@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as MplFigure
 
-#: From so many columns on a table is stacked on wider screens too.
+#: From this number of columns on a table is stacked on wider screens too.
 MANY = 7
 
 
@@ -74,14 +74,14 @@ class Page:
         """An empty page.
 
         Args:
-            title: its heading, and what the window is called.
+            title: its heading, and the name of the window.
             lead: the paragraph under the title: what the page answers.
             source: a line between the two, for example a citation.
             foot: the last line: what wrote the page, from what.
         """
         self.title, self.lead, self.source, self.foot = title, lead, source, foot
         self._head: list[Markup] = []
-        #: Whether it is a figure, which stands beside those before and after it, and its HTML.
+        #: Whether it is a figure, which is placed beside adjacent figures, and its HTML.
         self._body: list[tuple[bool, Markup]] = []
         self._contents: list[tuple[int, str, str]] = []
         self._ids: set[str] = set()
@@ -108,10 +108,10 @@ class Page:
 
         Args:
             title: the heading.
-            paragraphs: what stands under it.
+            paragraphs: the text under it.
             level: 2 for a section, 3 for a part of one.
             id: the name of the place; from the title if there is none.
-            badge: stands behind the heading.
+            badge: shown behind the heading.
 
         Returns:
             The name of the place: ``Hyperlink("there", f"#{name}")`` leads to it.
@@ -178,14 +178,14 @@ class Page:
         href: str = "",
         id: str | None = None,
     ) -> None:
-        """A figure that does not move. Figures that follow each other stand side by side where there is room.
+        """A figure that does not move. Consecutive figures are placed side by side where there is room.
 
         Args:
             fig: of matplotlib, or an SVG file; it is put into the page, on white paper in the dark too.
-            alt: what it shows, for those who do not see it.
+            alt: a text alternative.
             title: the first words of the caption, set off.
-            caption: what stands under it.
-            data: what it shows; it can be downloaded from the page as CSV.
+            caption: the text under it.
+            data: its data; they can be downloaded from the page as CSV.
             files: files beside the page to name.
             href: where a click on it leads.
             id: the name of its place.
@@ -221,9 +221,9 @@ class Page:
             choose: the words before the choice: "Delay".
             x: the horizontal axis.
             y: the vertical axis.
-            alt: what it shows, for those who do not see it.
+            alt: a text alternative.
             title: the first words of the caption, set off.
-            caption: what stands under it.
+            caption: the text under it.
 
         Raises:
             ValueError: there is no curve, or the columns of one differ in length.
@@ -249,13 +249,13 @@ class Page:
         """A heat map: ``values[j][i]`` belongs to ``y.names[j]`` and ``x.names[i]``.
 
         Args:
-            values: what the colours stand for; NaN is left empty.
+            values: the values behind the colours; NaN is left empty.
             x: the horizontal axis, with names.
             y: the vertical axis, with names.
             quantity: what the values are, with their unit.
             alt: as in `chart`, like all that follow.
             title: the first words of the caption.
-            caption: what stands under it.
+            caption: the text under it.
             ends: the values of the first and the last colour, for maps that are compared.
 
         Raises:
