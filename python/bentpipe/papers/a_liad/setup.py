@@ -1,4 +1,4 @@
-"""The set-up of the A-LIAD paper as scenarios: what it gives, and what had to be chosen.
+"""The set-up of the A-LIAD paper as scenarios: its given values, and our choices.
 
 The paper gives a dumbbell with a bottleneck of 10 or 50 Mbit/s, round-trip times, packet error rates, the
 BDP in packets, and SACK. It does not give the buffer, the sender's window, delayed ACKs, most durations, or
@@ -60,7 +60,7 @@ DRAWN = ("start-up", "no-sack", "loss")
 
 @dataclass(frozen=True)
 class Run:
-    """What one run is of: the experiment, the algorithm under test, the path's RTT and loss."""
+    """The key of one run: the experiment, the algorithm under test, the path's RTT and loss."""
 
     experiment: str
     cc: str
@@ -87,7 +87,7 @@ def experiments() -> list[Run]:
 
 @dataclass(frozen=True)
 class Setup(Choices):
-    """One choice of everything that the paper leaves open."""
+    """One choice of the values that the paper leaves open."""
 
     #: Length of the bottleneck's queue in BDPs of the run, and the shortest that it is, packets.
     buffer_bdp: float = 1.0

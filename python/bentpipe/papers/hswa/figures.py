@@ -1,4 +1,4 @@
-"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and the tables of what the runs did."""
+"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and tables of the runs."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def _line(cc: str, orbit: str, marker: str, style: Any) -> dict[str, Any]:
 
 
 class Implied(NamedTuple):
-    """What a printed throughput says about the channel, if the window is a square root of the loss rate.
+    """The channel that a printed throughput implies, if the window is a square root of the loss rate.
 
     The window, packets; the loss rate of packets that gives it; the error rates per byte and per bit that
     give this loss rate, in units of the paper's BER.
@@ -250,7 +250,7 @@ class Implied(NamedTuple):
 
 
 def growth(cc: str, ber: float) -> float:
-    """Packets by which the window grows per round trip while no queue stands: S of eq. 5, or 1."""
+    """Packets by which the window grows per round trip without a standing queue: S of eq. 5, or 1."""
     return claims.S[ber] if cc == "hswa" else 1.0
 
 

@@ -1,6 +1,6 @@
-"""What is measured in one run of the HSWA-TCP study.
+"""Measures of one run of the HSWA-TCP study.
 
-The increment runs read off a trace what the controller saw (the RTT of each ACK) and what it did (the
+The increment runs read off a trace the input of the controller (the RTT of each ACK) and its output (the
 window's growth). TD and BaseTD follow by eq. 2 and 3 of the paper. The rule between the two, eq. 4, is not
 computed here.
 """

@@ -1,4 +1,4 @@
-"""What is measured in one run of the spectrum study."""
+"""Measures of one run of the spectrum study."""
 
 from __future__ import annotations
 

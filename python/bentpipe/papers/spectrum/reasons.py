@@ -1,4 +1,4 @@
-"""Why the claims of the spectrum paper do or do not reproduce, and why its set-up was chosen as it is."""
+"""Reasons why claims of the spectrum paper do or do not reproduce, and reasons for its set-up."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def _k12(_: Findings) -> Reason:
 
 
 def sections(found: Findings) -> list[Section]:
-    """Simulation and analysis, the set-up, and how far the choices decide the verdicts."""
+    """Simulation and analysis, the set-up, and the influence of the choices on the verdicts."""
     return [figures.runs_section(found.base), setup_section(), _choices(found)]
 
 
@@ -341,7 +341,7 @@ def _choices(found: Findings) -> Section:
 
 
 def setup_section() -> Section:
-    """Table 4, and what the text leaves open."""
+    """Table 4, and the values that the text leaves open."""
     return set_up(
         f"""
         - timeout, loss in slow start, first loss | half of the window | [paper, default, default] section
@@ -407,7 +407,7 @@ def setup_section() -> Section:
 
 WHY: Sequence[Callable[[Findings], Reason]] = (_k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, _k11, _k12)
 
-#: Why the base does not reproduce a claim, should it not.
+#: The reason for each claim that the base may not reproduce.
 CAUSES = {
     "K3": Cause.RULE,  # whether cuts are to whole numbers
     "K4": Cause.RULE,  # as K3

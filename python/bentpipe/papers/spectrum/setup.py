@@ -1,4 +1,4 @@
-"""The set-up of the spectrum paper as scenarios: what it gives, and what its text leaves open."""
+"""The set-up of the spectrum paper as scenarios: its given values, and those that its text leaves open."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CHAIN = ("tcp", "aimd", "iiad", "simd")
 #: The controls that were ns-2's own senders in 2001, and all; SIMD and AIAD were the authors' code.
 NS2_CODE = ("tcp", "aimd", "aimd-8", "iiad")
 WHOLE_ALL = tuple(ALGORITHMS)
-#: Those of the paper's own spectrum, and what each is a choice of.
+#: Those of the paper's own spectrum, and the parameters that each chooses.
 OWN = ("simd", "simd-8", "simd-4", "aiad")
 
 
@@ -384,7 +384,7 @@ TRACE_SEED = 1
 
 @dataclass(frozen=True)
 class Size(design.Size):
-    """How much a mode runs. Times in seconds of simulated time."""
+    """The amount of runs of a mode. Times in seconds of simulated time."""
 
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
     step_seeds: int = 40

@@ -1,4 +1,4 @@
-"""The set-up of the Vegas-L paper as scenarios: what it gives, and what had to be chosen.
+"""The set-up of the Vegas-L paper as scenarios: its given values, and our choices.
 
 The paper gives the cities of the terminals, 5 Mbit/s links, drop-tail, 1024-byte packets, 1000 s and two
 packet error rates. Its settings name no orbit, no number of satellites or hops, no longitude and no buffer;
@@ -31,7 +31,7 @@ WITHOUT_HEADER = ("vegas", "vegas-a", "vegas-l")
 #: Length of a queue in ns-2 unless a script sets another, in packets; it counts the packet in transmission.
 NS2_QUEUE = 50
 
-#: Between these longitudes (degrees east) a satellite stands at least 28 degrees above the horizon of Beijing
+#: Between these longitudes (degrees east) a satellite is at least 28 degrees above the horizon of Beijing
 #: and Shanghai, where both senders are.
 ASIA = (75.0, 120.0)
 #: Speed of light, km/s, and radius of the geostationary orbit, km, as in the simulator's own geometry.
@@ -61,10 +61,10 @@ Between = Literal["relay", "satellites"]
 
 @dataclass(frozen=True)
 class Setup(Choices):
-    """One choice of everything that the paper leaves open."""
+    """One choice of the values that the paper leaves open."""
 
     #: Degrees east between which the satellite's longitude is drawn anew for each seed: a few degrees decide
-    #: who loses packets at a full drop-tail queue, so one longitude would say little about the others.
+    #: which flow loses packets at a full drop-tail queue, so one longitude would say little about the others.
     satellite: tuple[float, float] = ASIA
     #: Degrees east of the second satellite, the one that the receivers see, where there are two.
     second_satellite: float = -15.0
@@ -79,8 +79,8 @@ class Setup(Choices):
     link_bytes: int = LINK_BYTES
     #: Do ACKs go through the satellite's transmitter, as data does? Otherwise they pass it by.
     acks_share: bool = True
-    #: What is lost at random: every packet on a satellite's downlink ("downlink"), only the data there
-    #: ("data"), or packets on the downlink and on every uplink ("every").
+    #: Packets that are lost at random: every packet on a satellite's downlink ("downlink"), only the data
+    #: there ("data"), or packets on the downlink and on every uplink ("every").
     lossy: Literal["downlink", "data", "every"] = "downlink"
     #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
     recovery: str = "sack"
@@ -101,7 +101,7 @@ class Setup(Choices):
         return round(Random(seed).uniform(*self.satellite), 2)
 
     def header_bytes(self, cc: str) -> int:
-        """What is on the wire beside the 1024 bytes of a packet of ``cc``."""
+        """Bytes on the wire beside the 1024 bytes of a packet of ``cc``."""
         return self.link_bytes + (0 if cc in self.without_header else TCP_IP_BYTES)
 
     def links(self, per: float, seed: int) -> dict[str, dict[str, Any]]:
@@ -199,7 +199,7 @@ class Setup(Choices):
 
 
 def between_satellites_s(one: float, other: float) -> float:
-    """How long light takes between two geostationary satellites, s; their longitudes in degrees east."""
+    """Propagation time of light between two geostationary satellites, s; their longitudes in degrees east."""
     return 2 * GEO_RADIUS_KM * abs(math.sin(math.radians(one - other) / 2)) / LIGHT_KM_PER_S
 
 
@@ -357,7 +357,7 @@ TRACE_SEED = 1
 
 @dataclass(frozen=True)
 class Size(design.Size):
-    """How much a mode runs, and how long a run is."""
+    """The amount of runs of a mode, and the length of a run."""
 
     duration_s: float = DURATION_S
 
