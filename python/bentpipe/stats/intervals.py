@@ -71,7 +71,7 @@ def interval(
             Better Bootstrap Confidence Intervals, JASA 82, 1987), for medians by percentiles.
         least: the smallest possible value: 0 for a rate, 1/n for Jain's index of n flows. No end goes below.
         most: the largest possible value: 1 for a share, the rate of the link for a goodput.
-        confidence: the share of such intervals that shall hold the true value.
+        confidence: the share of such intervals that should contain the true value.
 
     Raises:
         ValueError: there are no values, one is not finite or beyond the possible range; a median by t.

@@ -1,4 +1,4 @@
-"""The values of a quantity, one of each run, and what they have in common."""
+"""The values of a quantity, one of each run, and their common properties."""
 
 from __future__ import annotations
 

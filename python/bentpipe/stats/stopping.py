@@ -1,4 +1,4 @@
-"""How many seeds are enough."""
+"""Sequential stopping: the number of seeds that suffices."""
 
 from __future__ import annotations
 
