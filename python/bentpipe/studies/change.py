@@ -1,4 +1,4 @@
-"""What one set-up changes of another: fields, and within fields that are mappings the entries that differ."""
+"""Differences between two set-ups: fields, and within fields that are mappings the entries that differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNSET: Final = _Unset()
 
 
 def change(base: Any, other: Any) -> dict[Path, Any]:
-    """What ``other``, a dataclass as ``base``, has that differs from it."""
+    """The fields of ``other``, a dataclass like ``base``, that differ from it."""
     before, after = (dict(_values(of)) for of in (base, other))
     found = {path: value for path, value in after.items() if path not in before or before[path] != value}
     return found | {path: UNSET for path in before if path not in after and not _under(path, after)}

@@ -1,4 +1,4 @@
-"""Why a claim does or does not reproduce, in words: its own reason, and what the other choices do to it."""
+"""Explanation of a claim's verdict in words: its own reason, and the effect of the other choices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> str:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reasons of a paper's claims, and what is said around them."""
+    """The reasons of a paper's claims, and the text around them."""
 
     reasons: Mapping[str, Callable[[Findings], Reason]]
     #: By id the cause of a claim that the base does not reproduce; without one it is ours.
@@ -89,7 +89,7 @@ class Explanation:
 
 
 def tried(claim: Claim, sensitivity: Sensitivity) -> list[list[str]]:
-    """`Claim.tried`: what each check that fails measures under the other choices that ran it."""
+    """`Claim.tried`: the value of each failing check under the other choices that ran it."""
     under = sensitivity.partly(claim.id)
     rows = []
     for position, check in enumerate(claim.checks):

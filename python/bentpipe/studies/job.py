@@ -2,7 +2,7 @@
 
 No study waits for another: a worker takes the next runs, of whatever study, and a study is drawn as soon as
 its last batch is stored. What is on disk already (`bentpipe.studies.store`) is not run again. This process
-stores what the workers measure, so they can be on other machines; figures are drawn on this one.
+stores the measures of the workers, so they can be on other machines; figures are drawn on this one.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def run_jobs(
         jobs: the studies, each with a folder of its own.
         workers: how many processes work; 0 for one per processor. The results do not depend on it.
         fresh: forget what earlier runs left, and run everything.
-        progress: told how far the job is, whenever that changes.
-        executor: makes what computes the runs, in place of this machine.
+        progress: called with the state of the job, whenever that changes.
+        executor: makes the executor of the runs, in place of this machine.
 
     Raises:
         Interrupted: the user stopped it; what is finished is kept for the next run.
@@ -104,7 +104,7 @@ def draw(_: Tell, study: Study, plan: Plan, place: Path, batches: Sequence[Store
 
 @dataclass
 class _Work:
-    """What is left to do of a study."""
+    """The remaining work of a study."""
 
     job: Job
     store: Store
@@ -214,7 +214,7 @@ class _Floor:
                 yield Batch(numbers, cases, work.job.study.measure)
 
     def _order(self) -> list[tuple[_Work, int]]:
-        """All batches: the first of each study, which tells how long its runs take, then study by study.
+        """All batches: the first of each study, which shows the length of its runs, then study by study.
 
         The studies that keep most traces come first: they take longest to draw, which should not come last.
         """
@@ -225,7 +225,7 @@ class _Floor:
         return [*first, *((work, number) for work in by_traces for number in list(work.waiting)[1:])]
 
     def _look_after(self) -> None:
-        """Begins to draw what is complete, notes what is drawn, and tells how far the job is."""
+        """Begins to draw complete studies, notes drawn ones, and reports the state of the job."""
         while self._here.others:
             self._note(self._here.others.popleft())
         for work in self._works:

@@ -50,7 +50,7 @@ def sentences(
     """The claims of a paper.
 
     Args:
-        block: a row for each as `bentpipe.studies.prose.rows` reads it: id, title, what the paper says.
+        block: a row for each as `bentpipe.studies.prose.rows` reads it: id, title, the paper's statement.
         checks: `Sentence.checks` of each, by id.
         about: `Sentence.about` of those that are not about all runs.
         fixed: those that no choice can touch.
@@ -78,7 +78,7 @@ class Sensitivity:
 
     base: Sequence[Claim]
     variants: Mapping[str, Sequence[Claim]]
-    #: What each variant changes, in words.
+    #: The change of each variant, in words.
     choices: Mapping[str, str]
 
     def claim(self, variant: str, claim_id: str) -> Claim | None:
@@ -107,7 +107,7 @@ class Sensitivity:
         return {name: RANK[c.verdict] - RANK[claim.verdict] for name, c in self.under(claim.id).items()}
 
     def listed(self, claim_id: str, names: Iterable[str]) -> str:
-        """What some variants change, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
+        """The changes of some variants, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
         under = self.under(claim_id)
         return "; ".join(f"{self.choices[name]} ({said(under[name])})" for name in names)
 
@@ -163,8 +163,8 @@ def sensitivity(
 
     Args:
         claims: of the paper.
-        design: what was run.
-        plan: how much of it.
+        design: the design.
+        plan: its plan.
         few: the runs, over those seeds.
     """
     measured = [s for s in claims if s.about is not None and not s.reference]
