@@ -1,11 +1,11 @@
 """A sweep on disk: `sweep.json`, and the tables `flows`, `links`, `traces` and `failed` as Parquet files.
 
-    DIR/sweep.json              what is varied, the columns with their types and units, the seeds
+    DIR/sweep.json              the axes, the columns with their types and units, the seeds
     DIR/flows/*.parquet         a row for each flow and run: the keys, run, seed, the columns of Result.flows
     DIR/links/*.parquet         a row for each direction of a link and run
     DIR/traces/*.parquet        the flows over time, of a sweep that keeps traces
     DIR/failed/*.parquet        a row for each run that failed, with its error
-    DIR/parts/*.json            which files belong together (store.py)
+    DIR/parts/*.json            the files that belong together (store.py)
 
 All files of a table have the same columns and types, so every reader of Parquet takes them as one.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ABOUT = "sweep.json"
-"""What a dataset says of itself."""
+"""The description of a dataset."""
 FORMAT, VERSION = "bentpipe sweep", 1
 _DAMAGED = "{path} is damaged; the command that wrote it repeats its runs"
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
@@ -47,7 +47,7 @@ class Dataset:
     Args:
         place: the directory; made if it is not there.
         plan: its runs.
-        shard: which of the runs are this writer's, if several share the directory.
+        shard: this writer's part of the runs, if several share the directory.
 
     Raises:
         ScenarioError: the directory holds something else, or another writer is there.
@@ -79,7 +79,7 @@ class Dataset:
         self._store.__exit__(kind, value, trace)
 
     def prepare(self, *, fresh: bool = False) -> None:
-        """Finds what is there, and makes it fit the plan: numbers, columns, no runs that failed.
+        """Reads existing runs, and adapts them to the plan: numbers, columns, no runs that failed.
 
         Args:
             fresh: forget everything that is there.
@@ -111,12 +111,12 @@ class Dataset:
         self._store.add(self._tables.frames(sorted(over, key=lambda pair: pair[1].number)), sorted(runs))
 
     def finish(self) -> None:
-        """Makes few files of many, and says what the plan has become."""
+        """Merges many files into few, and writes the final plan."""
         self._store.compact()
         self._write_about()
 
     def read(self) -> Runs:
-        """What is there."""
+        """The runs on disk."""
         return read(self.place)
 
     def _fit(self, numbers: Mapping[str, int], *, columns: bool) -> None:
@@ -152,7 +152,7 @@ class Dataset:
 
 
 def check_place(place: Path) -> None:
-    """Makes sure that a dataset can be written to a directory.
+    """Checks that a dataset can be written to a directory.
 
     Raises:
         ScenarioError: it holds something else, or is none.
@@ -185,7 +185,7 @@ def read(place: str | Path) -> Runs:
 
 
 def about(place: str | Path) -> dict[str, Any]:
-    """What a dataset says of itself: its `sweep.json`.
+    """The description of a dataset: its `sweep.json`.
 
     Raises:
         ScenarioError: it is damaged, or of a later version.

@@ -1,4 +1,4 @@
-"""Who may write to a folder of runs: one writer alone, or the shards of one division together."""
+"""Locks on a folder of runs: one writer alone, or the shards of one division together."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _FILE = ".lock"
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several writers who share a folder, each with the runs that fall to it.
+    """One of several writers that share a folder, each with its own part of the runs.
 
     Attributes:
         index: from 1.
-        count: of all shards; 1 is a writer who is alone.
+        count: number of all shards; 1 is a single writer.
     """
 
     index: int
@@ -39,7 +39,7 @@ class Shard:
 
     @property
     def prefix(self) -> str:
-        """What the names of its parts begin with."""
+        """The prefix of the names of its parts."""
         return "part-" if self.count == 1 else f"shard-{self.index}-of-{self.count}-"
 
     def owns(self, name: str) -> bool:
@@ -52,7 +52,7 @@ class Shard:
 
 
 WHOLE = Shard(1, 1)
-"""A writer who is alone."""
+"""A single writer."""
 
 
 class Lock:

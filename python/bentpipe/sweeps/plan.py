@@ -1,4 +1,4 @@
-"""The runs of a sweep: every point of its grid with every seed, each built when it is asked for."""
+"""The runs of a sweep: every point of its grid with every seed, each built on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bentpipe.sweeps.vary import Axis, axes, axis_of_text, toml, value_of
 
 MOST_RUNS = 100_000_000
 """Runs of one sweep."""
-#: So many points are kept as text; more are built again for each of their runs.
+#: This number of points is kept as text; more are built again for each of their runs.
 _KEPT = 20_000
 _CC = re.compile(r"flow\.(\d+|\*)\.cc(\.name)?")
 
@@ -115,7 +115,7 @@ class Plan(Planned):
         return {found.name: found.type for found in self.columns}
 
     def run_key(self, number: int) -> str:
-        """What a run is called by on disk."""
+        """The key of a run on disk."""
         nth, point = divmod(number, self.points)
         return run_key(self.names[point], self.seeds[nth])
 
@@ -137,7 +137,7 @@ class Plan(Planned):
         return {key: places[seeds[key]] * self.points + point for key, point in parted}
 
     def about(self) -> dict[str, Any]:
-        """What `sweep.json` says of it."""
+        """Its description for `sweep.json`."""
         return {
             "title": self.title,
             "runs": len(self),
@@ -209,7 +209,7 @@ class Plan(Planned):
         return pairs
 
     def _algorithm(self, value: Any) -> Any:
-        """What stands for an algorithm in the scenario; one in Python is loaded."""
+        """The value that represents an algorithm in the scenario; one in Python is loaded."""
         from bentpipe.comparison import named_algorithm
 
         if isinstance(value, str) and _in_python(value):
@@ -280,7 +280,7 @@ class Plan(Planned):
         return table
 
     def _indices(self, point: int) -> list[int]:
-        """Which value of each axis a point has; the last axis changes first."""
+        """The value of each axis at a point; the last axis changes first."""
         found = []
         for axis in reversed(self.axes):
             point, at = divmod(point, len(axis.rows))

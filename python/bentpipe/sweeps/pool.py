@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Literal, Self
 
-#: A function of a module that the worker can import; its first argument is what it reports its progress to.
+#: A function of a module that the worker can import; its first argument receives its progress.
 Task = Callable[..., Any]
 
 _START = "import sys; from bentpipe.sweeps.pool import serve; serve(int(sys.argv[1]))"
@@ -20,7 +20,7 @@ _START = "import sys; from bentpipe.sweeps.pool import serve; serve(int(sys.argv
 
 @dataclass(frozen=True)
 class News:
-    """What a worker says of its task: how far it is, what it gave, or in one line why it failed."""
+    """A worker's report on its task: its progress, its result, or its error in one line."""
 
     task: Any
     kind: Literal["progress", "done", "failed"]
@@ -49,7 +49,7 @@ class Pool:
         self.stop()
 
     def stop(self) -> None:
-        """Ends all workers, with what they are working on."""
+        """Ends all workers, with the tasks in hand."""
         for connection, worker in self._workers.items():
             connection.close()
             worker.process.kill()  # what it was writing has another name until it is whole
@@ -58,7 +58,7 @@ class Pool:
 
     @property
     def free(self) -> int:
-        """How many tasks can be started now."""
+        """The number of tasks that can be started now."""
         return self._size - len(self.busy)
 
     @property
@@ -74,7 +74,7 @@ class Pool:
         connection.send((task, args))
 
     def news(self, timeout_s: float | None = None) -> Iterator[News]:
-        """Waits until a worker has something to say, or for so long."""
+        """Waits for a report of a worker, up to a time limit."""
         for connection in wait(list(self._workers), timeout_s):
             assert isinstance(connection, Connection)
             worker = self._workers[connection]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class ClassName(NamedTuple):
-    """Where a class is found: a module that can be imported, or a file."""
+    """The place of a class: a module that can be imported, or a file."""
 
     module: str
     file: str
@@ -78,7 +78,7 @@ def load_class(name: ClassName) -> type:
 
 
 def _spec(module: str) -> importlib.machinery.ModuleSpec | None:
-    """How a module is found; None if it is not found by its name."""
+    """The place of a module; None if it is not found by its name."""
     try:
         return importlib.util.find_spec(module)
     except (ImportError, ValueError):

@@ -1,6 +1,6 @@
-"""A Ray cluster as what computes runs: `--ray ADDRESS`.
+"""A Ray cluster as an executor of runs: `--ray ADDRESS`.
 
-A batch of runs is a task. What a run needs travels with it (`parcel.py`). What it gives comes back through
+A batch of runs is a task. The inputs of a run travel with it (`parcel.py`). Its results come back through
 Ray's object store, and the process that the user started writes it. So the nodes need no disk in common. Ray
 repeats tasks whose worker or node was lost, and a repeated run gives the same bits.
 """
@@ -70,7 +70,7 @@ class Ray:
 
     @property
     def free(self) -> int:
-        """How many batches can be started. One waits for each that is worked on, so no processor does."""
+        """The number of startable batches. One waits for each that is worked on, so no processor does."""
         return max(0, 2 * self.size - len(self._in_hand))
 
     def start(self, batch: Batch) -> None:
@@ -95,7 +95,7 @@ class Ray:
         return [ran for reference in ready for ran in self._taken(reference)]
 
     def stop(self) -> None:
-        """Ends what is being worked on, and leaves the cluster if this joined it."""
+        """Ends the runs in hand, and leaves the cluster if this joined it."""
         if self._gone:
             return
         for reference in self._in_hand:
@@ -106,7 +106,7 @@ class Ray:
             self._ray.shutdown()
 
     def _taken(self, reference: Any) -> Sequence[Ran]:
-        """What a task gave that is over. A batch that was lost too often is tried run by run."""
+        """The results of a finished task. A batch that was lost too often is tried run by run."""
         batch = self._in_hand.pop(reference)
         errors = self._ray.exceptions
         try:
@@ -137,7 +137,7 @@ class Ray:
 
 
 def on_ray(address: str | None) -> Callable[[], Ray] | None:
-    """What makes the executor for `--ray ADDRESS`; None without."""
+    """A function that makes the executor for `--ray ADDRESS`; None without."""
     return None if address is None else lambda: Ray(address)
 
 
@@ -214,6 +214,6 @@ def _serve(wanted: dict[str, str], packed: bytes, *contents: bytes) -> tuple[str
 
 
 def _last_line(failure: BaseException) -> str:
-    """What a failure says in the end: Ray's messages are pages with a traceback."""
+    """The essential message of a failure: Ray's messages are pages with a traceback."""
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
     return lines[-1] if lines else type(failure).__name__

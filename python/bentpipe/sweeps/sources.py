@@ -1,10 +1,10 @@
-"""The version of the code that a run's measures come from: a hash of all that they depend on.
+"""The version of the code behind a run's measures: a hash of all that they depend on.
 
 Two runs of one case have the same measures if this hash is the same. It covers the module that defines the
 study's ``measure``, every module of its package and of Bentpipe that this one imports, directly or not, the
 compiled simulator, and the versions of Python and of the libraries that compute. Comments and layout do not
-count. Nor does what draws and explains, as ``measure`` does not import it: a figure can be changed and drawn
-again without running anything.
+count. Nor does code that draws and explains, as ``measure`` does not import it: a figure can be changed and
+drawn again without running anything.
 """
 
 from __future__ import annotations

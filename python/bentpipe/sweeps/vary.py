@@ -1,4 +1,4 @@
-"""What a sweep varies: axes of values, from a table `[vary]` or from `--vary KEY=VALUES`.
+"""Axes of a sweep: values from a table `[vary]` or from `--vary KEY=VALUES`.
 
     [vary]
     "flow.0.cc" = ["cubic", { name = "simd", beta = 0.06 }, "my.py:Mine"]
@@ -116,7 +116,7 @@ def toml(value: Any) -> str:
 
 
 def value_of(text: str) -> Any:
-    """The value that a text in TOML stands for; other text is text."""
+    """The value of a text in TOML; other text is text."""
     if "\n" in text:
         return text
     try:
@@ -206,7 +206,7 @@ def _end(end: Any, where: str) -> tuple[Fraction, str]:
 
 
 def _between(low: Fraction, high: Fraction, points: int, *, log: bool) -> list[Fraction]:
-    """Both ends, and what lies between: rounded, as the last digits of a power differ between machines."""
+    """Both ends, and the values between: rounded, as the last digits of a power differ between machines."""
     inner = []
     for i in range(1, points - 1):
         share = Fraction(i, points - 1)
