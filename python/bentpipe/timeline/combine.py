@@ -28,8 +28,8 @@ def join(
     Args:
         first: gives all its columns but `columns`.
         second: gives the columns that the first lacks, or `columns`.
-        columns: what to take of the second, also where the first has it.
-        offset_s: how much later the second begins than the first; what a negative one puts before 0 is cut.
+        columns: columns to take from the second, also where the first has it.
+        offset_s: delay of the second against the first; rows that a negative one moves before 0 are cut.
         delay: "lines" if the delay moves in straight lines between rows (the simulator's default), "steps" if
             it is held; it says what the delay is at the instants of the other.
 

@@ -36,7 +36,7 @@ def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) 
 
     Args:
         path: the table.
-        columns: what it holds: "t=NAME:UNIT, rate=NAME:UNIT, ..." of `t`, `rate`, `delay` or `rtt` (whose
+        columns: its columns: "t=NAME:UNIT, rate=NAME:UNIT, ..." of `t`, `rate`, `delay` or `rtt` (whose
             half is the delay), `loss`, `up`, `handover`. The last two have no unit; `t` may have the unit
             `date` (ISO 8601).
         gap_s: the longest step that is no gap.
@@ -72,7 +72,7 @@ _Cell = Callable[[int, list[str]], float | bool | None]
 
 
 def _wanted(path: Path, columns: str | None, head: list[str]) -> dict[str, _Cell]:
-    """For each column of the time line, how to get its value from a row."""
+    """For each column of the time line, a function that gets its value from a row."""
     # A file with one column may be no table at all, and its first line somebody's secret.
     there = f"it has {named(head)}" if len(head) > 1 else "its first line has one cell"
     if columns is None:

@@ -22,7 +22,7 @@ _LONGEST_S = 3.2e9
 
 @dataclass(frozen=True)
 class Outage:
-    """A time in which nothing came through.
+    """An outage: a time in which nothing came through.
 
     Attributes:
         begin_s: when it began, Unix time.

@@ -1,4 +1,4 @@
-"""What irtt measured: its JSON (`irtt client -o FILE`), also compressed by gzip.
+"""Measurements by irtt: its JSON (`irtt client -o FILE`), also compressed by gzip.
 
 Source: the manual page irtt-client(1), section "JSON format": round_trips with seqno, lost, timestamps,
 delay.

@@ -1,7 +1,7 @@
-"""Mahimahi's packet-delivery traces, as `mm-link` reads them.
+"""Packet-delivery traces of mahimahi, with the semantics of `mm-link`.
 
 Source: mahimahi, `link_queue.cc` and the manual page of `mm-link`: each line is a whole number of
-milliseconds since the start, at which one packet of 1504 bytes can leave. A number that stands on several
+milliseconds since the start, at which one packet of 1504 bytes can leave. A number that appears on several
 lines allows as many packets. After its last line the file begins anew, so that line is also the period.
 """
 
@@ -18,7 +18,7 @@ from bentpipe import _core
 from bentpipe.foreign import check_count, quoted, refuse, text
 
 OPPORTUNITY_BYTES = 1504
-"""What leaves at one opportunity: an Ethernet frame's payload with the 4 bytes of a tunnel device's head."""
+"""The bytes of one opportunity: an Ethernet frame's payload with the 4 bytes of a tunnel device's head."""
 
 MOST_OPPORTUNITIES = 32_000_000
 """Of a trace: an hour at 100 Mbit/s. Each takes eight bytes, where a line of other formats takes hundreds."""
@@ -85,7 +85,7 @@ def opportunities(path: Path) -> np.ndarray:
 
 
 def _lines(whole: str) -> Iterator[str]:
-    """The lines of a text, one at a time: a list of all would take thirty times as much as what is kept."""
+    """The lines of a text, one at a time: a list of all would take thirty times as much memory."""
     at = 0
     while at < len(whole):
         end = whole.find("\n", at)

@@ -17,7 +17,7 @@ OUTAGE_S = 1.0
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe: the line that tells of it, when it was sent, its round-trip time (None if it was lost)."""
+    """One probe: its line in the file, its time of sending, its round-trip time (None if it was lost)."""
 
     line: int | None
     sent_s: float
@@ -70,7 +70,7 @@ def dark(probes: Sequence[Probe], longest: float) -> list[bool]:
         if begin is not None and probe.sent_s - probes[begin].sent_s > longest:
             found[begin:place] = [True] * (place - begin)
         begin = None
-    # Nobody knows how long a run lasts that ends with the trace; what is seen of it counts.
+    # The length of a run that ends with the trace is unknown; its visible part counts.
     if begin is not None and probes[-1].sent_s - probes[begin].sent_s > longest:
         found[begin:] = [True] * (len(probes) - begin)
     return found

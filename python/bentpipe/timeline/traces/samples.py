@@ -1,4 +1,4 @@
-"""Samples of a measurement on their way to a time line: where they stand, whether their times make sense."""
+"""Samples of a measurement on their way to a time line, with checks of their times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LATEST_S = 1e11
 
 @dataclass
 class Samples:
-    """What a file says, in its order: when, in which line, and the value of each column.
+    """The samples of a file, in its order: time, line, and the value of each column.
 
     Attributes:
         path: the file, for messages.
@@ -63,7 +63,7 @@ class Samples:
             gap_s: the longest step that is no gap; by default `GAP_STEPS` times the median step.
 
         Raises:
-            ScenarioError: there is no sample, a time goes back or stands twice, or there is a gap.
+            ScenarioError: there is no sample, a time goes back or occurs twice, or there is a gap.
         """
         times = self._times
         if not times:
