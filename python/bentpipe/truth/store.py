@@ -21,11 +21,11 @@ class Store:
     folder: Path
 
     def has(self, cell: Cell) -> bool:
-        """Is the cell's real transfer there, whole?"""
+        """Whether the cell's real transfer is stored completely."""
         return self._row(cell).exists()
 
     def put(self, cell: Cell, side: Side, about: dict[str, Any]) -> None:
-        """Keeps a transfer; `about` is what else its row says."""
+        """Keeps a transfer; `about` holds the other columns of its row."""
         curves = {name: value for name, value in side.more.items() if isinstance(value, np.ndarray)}
         plain = {name: value for name, value in side.more.items() if name not in curves}
         row = {
