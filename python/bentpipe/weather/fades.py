@@ -45,7 +45,7 @@ Progress = Callable[[float, float], None]
 
 @dataclass(frozen=True)
 class Law:
-    """How attenuation follows from a normal variable: exp(m + sigma X) - offset, and at least 0."""
+    """The map from a normal variable to attenuation: exp(m + sigma X) - offset, and at least 0."""
 
     m: float
     sigma: float
@@ -89,9 +89,9 @@ def fade(
     """Rain attenuation over time, with an event of the depth that an availability asks for.
 
     The depth is the rain attenuation that is exceeded (100 - availability) % of an average year by P.618. A
-    year of attenuation is made from the seed (or 2^25 samples of it). Its events are the peaks that stand in
-    the middle of the wanted duration and are the highest in it; the one whose peak is nearest to the depth is
-    returned. So this is no hour of an average year, but one in which the link comes to the edge of its
+    year of attenuation is made from the seed (or 2^25 samples of it). Its events are peaks that are the
+    highest in a window of the wanted duration centred on them; the one whose peak is nearest to the depth is
+    returned. So this is not an hour of an average year, but one in which the link comes to the edge of its
     availability. The year is one draw: the seed decides how the event looks, the place how deep it is.
 
     Args:
@@ -254,7 +254,7 @@ class _Process:
         return np.asarray(x)
 
     def snapshot(self) -> tuple[Any, float]:
-        """Where it stands."""
+        """A snapshot of its state."""
         return self._words.state, self._state
 
     def again(self, snapshot: tuple[Any, float], count: int) -> Floats:
