@@ -72,7 +72,7 @@ class Connection:
 
     @property
     def over_loopback(self) -> bool:
-        """Do both ends belong to this machine?"""
+        """Whether both ends belong to this machine."""
         return (
             ipaddress.ip_address(self.remote.address).is_loopback or self.local.address == self.remote.address
         )
@@ -96,7 +96,7 @@ class Connections:
         self._socket.close()
 
     def read(self) -> list[Connection]:
-        """The connections of now.
+        """The current connections.
 
         Raises:
             OSError: the kernel refuses.

@@ -1,7 +1,7 @@
 """The base class of congestion controllers written in Python.
 
 A controller keeps its window in `cwnd` and its slow-start threshold in `ssthresh`, both in segments, and
-changes them when it is told of an acknowledgement or of congestion. The sender does the rest: fast recovery,
+changes them on an acknowledgement or on congestion. The sender does the rest: fast recovery,
 retransmission, the limits of the receiver. Reno, complete:
 
     import bentpipe as bp
@@ -196,7 +196,7 @@ def load_controller(spec: str) -> type[Controller]:
 
 
 def check_controller(found: Any, spec: str) -> None:
-    """Checks that `found` is a class with the methods of a controller, each of which runs when it is called.
+    """Checks that `found` is a class with the methods of a controller, each of them callable.
 
     Raises:
         ScenarioError: it is not; `spec` names it in the message.

@@ -10,7 +10,7 @@ PACKAGES = {
     "marimo": "bentpipe explore",
     "ray": "many runs on a cluster (--ray)",
 }
-"""What each package is for, by its name on the package index. `pyproject.toml` has an extra for each."""
+"""The purpose of each package, by its name on the package index. `pyproject.toml` has an extra for each."""
 
 
 def install(package: str) -> str:

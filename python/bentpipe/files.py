@@ -1,7 +1,7 @@
 """Files and directories that appear complete or not at all, whoever ends the process that writes them.
 
 What is written has a name of its own beside its place, `.NAME.PID.N`, until it is complete. For a name of
-more than 200 bytes its SHA-256 sum stands there, since no name has more than 255. What a killed process
+more than 200 bytes its SHA-256 sum is used instead, since no name has more than 255. What a killed process
 leaves under such a name is removed when the same place is written to again.
 """
 
@@ -86,7 +86,7 @@ def check_figure(option: str, path: Path) -> None:
 
 
 def cache_folder(name: str) -> Path:
-    """Where values lie that were computed before: in `$XDG_CACHE_HOME`, or `~/.cache` in its place."""
+    """The folder of values that were computed before: in `$XDG_CACHE_HOME`, or `~/.cache` in its place."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "bentpipe" / name
 
@@ -196,12 +196,12 @@ def replaced_directory(path: Path) -> Iterator[Path]:
 
 
 def try_place(path: Path) -> None:
-    """Makes the directory that `path` stands in, and makes sure that something can be made there.
+    """Makes the parent directory of `path`, and checks that it is writable.
 
     Leftovers of killed processes are removed.
 
     Raises:
-        OSError: it cannot.
+        OSError: it cannot be made or written to.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
@@ -214,10 +214,10 @@ def try_place(path: Path) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Removes what killed processes have left of their work on `path`, and ends what only lacked its name.
+    """Removes leftovers of killed processes at `path`, and completes a directory that only lacked its name.
 
     Raises:
-        OSError: the directory that `path` stands in cannot be read.
+        OSError: the parent directory of `path` cannot be read.
     """
     if not path.parent.is_dir():
         return
@@ -248,13 +248,13 @@ def _beside(path: Path) -> Path:
 
 
 def _mark(name: str) -> str:
-    """A name, or if only what is put around it makes it too long, the sum that stands for it there."""
+    """A name, or its SHA-256 sum where a prefix and suffix alone would make the name too long."""
     given = os.fsencode(name)
     return hashlib.sha256(given).hexdigest() if _LONGEST < len(given) <= _NAME_MAX else name
 
 
 def _runs(pid: int) -> bool:
-    """Is there a process with this number?"""
+    """Whether there is a process with this number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

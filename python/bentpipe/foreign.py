@@ -1,4 +1,4 @@
-"""Files that others wrote: their bytes, lines, JSON and tables, within bounds, and messages about them.
+"""Files from elsewhere: their bytes, lines, JSON and tables, within bounds, and messages about them.
 
 A file may be hostile, or simply not the one that was meant. So none is read beyond `MOST_BYTES`, before or
 after decompression; none yields more values than memory has room for; nothing is waited for; and a message
@@ -156,7 +156,7 @@ def check_count(path: Path, there: int, most: int, what: str) -> None:
 
 
 def value(path: Path, given: bytes) -> Any:
-    """What JSON from a file stands for.
+    """The value of JSON from a file.
 
     Raises:
         ScenarioError: it is damaged, or holds too many values.
@@ -175,7 +175,7 @@ def value(path: Path, given: bytes) -> Any:
 def parquet(path: Path, key: str) -> tuple[pl.DataFrame, str | None]:
     """A Parquet table, and the value of one key of its metadata.
 
-    What the file says of its rows is looked at before they are read: a few bytes may stand for billions.
+    The file's own count of rows is checked before they are read: a few bytes may declare billions.
 
     Raises:
         ScenarioError: it is none, damaged, too large, or no regular file.
@@ -201,7 +201,7 @@ def parquet(path: Path, key: str) -> tuple[pl.DataFrame, str | None]:
 
 
 def _decompressed(path: Path, packed: bytes, most: int, *, cut: bool = False) -> bytes:
-    """The first `most` bytes that gzip stands for; `cut`: its end may be missing."""
+    """The first `most` bytes of a gzip stream; `cut`: its end may be missing."""
     found = bytearray()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:

@@ -1,4 +1,4 @@
-"""The lists of algorithms and of queues, as the core's registries have them."""
+"""Lists of algorithms and of queues, from the registries of the core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GRADES = {
     "B": "from knowledge of a published standard or paper",
     "C": "a reconstruction; the original could not be obtained",
 }
-"""How well an algorithm is pinned down."""
+"""The degree to which an algorithm is specified."""
 
 
 @cache
@@ -27,8 +27,9 @@ def _entries() -> tuple[dict[str, Any], ...]:
 def controllers() -> list[dict[str, Any]]:
     """Every algorithm, in the order of tables and legends.
 
-    Each is a dict with id, label, about, source, reference, grade, colour, marker, sender (what it asks of
-    the connection: aen, bulk_repeat, fixed_rto, dctcp, l4s), params (name, kind, default, min, max, choices,
+    Each is a dict with id, label, about, source, reference, grade, colour, marker, sender (its requirements
+    on the connection: aen, bulk_repeat, fixed_rto, dctcp, l4s), params (name, kind, default, min, max,
+    choices,
     unit, about, from_path, and shared: is it one that all algorithms take?), refuses_hystart (why it cannot
     start by HyStart++ or another choice of slow_start; None if it can), uses_path_hints (does it answer a
     hint that the path changes hands?), header (bytes of the congestion header that its packets carry) and
@@ -110,7 +111,7 @@ def style(cc: str) -> dict[str, str]:
 
 
 def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The entry whose `key` is `name`, or an error that names `what` was looked for and the nearest names."""
+    """The entry whose `key` is `name`, or an error that names `what` and the nearest names."""
     known = {entry[key]: entry for entry in entries}
     found = known.get(name.lower())  # names ignore case
     if found is None:

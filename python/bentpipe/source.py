@@ -1,4 +1,4 @@
-"""Where a scenario is read from: a file, a shipped name, a stored result, or standard input."""
+"""The source of a scenario: a file, a shipped name, a stored result, or standard input."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 MOST_BYTES = 16 << 20
 """Bytes of a scenario, as in the simulator (crates/sim/src/scenario/text.rs)."""
 STDIN = "-"
-"""Stands for standard input."""
+"""Represents standard input."""
 FILE_KEYS = ("timeline", "file", "opportunities")
 """Last parts of keys whose values are names of files."""
 _RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
 SWEEP_KEYS = ("vary", "seeds")
-"""The keys at the top of a file that say what a sweep varies."""
+"""The keys at the top of a file that define the axes of a sweep."""
 
 
 class Source:
@@ -42,7 +42,7 @@ class Source:
     def __init__(self, given: str | Path | Mapping[str, Any]) -> None:
         self._path: Path | None = None
         self._text = ""
-        #: What messages call it.
+        #: Its name in messages.
         self.name = "scenario"
         if isinstance(given, Mapping):
             self._text = json.dumps(given)
@@ -58,7 +58,7 @@ class Source:
 
     @property
     def folder(self) -> Path:
-        """Where the files are that it names."""
+        """The folder of the files that it names."""
         return Path() if self._path is None else self._path.parent
 
     def raw(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Source:
         Args:
             overrides: values by dotted key, or pairs of a key and its value as TOML. "none" for the `relay`
                 of a flow takes it away.
-            sweep: leave out the keys that say what a sweep varies, `vary` and `seeds`.
+            sweep: leave out the keys that define the axes of a sweep, `vary` and `seeds`.
 
         Raises:
             ScenarioError: it is not correct; the message names file, line and key.
@@ -112,7 +112,7 @@ class Source:
         return table
 
     def _check_links(self, keys: Iterable[str]) -> None:
-        """Makes sure that overrides change links that there are, or make whole ones.
+        """Checks that overrides change existing links, or make complete ones.
 
         Raises:
             ScenarioError: a link has no such name; the message has those that are near.
@@ -130,7 +130,7 @@ class Source:
 
 
 def _without_relays(overrides: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], set[str]]:
-    """The overrides but for those that take the relay of a flow away, and of which flows: numbers, or "*"."""
+    """The overrides except those that remove the relay of a flow, and the flows of these: numbers, or "*"."""
     pairs: list[tuple[str, str]] = []
     bare: set[str] = set()
     for key, value in overrides:

@@ -1,4 +1,4 @@
-"""What the verbs of the command line share: how they end, and how they answer."""
+"""Shared parts of the verbs of the command line: exit statuses, options, and answers."""
 
 from __future__ import annotations
 
