@@ -1,4 +1,4 @@
-"""Instructions per delivered packet, which do not depend on what else a machine does (`make instructions`).
+"""Instructions per delivered packet, which do not depend on other load (`make instructions`).
 
     python scripts/instructions.py              # compare with the two files in crates/sim/benches
     python scripts/instructions.py --update     # write instructions.toml: counts, and where they arise
@@ -57,7 +57,7 @@ def compiler() -> str:
 def build(features: str | None) -> Path:
     """Compiles `speed` with all optimisation; the program.
 
-    The extension and its `features` stand in the command so that its dependencies, which `make setup` has
+    The extension and its `features` are in the command so that its dependencies, which `make setup` has
     built, serve here, too. It is not built itself.
     """
     of_extension = ["--package", "bentpipe-py", *([] if features is None else ["--features", features])]
@@ -86,7 +86,7 @@ def count(program: Path, name: str, arguments: Iterable[str]) -> tuple[float, Co
 def by_file(lines: Iterable[str]) -> Counter[str]:
     """Instructions by the source file that they were compiled from; `lines` are in callgrind's format.
 
-    What is inlined from Rust's library counts for the file of ours that stands before it in the code.
+    Code inlined from Rust's library counts for the file of ours that precedes it in the code.
     """
     names: dict[str, str] = {}
     costs: Counter[str] = Counter()
@@ -108,7 +108,7 @@ def by_file(lines: Iterable[str]) -> Counter[str]:
 
 
 def _label(path: str, before: str, *, begins: bool) -> str:
-    """What the table calls a source file; `begins`: a function begins, so what stood before is no guide."""
+    """The name of a source file in the table; `begins`: a function begins, so earlier code is no guide."""
     ours = re.search(r"crates/.*", path)
     if ours is not None:
         return ours[0]
@@ -138,7 +138,7 @@ def text(compiler: str, counts: Mapping[str, float], costs: Counter[str]) -> str
 def differences(
     stored: Mapping[str, float], counts: Mapping[str, float], *, above: float, below: float
 ) -> list[str]:
-    """A line for each count that has moved too far, or that one side does not have.
+    """A line for each count that has moved too far, or that one side lacks.
 
     Args:
         stored: the counts of a file.

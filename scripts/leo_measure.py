@@ -1,4 +1,4 @@
-"""What a run over a moving path of docs/leo.md comes to, and its table."""
+"""Measures of a run over a moving path of docs/leo.md, and their table."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _plain_types(key: str, kind: str, items: dict[str, Any]) -> list[str]:
 
 
 def values(schema: dict[str, Any]) -> str:
-    """What an argument may be, in words, if that is more than its type says."""
+    """The possible values of an argument, in words, if its type does not say them."""
     words = list(dict.fromkeys(_words(schema, schema)))
     if not set(words) - {"True", "False", "steps"}:
         return ""
@@ -169,7 +169,7 @@ def _plain_words(kind: str, table: dict[str, Any]) -> list[str]:
 
 
 def argument(table: str, key: str, schema: dict[str, Any]) -> list[str]:
-    """The lines on an argument: what it does, what it may be, and its default."""
+    """The lines on an argument: its meaning, its values, and its default."""
     text, default = about(schema)
     if not text:
         text = " ".join(followed(schema).get("description", "").split())
@@ -185,7 +185,7 @@ def argument(table: str, key: str, schema: dict[str, Any]) -> list[str]:
 
 
 def wrapped(text: str, first: str, others: str) -> list[str]:
-    """The lines of a text; what stands in quotes is not torn."""
+    """The lines of a text; quoted text is not broken."""
     whole = re.sub(r'"[^"]{,20}"', lambda quoted: quoted[0].replace(" ", "\0"), text)
     lines = textwrap.wrap(
         whole, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False

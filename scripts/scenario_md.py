@@ -286,13 +286,13 @@ QUANTITIES = {
 
 
 def followed(schema: dict[str, Any]) -> dict[str, Any]:
-    """What a schema refers to, or itself."""
+    """The target of a schema's reference, or the schema itself."""
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     return SCHEMA["$defs"][name] if name else schema
 
 
 def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """The schemas of which a value must fit one."""
+    """The alternative schemas of a value."""
     schema = followed(schema)
     found = schema.get("anyOf") or schema.get("oneOf")
     if found is None:
@@ -371,7 +371,7 @@ DEFAULT = re.compile(r"(?:^|(?<=[.;] ))((?:Default|Paper|[Bb]y default)\b.*?)\.(
 
 
 def about(schema: dict[str, Any]) -> tuple[str, str]:
-    """What a key does, and its default."""
+    """The meaning of a key, and its default."""
     text = " ".join(schema.get("description", "").split())
     said = DEFAULT.search(text)
     default = ""
@@ -424,7 +424,7 @@ def example(table: str, key: str, schema: dict[str, Any]) -> Any:
 
 
 def rows(table: str, schema: dict[str, Any]) -> list[str]:
-    """The table of the keys of a schema: what must be there first."""
+    """The table of the keys of a schema: required keys first."""
     required = schema.get("required", [])
     keys = {key: value for key, value in schema["properties"].items() if key != "kind"}
     if not keys:

@@ -1,10 +1,10 @@
-"""Is a sweep that is killed at random equal to one that nobody disturbed? And how long does it take?
+"""Compares a sweep that is killed at random with an undisturbed one, in its result and in its time.
 
     python scripts/sweep_kills.py                              # 10,000 runs, ten kills: minutes
     python scripts/sweep_kills.py --runs 200 --kills 3 --duration "10 s"
 
 The same command is run to its end once, and then again in another directory, where it is killed (SIGKILL)
-after random times and given again. Prints times and what is there as JSON; exit status 1 if the two differ.
+after random times and given again. Prints times and the state as JSON; exit status 1 if the two differ.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records what the kernel's own congestion control does, ACK by ACK, as test data for ours (docs/oracle.md).
+"""Records the kernel's own congestion control, ACK by ACK, as test data for ours (docs/oracle.md).
 
 Boots Debian's kernel in QEMU with time counted in instructions, so that a run gives the same bits on every
 machine. Keeps what it downloads and makes in out/oracle and goes on where it was interrupted.

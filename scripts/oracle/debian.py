@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools import Missing, need
 
-# What is looked for in apt's list of packages, and where the version comes from.
+# Pattern for apt's list of packages, which also gives the version.
 SERIES = {
     "6.1": (r"linux-image-6\.1\.0-(\d+)-amd64", "bookworm"),
     "6.12": (r"linux-image-6\.12\.(\d+)\+deb12-amd64", "bookworm-backports"),
@@ -53,7 +53,7 @@ class Kernel:
         return list(done.items())
 
     def has(self, module: str) -> bool:
-        """Does the kernel come with this module?"""
+        """Whether the kernel comes with this module."""
         return module in self._modules
 
 

@@ -1,4 +1,4 @@
-"""What the guest does: its first program, a shell script of busybox."""
+"""The guest's first program: a shell script of busybox."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ LINKS = {
 class Module:
     """An algorithm of the kernel: its name there, the module's name, and the functions that it registers.
 
-    Functions of the kernel proper (`tcp_reno_ssthresh`) stand here too where the algorithm uses them.
+    Functions of the kernel proper (`tcp_reno_ssthresh`) are listed too where the algorithm uses them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The programs that the oracle needs from the system, and what to say where one is missing."""
+"""The programs that the oracle needs from the system, and the message where one is missing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""From a guest's trace to the small table that the tests of crates/cc replay.
+"""Conversion of a guest's trace to the small table that the tests of crates/cc replay.
 
-A line of the table is an event; its first cell says which. An empty cell stands for the value of the line of
+A line of the table is an event; its first cell says which. An empty cell has the value of the line of
 this kind before. docs/oracle.md lists the cells.
 """
 
@@ -21,7 +21,7 @@ SLOW_PATH = 1
 # `enum tcp_ca_event`: something is sent while nothing is in flight.
 TX_START = 0
 
-# A table ends after so many lines, to keep the test data small.
+# A table ends after this number of lines, to keep the test data small.
 MOST = 750
 
 _LINE = re.compile(r"^.*\[\d+\] \S+ +([\d.]+): (\w+): (.*)$", re.MULTILINE)
