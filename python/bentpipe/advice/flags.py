@@ -1,7 +1,7 @@
 """Rules that flag an algorithm as fast and reckless: its speed comes at the expense of others or of the link.
 
-The thresholds are our own choice, set so that CUBIC, Reno and their like stay far below it.
-docs/advise.md gives the reasons.
+The thresholds are our own choice, set so that CUBIC, Reno and their like stay far below it. docs/advise.md
+gives the reasons.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LOSS_TIMES = 3.0
 LOSS_LEAST = 0.02
 """... and from this share of the packets sent on, which is where BBRv3 stops probing (its LossThresh)."""
 HARM_MOST = 0.5
-"""The most that a CUBIC flow may lose against what it has beside another CUBIC flow, if the one beside it
-then has more than it: one that leaves the link to nobody takes nothing."""
+"""The greatest loss of a CUBIC flow against its share beside another CUBIC flow, if the flow beside it then
+has more than it: a flow that leaves capacity unused takes nothing from others."""
 HARM_LEAST_SHARE = 0.05
 """A rival that has less than this share of the link beside its own kind cannot use it: nothing is taken."""
 QUEUE_TIMES = 2.0
@@ -30,21 +30,21 @@ QUEUE_LEAST_S = 0.05
 
 @dataclass(frozen=True)
 class Flag:
-    """One reason not to recommend an algorithm: what kind, and one clause with the numbers."""
+    """One reason not to recommend an algorithm: its kind, and one clause with the numbers."""
 
     kind: str
     text: str
 
 
 def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endless: bool = True) -> list[Flag]:
-    """Why this algorithm is reckless on the link, or nothing.
+    """The reasons why this algorithm is reckless on the link; empty if it is not.
 
     Args:
         one: its measurements, with the harm that it does.
-        all_trials: of all algorithms by id; CUBIC's is what it is held against.
-        shared: do flows of others use the link? If not, harm to CUBIC is no reason.
-        endless: do the flows have data all the time? If not, there is start-up alone, and what it drops and
-            queues does not stay.
+        all_trials: of all algorithms by id; CUBIC's are the reference.
+        shared: whether flows of others use the link. If not, harm to CUBIC is no reason.
+        endless: whether the flows have data all the time. If not, there is start-up alone, and its drops and
+            queues do not last.
     """
     cubic = all_trials["cubic"]
     ours, theirs = _means(one), _means(cubic)

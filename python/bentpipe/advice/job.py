@@ -53,11 +53,11 @@ def advise(
     progress: Told | None = None,
     begun: float | None = None,
 ) -> Advice:
-    """Which congestion control to use on a link, with evidence.
+    """Recommends a congestion control for a link, with evidence.
 
     Every registered algorithm races on the link, seed after seed, and leaves when its interval lies below
     that of the best. The best are then run as one flow beside one of CUBIC and beside one of Reno, and with
-    one file of 2 MB. What is fast because it takes from others is flagged and not recommended.
+    one file of 2 MB. Those that are fast at the expense of others are flagged and not recommended.
 
     Args:
         link: a shipped scenario's name, a TOML file, a `Link` or a `Scenario`: its links and its unresponsive
@@ -73,8 +73,8 @@ def advise(
         flows: number of flows of the algorithm at once.
         relay: instead of the flow's own: "none", "hybla" or "gateway, buffer=8 MB" (`relays.relay_of`).
         competing: flows beside them all the time, such as "3 cubic"; during the measurements, too.
-        goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` says what each is.
-        shared: do flows of others use the link? If not, harm to them flags nothing.
+        goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` defines each.
+        shared: whether flows of others use the link. If not, harm to them flags nothing.
         cc: judge these only (and CUBIC and Reno, for comparison): names, also with parameters,
             "FILE.py:CLASS", `Controller` subclasses, or a text of several with commas between.
         duration: simulated time of a run; by default a time line whole, else as `schedule.run_time` says.
@@ -83,13 +83,13 @@ def advise(
             this machine decides how many seeds that is.
         thorough: more seeds, without a budget.
         plan: repeat exactly the plan of an earlier answer, "60x12x60s+5".
-        progress: called with what is being done, the runs done of it, and all of its runs.
+        progress: called with the current task, the runs done of it, and all of its runs.
         begun: when the budget began, by `time.monotonic`; by default now.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
         Unanswered: interrupted before the first seed of all algorithms was done. Later interrupts give an
-            answer from what is done, whose `interrupted` is true.
+            answer from the finished runs, whose `interrupted` is true.
     """
     begun = time.monotonic() if begun is None else begun
     if sum(given is not None for given in (link, scenario)) + bool(measured) > 1:
@@ -196,7 +196,7 @@ def _spelled(cc: Any) -> str:
 
 
 def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | None, dict[str, Span]]:
-    """A link as the file has it, with means for what depends on one value, such as a buffer in BDPs.
+    """A link as the file has it, with means for keys that depend on one value, such as a buffer in BDPs.
 
     Raises:
         ScenarioError: the file has a rate or a delay, and another one is given.

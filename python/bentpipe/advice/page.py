@@ -130,7 +130,7 @@ def _ranked(page: Page, advice: Advice) -> None:
 
 
 def _trade_off(page: Page, advice: Advice) -> None:
-    """Goodput against queueing delay, and what a CUBIC flow keeps, a point for each algorithm."""
+    """Goodput against queueing delay, and the share that a CUBIC flow keeps, a point for each algorithm."""
     page.chart(
         _points(advice, "queue_p95_s", 1e3, "goodput_bps", 1e-6),
         x=Axis("queueing delay (p95), ms"),

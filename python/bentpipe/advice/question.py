@@ -63,7 +63,7 @@ class Question:
         relay: instead of that of the flow, as `comparison.relays` reads it.
         competing: competing flows present all the time, (algorithm, number).
         goal: one of `GOALS`.
-        shared: do flows of others use the link?
+        shared: whether flows of others use the link
         seed: of the first run.
         name: display name of the link.
         notes: more assumptions to state, such as where estimates come from.
@@ -140,14 +140,14 @@ class Question:
 
     @cached_property
     def line_s(self) -> float | None:
-        """How long the link's time line lasts, seconds; None without one, or if it begins anew."""
+        """Length of the link's time line, seconds; None without one, or if it repeats."""
         base, _ = self.link_of(0)
         ends = [lasts(link.timeline) for link in base.links.values() if link.timeline is not None]
         return max((end for end in ends if end is not None), default=None)
 
     @property
     def whole_s(self) -> float | None:
-        """How long a run is that plays the time line whole; None if there is none, or it is too long."""
+        """Length of a run that plays the whole time line; None if there is none, or it is too long."""
         line_s = self.line_s
         return line_s if line_s is not None and line_s <= LONGEST_WHOLE_S else None
 

@@ -18,7 +18,7 @@ from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.trials import Trials, Wanted
 
 Told = Callable[[str, int, int], None]
-"""Called with what is being done, the runs done of it, and all of its runs."""
+"""Called with the current task, the runs done of it, and all of its runs."""
 FINALISTS = 12
 """The costs of this number of the best are measured."""
 _ROLES = {
@@ -44,7 +44,7 @@ class Race:
     """The runs of an answer.
 
     Attributes:
-        question: what is asked.
+        question: the question.
         asked: the algorithms, CUBIC and Reno first, then by ease of installation.
         cut: what was left out, with the reasons, as sentences.
         rtt_s: the round-trip time without queues, as CUBIC sees it.
@@ -203,7 +203,7 @@ class Race:
             if name == leader or name in self.left:
                 continue
             least = schedule.LEAST_SEEDS_HAD if linux.way(name).had else schedule.LEAST_SEEDS
-            if name in RIVALS:  # they are what the others are held against, and stay
+            if name in RIVALS:  # the others are compared with them, so they stay
                 open_ones += not (ranking.is_behind(best, one, goal) or ranking.is_tied(best, one, goal))
             elif ranking.is_behind(best, one, goal):
                 if seeds >= least:
@@ -259,7 +259,7 @@ class Race:
         return not self.interrupted
 
     def _costs(self, plan: Plan, budget: Budget) -> int:
-        """What the finalists cost, seed by seed: the roles that the race did not need; how many seeds."""
+        """Measures the finalists' costs: the roles that the race did not need; number of seeds."""
         chosen = [one for one in self.asked if one.id in self.finalists(self.trials())]
         each = 0.0
         for n in range(plan.costs):

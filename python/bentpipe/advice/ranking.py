@@ -10,7 +10,7 @@ from bentpipe.advice.trials import Trials
 
 SAME = 0.02
 """Means that differ by no more than this share of the better one are a tie, however certain the difference
-is: links and kernels differ by more from what is simulated here."""
+is: links and kernels differ by more from this simulation."""
 ENOUGH = 0.8
 """For the goal "delay": the share of the most goodput that an algorithm must have to be ranked first."""
 SURE = 0.998
@@ -37,7 +37,7 @@ def order(trials: Mapping[str, Trials], goal: str) -> list[str]:
 
 
 def as_good(one: Trials, best: Trials, goal: str, within: float = SAME) -> bool:
-    """Is its mean no more than this share behind that of the best?"""
+    """Whether its mean is at most this share behind that of the best."""
     name, highest = QUANTITIES[goal]
     ours, theirs = one.mean(name), best.mean(name)
     return ours >= theirs * (1 - within) if highest else ours <= theirs * (1 + within) + _least(name)
@@ -73,7 +73,7 @@ def lead(best: Trials, one: Trials, goal: str, confidence: float) -> tuple[float
 def often_good(
     trials: Mapping[str, Trials], reckless: Mapping[str, tuple[Sequence[bool], float]], goal: str
 ) -> dict[str, float]:
-    """How probable it is that each is good on the link: close to the best there, and not reckless there.
+    """The probability that each is good on the link: close to the best there, and not reckless there.
 
     Each run is over another of the possible links. The result is a product: the share of the runs in which an
     algorithm is at most `NEAR` behind the best that is not reckless in that run, and is not reckless itself,
@@ -112,7 +112,7 @@ def _lost(best: float, one: float, goal: str) -> float:
 
 
 def is_behind(best: Trials, one: Trials, goal: str) -> bool:
-    """Does its interval lie below that of the best, by more than `SAME`? Then it leaves the race."""
+    """Whether its interval lies below that of the best by more than `SAME`. If so, it leaves the race."""
     name, _ = QUANTITIES[goal]
     if goal == "delay" and lead(best, one, "throughput", SURE)[0] > 1 - ENOUGH:
         return True
@@ -121,7 +121,7 @@ def is_behind(best: Trials, one: Trials, goal: str) -> bool:
 
 
 def is_tied(best: Trials, one: Trials, goal: str) -> bool:
-    """Is it certain enough that the two differ by no more than `SAME`?"""
+    """Whether the two differ by at most `SAME` with sufficient confidence."""
     low, high = lead(best, one, goal, LIKELY)
     return -SAME <= low and high <= SAME
 

@@ -24,20 +24,20 @@ LEAST_TRIPS = 40
 LEAST_RUN_S = 10.0
 """... and its least simulated seconds: handovers and bursts of losses are rarer than round trips."""
 WORK_PER_S = 4_000_000
-"""Packets for each second of a budget: what two processors simulate, measure and judge in it."""
+"""Packets for each second of a budget: the work of two processors in it."""
 RUN = 20_000
-"""Packets that take as long as what a run takes beside its packets."""
+"""Fixed cost of a run, in packets that take the same time."""
 PATIENCE = 2.0
-"""After this multiple of the budget the answer ends with what is done: the machine is slow or busy."""
+"""After this multiple of the budget the answer ends with the finished runs: the machine is slow or busy."""
 TRYING = 1 / 6
 """The share of the budget that the first seed with runs of full length may take, or runs are shorter."""
 TOGETHER = 8
 """Algorithms of the first seed that are run together; then it is seen whether there is room for more."""
 COSTS = 10
-"""Seeds for what the best cost: beside CUBIC and Reno, and a file."""
+"""Seeds for the costs of the best: beside CUBIC and Reno, and a file."""
 LINKS, COSTS_OF_LINKS = 40, 20
-"""The same two numbers where measurements leave several links possible, and each seed is another one: what an
-algorithm is worth then is a share of the links."""
+"""The same two numbers where several links are consistent with the measurements, and each seed is another
+one: the value of an algorithm is then a share of the links."""
 RACING = 0.7
 """The share of the budget beyond which the race begins no further seed."""
 _TEXT = re.compile(r"(\d+)x(\d+)x([0-9.]+s)(?:\+(\d+))?")
@@ -51,7 +51,7 @@ class Plan:
         algorithms: how many race, the first in the order of `Question.candidates`.
         seeds: maximum number of seeds of each; the race ends when nothing is left to decide.
         run_s: simulated seconds of a run.
-        costs: seeds for what the best of them cost.
+        costs: seeds for the costs of the best of them.
     """
 
     algorithms: int
@@ -89,7 +89,7 @@ class Budget:
 
     @property
     def late(self) -> bool:
-        """Whether time is up, so that the answer rests on what is done."""
+        """Whether time is up, so that the answer rests on the finished runs."""
         return self.ends is not None and time.monotonic() > self.ends
 
     def room(self, each: float, share: float = 1.0) -> bool:
@@ -117,7 +117,7 @@ def read(text: str) -> Plan:
 
 
 def thorough(algorithms: int, run_s: float) -> Plan:
-    """Without a budget: many seeds, and as many of what the best cost."""
+    """Without a budget: many seeds, and as many for the costs of the best."""
     return Plan(algorithms, 3 * MOST_SEEDS, run_s, MOST_SEEDS)
 
 

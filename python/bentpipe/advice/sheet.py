@@ -147,7 +147,7 @@ def _mean(row: dict[str, Any], name: str, scale: float) -> str:
 
 
 def _figure(advice: Advice) -> bytes:
-    """Goodput over queueing delay, and what a CUBIC flow loses over goodput: a PNG."""
+    """Goodput over queueing delay, and the loss of a CUBIC flow over goodput: a PNG."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 3.1), layout="constrained")

@@ -128,7 +128,7 @@ def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:
 
 
 def _shown(value: float) -> str:
-    """Up to four digits, without zeros that say nothing: "0.005", "1e-5"."""
+    """Up to four digits, without insignificant zeros: "0.005", "1e-5"."""
     if 0 < value < 1e-3:
         return re.sub("e-0+", "e-", f"{value:.4g}")
     text = digits(value)

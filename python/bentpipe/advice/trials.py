@@ -48,7 +48,7 @@ class Trials:
 
     Quantities, in SI units. After start-up, that is over the second half of the run (the whole run, if the
     flows do not have data all the time): goodput_bps (all of its flows together), queue_p50_s and queue_p95_s
-    (RTT over the least of that seed), own_loss (dropped at a queue, of what came there). Over the whole run:
+    (RTT over the least of that seed), own_loss (dropped at a queue, of arrivals there). Over the whole run:
     jain (between its flows), loss (lost of sent data packets), resent (retransmitted, of sent), startup_s. Of
     a file: file_s. Of two flows, after start-up: beside_cubic_bps (its own goodput), cubic_bps (that of the
     rival), beside_reno_bps, reno_bps, worse_bps (the lower of both, mean over the two rivals), harm_cubic
@@ -83,7 +83,7 @@ def run_all(
         question: the question.
         wanted: the runs.
         run_s: simulated seconds of a run; the file has more if it needs them.
-        budget: their work is spent of it; if it is late, what is done is returned.
+        budget: their work is spent of it; if it is late, the finished runs are returned.
         needed: this number of the first runs is made however late it is.
         progress: called with the number of runs that are done.
 
@@ -125,7 +125,7 @@ def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
 
 
 def harm(trials: Mapping[str, Trials]) -> None:
-    """Adds what each algorithm does to a CUBIC and to a Reno flow beside it, seed by seed.
+    """Adds the effect of each algorithm on a CUBIC and on a Reno flow beside it, seed by seed.
 
     Harm is the share that the rival loses against what it has beside its own kind, at least 0: R. Ware,
     M. K. Mukerjee, S. Seshan, J. Sherry: Beyond Jain's Fairness Index: Setting the Bar For The Deployment of
@@ -164,10 +164,10 @@ def startup(t: Floats, delivered: Floats, rtt_s: float) -> float:
 
 
 def steady_goodput(t: Floats, delivered: Floats) -> float:
-    """Bits per second after start-up: over what follows the first `STEADY` of the run. 0 without a trace.
+    """Bits per second after start-up: over the run after its first `STEADY`. 0 without a trace.
 
     Bytes behind a hole are delivered at once when it is filled, which may move a round trip's worth over
-    either end. So the mean of the first fifth of that time is held against the mean of the last.
+    either end. So the mean of the first fifth of that time is compared with the mean of the last.
 
     Args:
         t: instants of the trace, seconds.
