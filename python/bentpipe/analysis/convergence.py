@@ -100,7 +100,7 @@ def increase(x1: Value, x2: Value, total: Value, k: Value, l: Value) -> tuple[Va
     """The point where two (k, l) users that start at (x1, x2) reach x1 + x2 = total.
 
     Spectrum, section 4.1 and footnote 4: the increases are in the proportion of x^(l - 1/(k+1)), as eq 7
-    without its constant says. AIMD (0, 1) moves along the diagonal, SIMD (-1/2, 1) by 1/x.
+    without its constant gives. AIMD (0, 1) moves along the diagonal, SIMD (-1/2, 1) by 1/x.
 
     Args:
         x1: share of the first user, above 0.
