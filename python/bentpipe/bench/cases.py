@@ -18,7 +18,7 @@ class Case:
     """One scenario of the benchmark.
 
     Args:
-        title: what it is.
+        title: its title.
         file: the scenario, in scenarios/bench.
         changes: values that differ from the file's, key and value.
         quick: duration that a quick benchmark simulates instead.
@@ -156,7 +156,7 @@ CASES: Mapping[str, Case] = {
 """The scenarios by their names, in the order of the runs: cases that are compared are adjacent."""
 
 GROWTH = ("b10000", "b100", 5.0, 3.0)
-"""The cost per packet of the first case as a multiple of the second's: what is allowed, what is aimed at."""
+"""The cost per packet of the first case as a multiple of the second's: the limit, and the target."""
 
 
 def chosen(names: Sequence[str]) -> dict[str, Case]:

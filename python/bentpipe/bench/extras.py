@@ -41,7 +41,7 @@ def measure(*, pairs: int, quick: bool, tell: Callable[[str], None]) -> dict[str
 def parallel(pairs: int, *, quick: bool) -> dict[str, Any]:
     """Short runs on one thread and on two, in turns, CPU and wall seconds of `run_many`.
 
-    The CPU seconds of both are equal if threads do not get in each other's way; what wall seconds say holds
+    The CPU seconds of both are equal if threads do not get in each other's way; wall seconds are valid
     only for a machine that has nothing else to do.
     """
     from bentpipe.bench.measure import ask

@@ -41,7 +41,7 @@ def _memory() -> str:
 
 
 def _output(command: list[str]) -> str:
-    """What a command prints; empty if there is no such command or it fails."""
+    """The output of a command; empty if there is no such command or it fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
