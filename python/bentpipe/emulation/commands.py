@@ -312,7 +312,7 @@ def _summary(found: dict[str, Any]) -> None:
 
 
 def _lateness(found: dict[str, Any]) -> str:
-    """How late packets were, and whether that is within the bound."""
+    """The lateness of packets, and whether it is within the bound."""
     from bentpipe.emulation.line import short
 
     if found["kept_time"] is None:

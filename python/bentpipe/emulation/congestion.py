@@ -48,7 +48,7 @@ def chosen(name: str) -> str:
 
 
 def _is_there(name: str) -> bool:
-    """Asked by a socket of its own: the list in /proc has only what is loaded."""
+    """Asked by a socket of its own: the list in /proc has only loaded algorithms."""
     if not 0 < len(name) <= LONGEST_NAME:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as asking:

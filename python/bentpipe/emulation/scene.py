@@ -28,14 +28,14 @@ def prepared(
     Flows are not needed. Without them the route is the only link, or `path`.
 
     Args:
-        scenario: a scenario, or what `bentpipe.source.Source` reads.
+        scenario: a scenario, or an argument of `bentpipe.source.Source`.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
         path: the directions that are crossed from the near end to the far end, instead of the first flow's.
         seed: instead of the scenario's.
         duration: instead of the scenario's.
 
     Raises:
-        ScenarioError: it is not correct, or it has several links and nothing says which to cross.
+        ScenarioError: it is not correct, or it has several links and none is selected.
     """
     given = scenario.to_dict() if isinstance(scenario, Scenario) else scenario
     source = Source(given)

@@ -37,10 +37,10 @@ def split(
     """The place at which the path is split; None without a relay.
 
     Args:
-        scenario: as for `bentpipe.emulation.scene.prepared`, like what is not named here.
+        scenario: as for `bentpipe.emulation.scene.prepared`, like arguments that are not named here.
         overrides: values by dotted key.
         path: instead of the first flow's; it has no relay then, unless `relay` is given.
-        relay: keys of a flow's `relay`, or what `relay_of` reads, instead of that of the first flow.
+        relay: keys of a flow's `relay`, or an argument of `relay_of`, instead of that of the first flow.
         seed: instead of the scenario's.
         duration: instead of the scenario's.
 
