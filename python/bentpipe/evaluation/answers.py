@@ -62,7 +62,7 @@ def shown(found: Interval | None, metric: Metric) -> str:
 
 
 def setting_in_words(chapter: Chapter, where: Mapping[str, Any]) -> str:
-    """A setting for people: "flows 8, buffer 0.5 BDP"; words of a value say themselves what they are."""
+    """A setting for display: "flows 8, buffer 0.5 BDP"; a value in words needs no name."""
     parts = []
     for key, value in where.items():
         if isinstance(value, str) and " " in value:

@@ -170,7 +170,7 @@ def evaluate(
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
 ) -> Evaluation:
-    """Evaluates an algorithm beside CUBIC and Reno by what RFC 9743 and the TCP evaluation suite ask for.
+    """Evaluates an algorithm beside CUBIC and Reno against RFC 9743 and the TCP evaluation suite.
 
     Every run of the algorithm has a run of CUBIC and one of Reno on the same links and with the same seed.
     If the user stops it (Ctrl-C), the evaluation has the runs that were done, and `stopped` is true.

@@ -10,7 +10,7 @@ from bentpipe.evaluation.observation import Observation
 from bentpipe.scenario import Scenario
 
 Extent = Literal["quick", "full"]
-"""A full evaluation has more set-ups and more seeds. What both have, both have alike."""
+"""A full evaluation has more set-ups and more seeds. Common parts are identical in both."""
 
 Setting = Mapping[str, str | int | float]
 """The differences of one set-up of an experiment from the others: {"flows": 8, "buffer": 0.5}."""
@@ -31,7 +31,7 @@ class Metric:
     """A number that is measured in each run.
 
     Args:
-        words: what it is, "packets lost at the queue".
+        words: its description, "packets lost at the queue".
         unit: in which it is shown.
         scale: from the SI unit to that unit.
         least: the smallest possible value in the SI unit; an interval does not go below it.
@@ -71,10 +71,10 @@ class Curves:
     """A chart of a metric against a part of the setting, a curve for each algorithm.
 
     Args:
-        metric: what is drawn.
+        metric: the metric that is drawn.
         x: the part of the setting that runs along the axis; if it is text, the axis has names.
         panel: the part of the setting; each of its values has a chart of its own.
-        where: what other parts are in this chart.
+        where: values of other parts in this chart.
         log_x: a logarithmic horizontal axis.
         log_y: a logarithmic vertical axis.
     """

@@ -34,8 +34,8 @@ class Line:
         words: the line in words, with its source if it is not ours.
         most: the metric is at most this (SI unit).
         least: the metric is at least this.
-        times: the bound is this multiple of the value of the worse standard algorithm, and no
-            stricter than `most` or `least`.
+        times: the bound is this multiple of the value of the worse standard algorithm, and no stricter than
+            `most` or `least`.
         where: parts of the settings.
     """
 
@@ -80,7 +80,7 @@ def hold(line: Line, chapter: Chapter, subject: str, standards: Sequence[str]) -
 
 
 def side(metric: Metric, chapter: Chapter, name: str, where: Setting) -> str:
-    """How the algorithm compares with the standard ones: "better than both", "like Reno"; or ""."""
+    """The comparison of the algorithm with the standard ones: "better than both", "like Reno"; or ""."""
     if not metric.good or len(chapter.labels) < 2:
         return ""
     subject, *standards = chapter.labels

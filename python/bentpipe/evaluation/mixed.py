@@ -225,7 +225,7 @@ def _short_measure(run: Observation) -> Measured:
     for i, size in enumerate(SIZES):
         for short in run.named(f"short-{size}"):
             done = short["completion_s"]
-            # A flow that was not done within the run took at least what was left of it.
+            # A flow that was not done within the run took at least the rest of it.
             least = SHORT_END - FIRST_S - i * APART_S
             yield {"size": size}, {"long": math.nan, "done": least if done is None else done}
 

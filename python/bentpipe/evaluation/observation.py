@@ -24,7 +24,7 @@ SMOOTH_S = 1.0
 class Observation:
     """A run: its setting, the rows of its flows and links, and its flows over time if they were recorded.
 
-    Flows are called "test" or "test-3" if they use the algorithm, and otherwise what the experiment says.
+    Flows are called "test" or "test-3" if they use the algorithm, and otherwise as in the experiment.
     """
 
     setting: Mapping[str, Any]
@@ -71,7 +71,7 @@ class Observation:
         return float(link["queue_mean_packets"] * FULL_PACKET * 8 / link["rate_bps"])
 
     def queueing_p95(self, rtt: float, name: str = "test") -> float:
-        """How far the 95th percentile of the round-trip time is above `rtt`, in seconds, mean over flows."""
+        """Excess of the 95th percentile of the round-trip time over `rtt`, in seconds, mean over flows."""
         seen = [f["rtt_p95_s"] - rtt for f in self.named(name) if f["rtt_p95_s"] is not None]
         return max(math.fsum(seen) / len(seen), 0.0) if seen else math.nan
 

@@ -2,7 +2,7 @@
 
 M. Duke, G. Fairhurst (eds.), Specifying New Congestion Control Algorithms, March 2025. Each of its key words
 in capitals has an entry, and so has each section whose criterion is stated without one. The words are ours.
-The RFC sets no thresholds (section 5); `lines` has those that answers are held against.
+The RFC sets no thresholds (section 5); `lines` has those that answers are compared with.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ KINDS = {
 
 
 def check_place(directory: Path) -> None:
-    """Makes sure that an evaluation can be written to `directory` and replaces nothing but another one.
+    """Checks that an evaluation can be written to `directory` and replaces nothing but another one.
 
     Raises:
         ScenarioError: a file there is none of an evaluation.
