@@ -20,7 +20,7 @@ from bentpipe.pages import live
 
 HOST = "127.0.0.1"
 PORT = 2718
-"""The port if nobody chooses one and it is free: that of marimo."""
+"""The default port if it is free: that of marimo."""
 _STYLE = """<style>
 .explore { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
 .explore aside { display: grid; gap: .9rem; align-content: start; }
