@@ -68,7 +68,7 @@ class Listener:
     def __init__(self, directory: Path, datapath: Datapath) -> None:
         self._datapath = datapath
         self.stop = threading.Event()
-        """Set when somebody has asked for the end."""
+        """Set when a client has asked for the end."""
         self._path = directory / "socket"
         self._path.unlink(missing_ok=True)
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -117,7 +117,7 @@ def serve(datapath: Datapath, directory: Path, ready: Callable[[], None]) -> Non
     """Runs the datapath until a signal or a client ends it; then closes it.
 
     Args:
-        datapath: what was made.
+        datapath: the datapath.
         directory: where the socket is to be.
         ready: called once questions are answered.
     """
@@ -170,7 +170,7 @@ def ask(directory: Path, question: str, patience_s: float = PATIENCE_S) -> dict[
 
 
 def wait_for_line(handle: int, patience_s: float) -> str:
-    """The line that comes on a file descriptor; what there is of it when time is over or it is closed."""
+    """The line that comes on a file descriptor; an incomplete line on timeout or if it is closed."""
     text = b""
     end = time.monotonic() + patience_s
     with selectors.DefaultSelector() as selector:
@@ -189,7 +189,7 @@ def main(arguments: list[str], maker: Maker = make) -> int:
     directory, ready = Path(arguments[0]), int(arguments[1])
 
     def say(**what: object) -> None:
-        with suppress(OSError):  # whoever started us has gone
+        with suppress(OSError):  # the process that started this one has gone
             os.write(ready, json.dumps(what).encode() + b"\n")
         with suppress(OSError):
             os.close(ready)

@@ -31,7 +31,7 @@ PROGRAM = (sys.executable, "-m", "bentpipe.kernel.agent")
 
 
 class KernelFailed(Exception):
-    """The kernel, the privileges or the build do not allow it; the message says which, and what to do."""
+    """The kernel, the privileges or the build do not allow it; the message says which, with the remedy."""
 
 
 def check_machine() -> None:
@@ -66,7 +66,7 @@ def attach(
         ready: called with the record once all is done.
         check: looks whether the machine allows it.
         maker: registers it, in the foreground.
-        program: what runs an agent in the background.
+        program: the program that runs an agent in the background.
 
     Raises:
         KernelFailed: nothing is changed then.
@@ -213,7 +213,7 @@ def _change(record: Record, changes: Sequence[routes.Change]) -> None:
 
 
 def _take_out(record: Record) -> list[str]:
-    """Undoes everything in the opposite order; what is in the way does not stop the rest."""
+    """Undoes everything in the opposite order; an obstacle does not stop the rest."""
     said = []
     if record.routes and record.netns != routes.namespace():
         said.append("its routes are in another network namespace and lose the algorithm with it")
@@ -255,7 +255,7 @@ def _unregister(record: Record) -> None:
 
 
 def _unmount(record: Record) -> None:
-    """Takes away what was made for pins, unless others are pinned there."""
+    """Removes the mount that was made for pins, unless others are pinned there."""
     if record.pin is None:
         return
     with suppress(OSError):
@@ -282,7 +282,7 @@ def _forget(record: Record, old: Record | None) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process of ours and waits for it."""
+    """Ends one of our processes and waits for it."""
     process.terminate()
     try:
         process.wait(END_S)

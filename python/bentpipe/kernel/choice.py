@@ -68,7 +68,7 @@ class Choice:
 
 
 def choose(given: str, sets: Sequence[str] = (), *, native: bool = False) -> Choice:
-    """The controller that a user names as `bentpipe run --cc` does, with what `--set` adds.
+    """The controller that a user names as `bentpipe run --cc` does, with the parameters of `--set`.
 
     Args:
         given: `star`, `"vegas alpha=2"` or `my.py:Mine`.

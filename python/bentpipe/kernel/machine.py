@@ -40,7 +40,7 @@ def release() -> str | None:
 
 
 def capabilities() -> set[str]:
-    """Which of the capabilities that matter here this process has."""
+    """The relevant capabilities that this process has."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:

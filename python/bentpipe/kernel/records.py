@@ -31,7 +31,7 @@ class Record:
         pin: directory in a bpffs where the datapath is pinned, or None.
         mounted: where the agent had to mount that, or None.
         pid: process of the agent; 0 before it has started.
-        began: when that process started, in ticks since boot: the number of a dead one is given to others.
+        began: start of that process, in ticks since boot: the number of a dead process is reused.
         netns: inode of the network namespace whose routes were changed.
         routes: of each changed route, "family" ("-4" or "-6"), "old" and "new": the words of `ip route`.
     """
@@ -129,7 +129,7 @@ def _locked() -> int:
 
 
 def started(pid: int) -> int:
-    """When a process started, in ticks since boot (field 22 of /proc/PID/stat); -1 if it has ended."""
+    """The start of a process, in ticks since boot (field 22 of /proc/PID/stat); -1 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

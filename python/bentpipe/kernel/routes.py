@@ -59,7 +59,7 @@ def plan(asked: str, name: str) -> Change:
     first, *rest = words or ["default"]
     destination = _destination(first, asked)
     table = _table(rest)
-    # Not filtered by ip, which then leaves out of its answer what it was asked for.
+    # Not filtered by ip, which then omits the filtered fields from its answer.
     said = _ip([family, "route", "show", *table])
     if said.returncode != 0:
         raise ScenarioError(f"--congctl {asked}: {_reason(said)}")
@@ -99,7 +99,7 @@ def _destination(word: str, asked: str) -> str:
 
 
 def clean(words: list[str]) -> list[str]:
-    """A route as `ip route change` takes it, from what `ip route show` prints."""
+    """A route as `ip route change` takes it, from the output of `ip route show`."""
     kept: list[str] = []
     skip = False
     for i, word in enumerate(words):
@@ -149,7 +149,7 @@ def choose_everywhere(name: str) -> None:
 
 
 def undo(change: Change) -> str | None:
-    """Changes the route back if it still has our algorithm; says what is in the way, if anything is."""
+    """Changes the route back if it still has our algorithm; returns the obstacle, if there is one."""
     table = _table(change.old)
     lines = _ip([change.family, "route", "show", *table]).stdout.splitlines()
     ours = [line.split() for line in lines if f" {change.name} " in f"{line} " and " congctl " in line]

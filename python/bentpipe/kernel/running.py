@@ -36,7 +36,7 @@ class Group(Protocol):
         """Its directory."""
 
     def close(self) -> None:
-        """Removes it; what is left in it goes to the group above."""
+        """Removes it; remaining processes go to the group above."""
 
 
 def make_group(name: str) -> Group:
@@ -53,7 +53,7 @@ def make_group(name: str) -> Group:
 def sweep() -> list[str]:
     """Removes the control groups that killed runs have left; a line for each.
 
-    A command that has outlived its run goes on in the group above, where it would be without the run.
+    A command that has outlived its run continues in the group above, where it would be without the run.
     """
     from bentpipe import _core
 
@@ -139,7 +139,7 @@ def _served(choice: Choice, maker: agent.Maker) -> tuple[str, agent.Datapath | N
         try:
             return name, maker(replace(choice, name=name), None)
         except KernelError:
-            if name not in machine.registered() or number == _RUNS:  # or somebody was quicker
+            if name not in machine.registered() or number == _RUNS:  # or another process was quicker
                 raise
     raise AssertionError("the last name returns or raises")
 
@@ -181,7 +181,7 @@ def _waited(program: subprocess.Popen[bytes]) -> int | None:
 
 
 def _kill_later(program: subprocess.Popen[bytes]) -> None:
-    """A command that goes on after a signal is killed."""
+    """A command that continues after a signal is killed."""
     timer = threading.Timer(_STOP_S, program.kill)
     timer.daemon = True
     timer.start()
