@@ -46,7 +46,7 @@ class KernelSource:
     def __init__(
         self, status: Callable[[], Mapping[str, Any]], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`status` gives what `bentpipe kernel status --json` prints for one algorithm."""
+        """`status` gives the output of `bentpipe kernel status --json` for one algorithm."""
         self._status, self._clock = status, clock
         self._largest = Largest()
         self._before: tuple[float, dict[str, float]] | None = None

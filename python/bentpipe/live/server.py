@@ -20,7 +20,7 @@ from bentpipe.live.history import History, event
 EVERY_S = 0.5
 #: Seconds without numbers after which a browser gets a comment.
 QUIET_S = 10.0
-#: Seconds that a browser may leave what it is sent unread.
+#: Seconds that a browser may leave data unread.
 PATIENCE_S = 30.0
 #: Browsers that may look on at once.
 BROWSERS = 32
@@ -42,7 +42,7 @@ class Shown:
         self._server, self._source, self._every_s = server, source, every_s
         self._stop = threading.Event()
         host, port = server.at
-        #: Where a browser of this machine finds the page.
+        #: The address of the page for a browser of this machine.
         self.address = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
         self._threads = [
             threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True, name="live page"),
@@ -101,7 +101,7 @@ def serve(
         page: the page.
         source: gives the current numbers; called in a thread of its own.
         every_s: seconds between two questions to it.
-        option: what the user wrote before the address, for messages.
+        option: the user's option before the address, for messages.
 
     Raises:
         ScenarioError: the address is not one of this machine's loopback, or it is taken.
@@ -172,7 +172,7 @@ class _Server(ThreadingHTTPServer):
         self.server_address = self.socket.getsockname()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away is no error of ours, and the terminal belongs to the command."""
+        """A browser that goes away is not an error, and the terminal belongs to the command."""
 
     def admit(self) -> bool:
         """Counts a browser that wants to look on; False if there are too many."""
