@@ -37,7 +37,7 @@ _LEAST_BIN_S, _LEAST_BIN_SEGMENTS = 0.05, 100
 _STRAY = 0.05
 """So small a share of all losses may be of a full queue, though samples next to them show a shorter one."""
 _FRESH = 0.25
-"""A sample that is older than this share of the least round trip says nothing of the queue now."""
+"""A sample that is older than this share of the least round trip does not show the current queue."""
 _LEAST_PACKETS = 200
 _MOST_PACKETS = 2_000_000
 """In a capture, which may be compressed: a packet takes a kilobyte of memory by the time that it is a row."""
@@ -113,7 +113,7 @@ def estimates(path: Path) -> tuple[list[Estimate], Losses]:
 
 
 def _rate(flow: Transfer, samples: Floats, floor: float, path: Path) -> Estimate | None:
-    """How fast acknowledgements advance during a standing queue, over spans between two that miss nothing."""
+    """The rate of acknowledgements during a standing queue, over spans between two that miss nothing."""
     wire = float(flow.sent[:, 3].sum() / flow.sent[:, 2].sum())
     whole = flow.acked[flow.acked[:, 3] == 0]
     if len(whole) < 2 or whole[-1, 0] == whole[0, 0]:

@@ -271,7 +271,7 @@ def possible(
         known: the measurements.
         seed: seed of all random numbers: the same one gives the same links.
         effort: amount of simulation, 1 for `PACKETS`.
-        tell: called with what is being done, the links done, and about how many there will be.
+        tell: called with the current task, the links done, and about how many there will be.
         until: begin no further round after this moment, by `time.monotonic`; the effort that was made is in
             the answer, and gives the same again.
 
@@ -286,7 +286,7 @@ def possible(
 
 
 class _Search:
-    """The spaces of losses and of whole links, and what is drawn from them.
+    """The spaces of losses and of whole links, and the draws from them.
 
     A point of the latter has columns for `axes`, for the receive window, for the kind of the queue, and those
     of the losses.
@@ -388,7 +388,7 @@ class _Search:
         return mixed(sources), self._prior
 
     def _near(self, share: float, points: Points) -> Floats:
-        """How near losses, whose columns are the last ones, are to a share of the packets, as a logarithm."""
+        """Log density of losses, whose columns are the last ones, around a share of the packets."""
         found = np.zeros(len(points))
         for kind, one in enumerate(self.rivals):
             of = points.kind == kind

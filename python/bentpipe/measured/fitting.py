@@ -27,7 +27,7 @@ _WHOLE_LINKS = 250
 _LEAST_LINKS = 60
 """... and not at such length that fewer than these can be."""
 _HOPELESS = 10.0
-"""A link whose weight by what was simulated first is exp(-10) of the best's is not simulated further."""
+"""A link whose weight after the first simulation is exp(-10) of the best's is not simulated further."""
 _START_S, _START_TRIPS = 10.0, 20.0
 """The beginning of a transfer, in seconds or round trips: slow start meets the buffer in it."""
 _WORTH_IT = 2.0

@@ -64,7 +64,7 @@ class Above(Axis):
 
 
 class Below(Axis):
-    """A number that is at most `high`: how far below it lies is not known, nor in what magnitude."""
+    """A number that is at most `high`: the distance below it is unknown, even its magnitude."""
 
     def at(self, share: Floats) -> Floats:
         """The values that lie this far, 0 to 1, from the lower end to the upper."""
@@ -149,7 +149,7 @@ class Hypothesis:
 
     Attributes:
         name: "independent", "bursts", "fades", "per" and "ber" (both as the user gave them), or "none".
-        words: what it is, for people.
+        words: its description, for display.
         axes: its parameters.
     """
 

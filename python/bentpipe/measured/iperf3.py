@@ -27,7 +27,7 @@ _MSS, _DATAGRAM = 1448, 1448
 _FILLED = 0.05
 """A test whose round trips swell by this share has filled a queue somewhere, so its rate is the link's."""
 _FILLING = 2
-"""Intervals at the start that say more of the sender's buffer, or of slow start, than of the link."""
+"""Intervals at the start that reflect the sender's buffer, or slow start, more than the link."""
 _LONG_S = 5.0
 _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
@@ -48,7 +48,7 @@ def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
 
 
 def counts(path: Path) -> list[Count]:
-    """How many packets were lost: of UDP those that were, of TCP at most those sent again.
+    """The number of lost packets: the exact one for UDP, an upper bound by retransmissions for TCP.
 
     Raises:
         ScenarioError: the file is damaged.
@@ -159,7 +159,7 @@ def _test(path: Path, report: dict[str, Any]) -> Test | str:
 def _told(report: dict[str, Any]) -> Intervals | None:
     """The senders' kernel statistics at the end of each interval; None if this end was not the sender.
 
-    Intervals longer than `_LONG_S` say too little of round trips.
+    Intervals longer than `_LONG_S` contain too little information on round trips.
     """
     intervals = [one for one in report.get("intervals") or [] if not (one.get("sum") or {}).get("omitted")]
     streams = [one.get("streams") or [{}] for one in intervals]

@@ -64,7 +64,7 @@ class Estimates:
             given: rate, rtt, buffer, per or ber as the user gives them; they override measurements.
             seed: the same one gives the same links.
             effort: amount of simulation; 1 takes about 9 s of two processors.
-            tell: called with what is being done, the links done, and about how many there will be.
+            tell: called with the current task, the links done, and about how many there will be.
             until: begin no further round after this moment, by `time.monotonic`.
             beside: flows of others, (algorithm, how many), that were there in all measurements.
 
@@ -77,7 +77,7 @@ class Estimates:
         return possible(self._evidence(given, beside), seed, effort, told, until)
 
     def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
-        """Where each quantity comes from, and the joint conclusions, a sentence each."""
+        """The source of each quantity, and the joint conclusions, a sentence each."""
         said = [f"Measured: {one}." for one in self._best()]
         return [*said, *self.unused, *sentences(found, given)]
 
@@ -117,7 +117,7 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
         files: of iperf3 (JSON or text), ping, irtt (JSON), or captures (pcap, pcapng; they need tshark).
 
     Raises:
-        ScenarioError: a file is none of these, or damaged, or says nothing.
+        ScenarioError: a file is none of these, or damaged, or contains no estimate.
         OSError: it cannot be read.
     """
     if isinstance(files, str | Path):
@@ -166,7 +166,7 @@ def scenario_text(files: Sequence[str | Path], tell: Told | None = None) -> str:
 
     Args:
         files: as for `estimate`.
-        tell: called with what is being done, the runs done, and all of them.
+        tell: called with the current task, the runs done, and all of them.
 
     Raises:
         ScenarioError: a file is wrong, or they give no rate or no round-trip time; the message asks for it.

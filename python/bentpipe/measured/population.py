@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 _SAFE = 0.2
 """This share of each later round comes from the first proposal, so that no region is neglected."""
 _CROSSED = 0.4
-"""And this share has what all hypotheses have in common from the best, and all else from the first proposal:
+"""This share takes the common parameters from the best, and all others from the first proposal:
 a hypothesis with many parameters is not lost because few of its first points met the common ones."""
 _CENTRES = 100
 _WIDTH = 1.0
@@ -116,7 +116,7 @@ def _weights(log_ratio: Floats, log_fit: Floats, widened: float) -> Floats:
 
 
 def effective(weights: Floats) -> float:
-    """How many points of equal weight are worth as much (Kish's effective sample size)."""
+    """The equivalent number of points of equal weight (Kish's effective sample size)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 

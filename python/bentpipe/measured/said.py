@@ -151,7 +151,7 @@ def _for_losses(found: Possible, high: float) -> str:
 
 
 def _other_transfer(found: Possible) -> str | None:
-    """The kind of transfer that is missing, and what it shows; None if there is one of either kind."""
+    """The kind of transfer that is missing, and its benefit; None if there is one of either kind."""
     tests = () if found.weighed is None else found.weighed.tests
     seeking = {test.cc in SEEKERS for test in tests}
     if len(seeking) != 1:

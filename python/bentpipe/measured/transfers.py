@@ -21,7 +21,7 @@ ENOUGH_S = 20.0
 """The least time of a transfer that is simulated; one that is not simulated whole goes on as its second
 half."""
 LEAST_TRIPS = 20
-"""Round trips below which slow start is most of what is simulated."""
+"""Round trips below which slow start is most of the simulation."""
 TOLERANCES = {
     "goodput": 0.1, "plateau": 0.1, "resent_early": math.log(2), "resent_late": math.log(2),
     "lossy": math.log(1.5), "rtt_low": 0.05, "rtt_mean": 0.1, "rtt_high": 0.15,
@@ -35,9 +35,9 @@ how long a transfer is. Overshoot of the start is apart from losses later, and h
 apart from how many segments were lost: that distinguishes bursts from independent losses.
 """
 SENDERS_PLATEAU = 0.2
-"""The same of a plateau by the sender's intervals, which also say how the buffer of a socket was filled."""
+"""The same of a plateau by the sender's intervals, which also reflect the filling of a socket's buffer."""
 SHARED_GOODPUT = 0.3
-"""The same of goodput and plateau beside flows of others: chance decides what one gets of a shared link."""
+"""The same of goodput and plateau beside flows of others: chance decides its share of a link."""
 RATE_FLOOR = 12e3
 """Bits per second below which all plateaus are the same: a segment in a second, of a stalled transfer."""
 RESENT_FLOOR, LOSSY_FLOOR = 5.0, 3.0
@@ -50,15 +50,15 @@ SEEKERS = ("bbr", "bbr2", "bbr3")
 """Algorithms that seek the rate of a link despite losses; others may have got any part of it."""
 FREEDOM = 5.0
 """Degrees of freedom of the law by which differences count. Its tails are long: one quantity that chance, or
-what no hypothesis knows, has moved far does not outweigh all others (D. Prangle, Adapting the ABC Distance
-Function, Bayesian Analysis 12, 2017, has the question; K. L. Lange, R. J. A. Little, J. M. G. Taylor, Robust
-Statistical Modeling Using the t Distribution, JASA 84, 1989, the law)."""
+effects outside all hypotheseshave moved far does not outweigh all others (D. Prangle, Adapting the ABC
+Distance Function, Bayesian Analysis 12, 2017, has the question; K. L. Lange, R. J. A. Little, J. M. G.
+Taylor, Robust Statistical Modeling Using the t Distribution, JASA 84, 1989, the law)."""
 _NONE = 8.0
 """Tolerances by which a transfer that carried nothing differs; none differs by more."""
 _PACKET_BITS = 8 * 1500
 _JITTER = "1 s"
 RUN = 10_000
-"""Packets that take as long as what a run takes beside its packets."""
+"""Fixed cost of a run, in packets that take the same time."""
 AHEAD_S = 20.0
 """Competing flows beside a transfer start this long before it."""
 SMALL_WINDOW = 3 << 20
@@ -90,7 +90,7 @@ class Test:
         label: its display name.
         streams: number of connections.
         reverse: whether the server sent
-        omit_s: what was left out at the start, ...
+        omit_s: time left out at the start, ...
         lasted_s: ... and how long the rest was.
         goodput_bps: payload that all receivers got together.
         plateau_bps: of the intervals of its second half the median, or the mean if they are the sender's.
@@ -168,7 +168,7 @@ class Test:
 class Played:
     """One link on which a transfer is played, as texts of a scenario, and the run's seed.
 
-    `window`, 0 to 1, says which of the possible receive windows it is; `beside`, (algorithm, how many), are
+    `window`, 0 to 1, selects one of the possible receive windows; `beside`, (algorithm, how many), are
     flows of others that share the link; `queue` is the kind of its queue.
     """
 
@@ -183,7 +183,7 @@ class Played:
 
 
 def ahead_s(beside: int) -> float:
-    """How long before a transfer this many flows of others begin."""
+    """The lead with which this many competing flows begin before a transfer."""
     return AHEAD_S if beside else 0.0
 
 
@@ -268,7 +268,7 @@ def differences(test: Test, raw: _core.RawResult, lasted_s: float) -> dict[str, 
 
 
 def _losses(measured: Intervals, resent: NDArray[np.int64]) -> dict[str, float]:
-    """Retransmissions of the first and the second half of what was simulated.
+    """Retransmissions of the first and the second half of the simulation.
 
     All measured intervals after the first half count as the second, however many there are.
     """
@@ -303,7 +303,7 @@ def _spread(trips: Floats) -> tuple[float, float, float]:
 
 
 def _played(raw: _core.RawResult, lasted_s: float) -> tuple[float, float]:
-    """When the transfer begins to count, and ends."""
+    """The times at which the transfer begins to count, and ends."""
     end = float(json.loads(raw.json)["simulated_s"])
     return end - lasted_s, end
 
@@ -319,7 +319,7 @@ def _samples(raw: _core.RawResult, flows: int) -> tuple[Floats, Floats, Floats]:
 
 
 def _resent_at(raw: _core.RawResult, flows: int) -> Floats:
-    """When the first flows sent a segment again."""
+    """The times at which the first flows sent a segment again."""
     segments = raw.segments()
     resent = segments["event"] == raw.event_names.index("resent")
     return np.asarray(segments["t_s"][resent & (segments["flow"] < flows)], dtype=float)
@@ -340,7 +340,7 @@ def _kernel(difference: float) -> float:
 
 
 def _logs(ours: float, theirs: float, tolerance: float) -> float:
-    """The difference of two logarithms in tolerances, a large one if there is none of ours."""
+    """The difference of two logarithms in tolerances, a large one if the simulated value is missing."""
     if not ours > 0:
         return _NONE
     return float(np.clip(math.log(ours / max(theirs, 1.0e-9)) / tolerance, -_NONE, _NONE))
