@@ -7,7 +7,7 @@
     python -m bentpipe.ns2 scenario.toml [--script]
 
 ns-2 2.35 (Debian package `ns2`, command `ns`) decides for itself how many bytes a segment has on the
-wire, when a connection starts and where an error model sits; `script.py` undoes that and says so beside
+wire, when a connection starts and where an error model sits; `script.py` undoes that, with a comment beside
 each setting, and refuses unsupported settings by their keys. `docs/validation/ns2.md` lists the remaining
 differences.
 """

@@ -38,7 +38,7 @@ class Agent:
 
     @property
     def timestamps(self) -> bool | None:
-        """Must the flow use timestamps? None: as it likes. `Agent/TCP/Linux` measures its RTT by them."""
+        """Whether the flow must use timestamps; None: any. `Agent/TCP/Linux` measures its RTT by them."""
         return True if self.module is not None else None
 
     def controller(self) -> str | dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Running ns-2 and reading what it prints."""
+"""Running ns-2, and reading its output."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Used:
 
 
 def execute(text: str, timeout: float = 600.0) -> tuple[str, Used]:
-    """Runs a Tcl script; what it printed, and what the process took.
+    """Runs a Tcl script; returns its output, and the cost of the process.
 
     Raises:
         FileNotFoundError: ns-2 is not installed.
@@ -128,7 +128,7 @@ def execute(text: str, timeout: float = 600.0) -> tuple[str, Used]:
 
 
 def _wait(child: subprocess.Popen[bytes], until: float) -> tuple[int, Used]:
-    """Exit status of `child` and what it took; it is killed if it still runs at the time `until`."""
+    """Exit status of `child` and its cost; it is killed if it still runs at the time `until`."""
     peak = None
     while True:
         pid, status, usage = os.wait4(child.pid, os.WNOHANG)
