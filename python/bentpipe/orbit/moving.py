@@ -19,7 +19,7 @@ STEP_S = 10.0
 arc."""
 
 FASTEST_M_S = 1000.0
-"""Fastest voyage: three times the speed of sound. What is faster is a slip in the unit."""
+"""Fastest voyage: three times the speed of sound. Anything faster is a mistake in the unit."""
 
 _SPEEDS = {"km/h": 1 / 3.6, "m/s": 1.0, "kn": 1852 / 3600, "knots": 1852 / 3600}
 _VOYAGE = re.compile(r"(.+?)\s+to\s+(.+?)\s+at\s+([^,]+?)\s*(?:,\s*([^,]+?)\s*)?(?:,\s*after\s+([^,]+?)\s*)?")
@@ -44,7 +44,7 @@ def place(text: str, what: str, duration_s: float) -> Point | Track:
     """The end of a path that a user names.
 
     A place as `point` takes it; a voyage, "Frankfurt to New York at 900 km/h, 11 km" or "Rotterdam to
-    Singapore at 20 knots, after 3 h" (altitude 0 if there is none; `after`: so long under way at the start);
+    Singapore at 20 knots, after 3 h" (altitude 0 if there is none; `after`: time under way at the start);
     or a file of positions, "track.csv".
 
     Raises:
