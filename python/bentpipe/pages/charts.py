@@ -17,8 +17,8 @@ class Axis:
     """An axis: its label with the unit, ``"goodput, Mbit/s"``.
 
     ``names`` makes it one of categories: the position i has the name ``names[i]``. On a logarithmic axis
-    what is not above zero is left out. ``least`` and ``most`` are the ends of the whole view, where the
-    values do not give them.
+    values that are not above zero are left out. ``least`` and ``most`` are the ends of the whole view, where
+    the values do not give them.
     """
 
     label: str
@@ -42,7 +42,7 @@ class Axis:
 class Curve:
     """The points of one algorithm, or of whatever the legend names.
 
-    ``low`` and ``high`` are the ends of the interval of each point (NaN: none). ``notes`` say more of each
+    ``low`` and ``high`` are the ends of the interval of each point (NaN: none). ``notes`` describe each
     point where it is pointed at: ``"seed 3"``. Values that are not finite are gaps.
     """
 

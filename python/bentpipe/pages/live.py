@@ -44,7 +44,7 @@ def given(charts: Mapping[str, Mapping[str, Any]], texts: Mapping[str, Markup]) 
     """A hidden element with the new contents of charts and other elements.
 
     Args:
-        charts: by the names of figures, what `bentpipe.pages.charts.curves` gives.
+        charts: by the names of figures, results of `bentpipe.pages.charts.curves`.
         texts: by the ids of elements, the HTML in them.
     """
     plain = json.dumps({**charts, **{name: str(text) for name, text in texts.items()}}, separators=(",", ":"))

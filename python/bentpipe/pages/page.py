@@ -38,7 +38,7 @@ _OURS = '<meta name="generator" content="bentpipe">'
 
 
 def check_page(path: Path) -> None:
-    """Makes sure that a page written to `path` replaces nothing but a page of Bentpipe.
+    """Checks that a page written to `path` replaces nothing but a page of Bentpipe.
 
     Raises:
         ScenarioError: `path` is another file.
@@ -58,7 +58,7 @@ def check_page(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Heading:
-    """A row of a table that says what the rows below it belong to."""
+    """A row of a table that is a heading for the rows below it."""
 
     prose: Prose
 
@@ -75,9 +75,9 @@ class Page:
 
         Args:
             title: its heading, and the name of the window.
-            lead: the paragraph under the title: what the page answers.
+            lead: the paragraph under the title: the question of the page.
             source: a line between the two, for example a citation.
-            foot: the last line: what wrote the page, from what.
+            foot: the last line: the program that wrote the page, and its input.
         """
         self.title, self.lead, self.source, self.foot = title, lead, source, foot
         self._head: list[Markup] = []
@@ -88,7 +88,7 @@ class Page:
         self._charts = 0
 
     def banner(self, *prose: Prose, tone: Tone = "partly") -> None:
-        """A line in a box under the title, of what must be known before the rest is read."""
+        """A line in a box under the title, with a note to read first."""
         self._head.append(blocks().banner([html(part) for part in prose], tone))
 
     def tally(self, badges: Sequence[Badge]) -> None:
@@ -213,11 +213,11 @@ class Page:
         """An interactive chart: values where it is pointed at, zoom, curves switched off by their legend.
 
         The keyboard does the same, and the data can be read as a table and downloaded as CSV. A name in a
-        legend is switched off in every chart of the page. A mapping gives the reader a choice of what is
+        legend is switched off in every chart of the page. A mapping gives the reader a choice of curves;
         drawn; charts with the same choice change together.
 
         Args:
-            curves: what is drawn; by name where the reader chooses.
+            curves: the curves; by name where the reader chooses.
             choose: the words before the choice: "Delay".
             x: the horizontal axis.
             y: the vertical axis.
@@ -252,7 +252,7 @@ class Page:
             values: the values behind the colours; NaN is left empty.
             x: the horizontal axis, with names.
             y: the vertical axis, with names.
-            quantity: what the values are, with their unit.
+            quantity: the quantity of the values, with its unit.
             alt: as in `chart`, like all that follow.
             title: the first words of the caption.
             caption: the text under it.
