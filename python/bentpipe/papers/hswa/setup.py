@@ -42,7 +42,7 @@ INCREMENT_SAMPLE_S = 1e-3
 class Setup(Choices):
     """One choice of the values that the paper leaves open."""
 
-    #: Is the error rate one per bit, as the paper says, or one per byte, as an ns-2 ErrorModel of unit byte?
+    #: Whether the error rate is per bit, as in the paper, or per byte, as an ns-2 ErrorModel of unit byte.
     unit: Literal["bit", "byte"] = "bit"
     #: Bytes of a data packet on the wire, header included.
     packet_bytes: int = PACKET_BYTES

@@ -203,7 +203,7 @@ def _k8(found: Findings) -> Reason:
 
 
 def _doubling_cut_to_whole(found: Findings) -> str:
-    """What two controls whose doubling is far from the printed do with whole cuts; "" if that was not run."""
+    """The results with whole cuts of two controls whose doubling differs from the printed; "" if not run."""
     whole = found.runs.filter(pl.col("variant") == "whole-cuts", pl.col("experiment") == "square")
     if whole.is_empty():
         return ""
@@ -223,7 +223,7 @@ def _doubling_cut_to_whole(found: Findings) -> str:
 
 
 def _started(found: Findings, number: int) -> str:
-    """How many runs begin as the paper's did, and where the printed single run lies among them."""
+    """The number of runs that begin as the paper's did, and the rank of the printed single run among them."""
     of, printed = (("t2", claims.TO_FAIR), ("t1", claims.TO_FULL))[number - 1]
     told = {}
     for cc in CHAIN:

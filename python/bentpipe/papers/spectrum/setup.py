@@ -405,7 +405,7 @@ class Size(design.Size):
     share_s: float = 400.0
     #: Figures 14 to 17: link rates and length.
     smooth_mbps: tuple[float, ...] = (60.0, 15.0)
-    #: The paper draws 250 to 270 s of 500 s; what comes after cannot change them.
+    #: The paper draws 250 to 270 s of 500 s; later times cannot change them.
     smooth_s: float = 270.0
     #: Figure 18: when the load changes, and how long the run goes on.
     step_at_s: float = 200.0
@@ -418,7 +418,7 @@ class Size(design.Size):
 
     @property
     def fewer(self) -> str:
-        """How many seeds the faster links of figures 8 to 13 have, in words."""
+        """The number of seeds of the faster links of figures 8 to 13, in words."""
         return "".join(f" ({seeds} at {mbps:g} Mbit/s)" for mbps, _, seeds in self.shares[1:])
 
 

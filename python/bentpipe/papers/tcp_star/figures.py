@@ -192,7 +192,7 @@ def _legend(fig: MplFigure, ax: Axes, columns: int = 4) -> None:
     fig.legend(ordered.values(), ordered.keys(), loc="outside upper center", ncols=columns, **spaced)
 
 
-#: Measures of one flow and of many: column, what it is, and a factor.
+#: Measures of one flow and of many: column, description, and a factor.
 ALONE = (
     ("x_mbps", "throughput, Mbit/s", 1),
     ("timeouts", "timeouts", 1),

@@ -332,7 +332,7 @@ def setup_section(base: pl.DataFrame) -> Section:
 REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
 #: The reason for each claim that the base may not reproduce.
 CAUSES = {
-    "S2": Cause.RULE,  # what LWC adds between a timeout and ssthresh
+    "S2": Cause.RULE,  # the addition of LWC between a timeout and ssthresh
     "S5": Cause.RULE,  # WestwoodBR's thresholds
     "S7": Cause.RULE,  # as S5
 }

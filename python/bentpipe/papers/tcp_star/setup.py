@@ -68,7 +68,8 @@ class Setup(Choices):
     #: Loss recovery of TCP-STAR, TCP-J and WestwoodBR; and of NewReno.
     recovery: str = "sack"
     reno_recovery: str = "newreno"
-    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 2, or with "flight-size" option 1.
+    #: The end of a recovery in NewReno (RFC 6582 section 3.2 step 3): option 2, or with "flight-size" option
+    #: 1.
     newreno_exit: str = "ssthresh"
     initial_window: int = 2
     delayed_ack: bool = True

@@ -194,7 +194,7 @@ def _proof(found: Findings) -> list[str]:
 
 
 def raised(found: Findings) -> list[str]:
-    """How often alpha is above 1 in the runs, and in a Vegas-A written into ns-2."""
+    """The frequency of alpha above 1 in the runs, and in a Vegas-A written into ns-2."""
     share = {
         per: {
             cc: fmean(claims.samples(found.base, "alpha_above", per)[LABELS[cc]]) for cc in figures.FAMILY[1:]

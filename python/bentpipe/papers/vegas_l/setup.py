@@ -23,7 +23,7 @@ LOW, HIGH = 1e-6, 1e-3
 DURATION_S = 1000.0
 RATE_BPS = 5e6
 MSS_BYTES = 1024
-#: TCP and IP in ns-2 (40 bytes), and what its satellite link layer adds to each packet (16 bytes).
+#: TCP and IP in ns-2 (40 bytes), and the bytes that its satellite link layer adds to each packet (16 bytes).
 TCP_IP_BYTES, LINK_BYTES = 40, 16
 #: ns-2's Agent/TCP/Vegas, on which Vegas-A and Vegas-L build, sends packets of `packetSize_` as it is;
 #: Newreno and TCP/Linux, the only one that has a Veno, add `TCP_IP_BYTES`.
@@ -54,8 +54,8 @@ STATIONS = {
 ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
 
 
-#: How a flow that needs two satellites gets from one to the other: by a relay station on the ground, or by a
-#: link between the satellites.
+#: The connection between the two satellites of a flow that needs both: by a relay station on the ground, or
+#: by a link between the satellites.
 Between = Literal["relay", "satellites"]
 
 
@@ -84,7 +84,7 @@ class Setup(Choices):
     lossy: Literal["downlink", "data", "every"] = "downlink"
     #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
     recovery: str = "sack"
-    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 2, as in ns-2, or "flight-size".
+    #: The end of a recovery in NewReno (RFC 6582 section 3.2 step 3): option 2, as in ns-2, or "flight-size".
     newreno_exit: str = "ssthresh"
     initial_window: int = 2
     options: Mapping[str, Mapping[str, Any]] = field(
