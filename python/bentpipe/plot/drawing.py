@@ -59,7 +59,7 @@ def figure(width: float | None = None, height: float | None = None) -> tuple[Dra
 
 
 def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> Path:
-    """Writes a figure; the ending of the name says the format (pdf, svg, png).
+    """Writes a figure; the ending of the name selects the format (pdf, svg, png).
 
     The same figure gives the same bytes: no dates are written. The file appears complete or not at all.
 

@@ -28,7 +28,7 @@ def per_run(found: Many, measure: str) -> pl.DataFrame:
     """A measure of each run and line: the keys, run, seed, algorithm, y. Rows without a value are left out.
 
     Raises:
-        ScenarioError: there is no such measure, or the tables lack what it needs.
+        ScenarioError: there is no such measure, or the tables lack a column for it.
     """
     flows = _of_lines(found)
     heads = [*found.keys, *([found.by] if found.by else []), "run", "seed", SERIES]
@@ -99,7 +99,7 @@ def summary(
     Args:
         rows: the result of `per_run`.
         heads: the columns that make a point.
-        measure: what it is of; its possible range bounds the intervals.
+        measure: the measure; its possible range bounds the intervals.
         most: the largest possible value, if it is known better than by the name.
 
     Returns:

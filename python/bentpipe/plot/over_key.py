@@ -68,7 +68,7 @@ def axis_key(
         values: values that a sweep could give it, as TOML.
 
     Raises:
-        ScenarioError: none fits, or several do; the message says what to do.
+        ScenarioError: none fits, or several do; the message names the remedy.
     """
     if wanted is not None:
         return known_key(found, wanted)

@@ -22,8 +22,7 @@ from bentpipe.result import Result
 def cwnd(given: Given, *, in_flight: bool = True, ssthresh: bool = False) -> Drawing:
     """Congestion window over time, one line per flow, with the capacity of the path.
 
-    The dashed lines are the bandwidth-delay product (BDP) of the first flow's path and, if the scenario says
-    a size, the BDP and the buffer of its slowest link. With up to three flows the data in flight is a pale
+    The dashed lines are the bandwidth-delay product (BDP) of the first flow's path and, if the scenario gives
     area.
 
     Args:

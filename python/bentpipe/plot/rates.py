@@ -8,7 +8,7 @@ in order of a flow alone and K the bytes that the path can have carried, both by
     A(s) = K(s) + max over t >= s of (D(t) - K(t)),
 
 the smallest curve above D that nowhere rises faster than K. Flows that share a path share its rate: going
-back in time, what is too much for an interval moves to the one before, first from the flow with the largest
+back in time, the excess of an interval moves to the one before, first from the flow with the largest
 burst. All bytes are counted. No mean exceeds the mean of the path's rate, nor does the sum of the flows.
 """
 
@@ -68,7 +68,7 @@ def spread(in_order: Floats, room: Floats) -> Floats:
         else:
             parts[:, i] = late
         late -= parts[:, i]
-    # What is left over did not fit into the run at all: it was there at its beginning.
+    # The remainder did not fit into the run at all: it was there at its beginning.
     return np.cumsum(np.column_stack([in_order[:, 0] + late, parts]), axis=1)
 
 

@@ -82,7 +82,7 @@ def route(result: Result, flow: str) -> Route:
 
 
 def buffer_packets(result: Result, link: str, direction: str, packet: float) -> float | None:
-    """The limit of a queue in packets of this many bytes; None where the scenario does not say a size.
+    """The limit of a queue in packets of this many bytes; None where the scenario gives no size.
 
     One bandwidth-delay product is that of the link alone, as the simulator has it.
     """

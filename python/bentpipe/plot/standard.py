@@ -33,7 +33,7 @@ def utilisation(
 
     The utilisation is the share of the run in which the link sends (RFC 5166, section 2.1). The arguments
     are those of `against`; `x` is by default the key of a loss rate that varies. Of a frame, which has no
-    links, the goodput is drawn unless `y` says something else.
+    links, the goodput is drawn unless `y` selects another measure.
 
     Raises:
         ScenarioError: no loss rate varies, or several do.
