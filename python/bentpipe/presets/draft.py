@@ -70,7 +70,7 @@ def draft(
     """A scenario as text, with comments. `bentpipe run` takes it as it is.
 
     Args:
-        base: a scenario that comes with the package, or a file. Its text is kept but for what is given, and
+        base: a scenario that comes with the package, or a file. Its text is kept except for given values, and
             files that it names get absolute paths. Without it a link `sat` with the values of `geo`.
         rate: of the forward direction, "10 Mbit/s".
         rtt: the round trip without queues, "600 ms"; half of it is the link's delay each way.
