@@ -223,8 +223,8 @@ def labelled(stored: Stored) -> pl.DataFrame:
     """The flows with `algorithm`, their name in a legend, `id`, the algorithm's name, and `rival`.
 
     A flow whose algorithm a parameter chooses has the value of the parameter. Another beside it is its rival
-    and called "Reno beside CUBIC". Of a relayed flow its second half counts: what it delivers is what the
-    whole does.
+    and called "Reno beside CUBIC". For a relayed flow the second half counts: its delivery is that of the
+    whole.
     """
     flows = stored.flows
     if "half" in flows.columns:

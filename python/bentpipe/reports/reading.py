@@ -188,7 +188,7 @@ def _joined(found: Sequence[Stored]) -> Stored:
     about = {"parts": [{**one.about, "first_run": n} for one, n in zip(found, firsts, strict=True)]}
     alone = all(one.results for one in found)
     if alone and _alike([one.about["scenario"] for one in found]):
-        # The algorithms and the seeds say all that the names of the directories could.
+        # The algorithms and the seeds make the names of the directories redundant.
         flows, links, traces = (t.drop("directory", strict=False) for t in (flows, links, traces))
         alone = False
     return Stored(places, flows, links, traces, failed, about, results, alone)
@@ -200,7 +200,7 @@ def _alike(scenarios: Sequence[dict[str, Any]]) -> bool:
     parameters: dict[str, set[str]] = {}
     for scenario in scenarios:
         flows = scenario.get("flow", [])
-        # What an algorithm asks of its sender comes with it.
+        # An algorithm brings its requirements on the sender.
         plain = [{key: flow.get(key) for key in ("path", "traffic", "count", "start")} for flow in flows]
         others = {key: value for key, value in scenario.items() if key not in ("seed", "flow", "title")}
         rest.add(json.dumps([plain, others], sort_keys=True))
