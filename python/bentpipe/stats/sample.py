@@ -33,7 +33,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def size_of(*samples: Iterable[float]) -> float:
-    """The largest magnitude of all samples: what floating-point dust is measured by."""
+    """The largest magnitude of all samples: the scale for floating-point dust."""
     return max(abs(v) for sample in samples for v in sample)
 
 
@@ -55,7 +55,7 @@ def standard_error(sample: list[float]) -> float:
 
 
 def quantile_of_t(n: int, confidence: float) -> float:
-    """How many standard errors the t interval of a mean of `n` values reaches to each side."""
+    """The half-width of the t interval of a mean of `n` values, in standard errors."""
     from scipy.special import stdtrit  # a quarter of the time that scipy.stats takes to load
 
     return float(stdtrit(n - 1, (1 + confidence) / 2))

@@ -25,7 +25,7 @@ def warm_up(series: Iterable[float]) -> int:
 
     When it is wrong: a window that rises and falls in few large sawteeth has no steady part for it; give it
     the goodput of each second, not cwnd. A path that changes for good in the middle of a run is cut there.
-    Nothing is to be left out of a transfer of a known size: its start-up is what its user waits for.
+    Nothing should be left out of a transfer of a known size: its user waits for the start-up too.
 
     Raises:
         ValueError: there are fewer than 50 rows, one is not finite, or the steady part would begin in the
