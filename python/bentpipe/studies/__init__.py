@@ -35,7 +35,7 @@ def available() -> dict[str, str]:
 
 
 def get(name: str) -> Study:
-    """The study called ``name``; KeyError says which names exist."""
+    """The study called ``name``; KeyError lists the existing names."""
     studies = _all()
     if name not in studies:
         raise KeyError(f"no study is called {name!r}; there are: {', '.join(studies)}")

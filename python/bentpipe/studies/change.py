@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 S = TypeVar("S")
 
-#: Where a value lies: a field, or with it the keys of an entry: ``("options", "star", "aen")``.
+#: The place of a value: a field, or with it the keys of an entry: ``("options", "star", "aen")``.
 Path = tuple[str, ...]
 #: The values that differ, by their place; `UNSET` for an entry that is no longer there.
 Change = Mapping[Path, Any]

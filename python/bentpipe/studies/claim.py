@@ -73,7 +73,7 @@ class Basis(StrEnum):
 
     PRINTED = "printed"
     UNPRINTED = "not printed"
-    #: Another number or sentence of the same paper says otherwise; the check's remark names it.
+    #: Another number or sentence of the same paper differs; the check's remark names it.
     CONTRADICTED = "printed, contradicted by the paper itself"
 
 
@@ -112,7 +112,7 @@ class Check:
     unit: str
     holds: bool
     rule: str
-    #: Does it fail only because the interval is wide: has the mean the sign that it should have?
+    #: Whether it fails only because the interval is wide: the mean has the expected sign.
     few_seeds: bool = False
     #: One whose basis is not `Basis.PRINTED` is shown, but decides nothing.
     basis: Basis = Basis.PRINTED
@@ -300,7 +300,7 @@ class Claim:
     detail: list[str] = field(default_factory=list)
     #: A row for each check that fails, with its values under the other choices: the columns are `TRIED`.
     tried: list[list[str]] = field(default_factory=list)
-    #: Does the paper quote it from others? It has no verdict then.
+    #: Whether the paper quotes it from others. It has no verdict then.
     reference: bool = False
     #: The reason why it is not reproduced; None if it is, or has no verdict.
     cause: Cause | None = None
@@ -335,13 +335,13 @@ class Claim:
 
     @property
     def few_seeds(self) -> bool:
-        """Whether its verdict is what it is for too few seeds only."""
+        """Whether its verdict is due to too few seeds only."""
         return self.with_seeds != self.verdict
 
     def counterpart(self, other: Claim, place: int) -> Check | None:
         """The check that corresponds to the check of ``other`` at ``place``; None if there is none.
 
-        By key if it has one, else by place, or by name if the two have not as many checks.
+        By key if it has one, else by place, or by name if the two have different numbers of checks.
         """
         if key := other.checks[place].key:
             return next((c for c in self.checks if c.key == key), None)

@@ -115,12 +115,13 @@ class Variant(Generic[S]):
     setup: S
     #: The runs that it touches; the others are those of the base.
     touches: Callable[[Keys], bool] = Where()
-    #: Is it also run in quick mode?
+    #: Whether it is also run in quick mode.
     quick: bool = False
     #: The evidence for its value, and a short sentence with the source.
     evidence: Evidence = Evidence.OURS
     source: str = ""
-    #: The names of the variants that it joins, if it is a joint reading; each changes what it touches.
+    #: The names of the variants that it joins, if it is a joint reading; each changes the runs that it
+    #: touches.
     joins: tuple[str, ...] = ()
 
     @property
@@ -156,7 +157,7 @@ class Reading:
     variants: tuple[str, ...]
     #: The runs that it touches; all that its variants touch if None.
     touches: Callable[[Keys], bool] | None = None
-    #: Is it also run in quick mode?
+    #: Whether it is also run in quick mode.
     quick: bool = False
 
 

@@ -51,11 +51,11 @@ class Explanation:
     reasons: Mapping[str, Callable[[Findings], Reason]]
     #: By id the cause of a claim that the base does not reproduce; without one it is ours.
     causes: Mapping[str, Cause] = field(default_factory=dict)
-    #: Is a reason's clause in the note only if some check of the claim fails?
+    #: Whether a reason's clause is in the note only if some check of the claim fails.
     clause_if_failing: bool = False
-    #: Do the paragraphs begin with a list of the checks that fail?
+    #: Whether the paragraphs begin with a list of the checks that fail.
     lists_failing: bool = False
-    #: Does the note of a claim that reproduces say under how many choices it does?
+    #: Whether the note of a claim that reproduces gives the number of choices under which it does.
     counts_choices: bool = False
     #: The last paragraph: how the claim fares under the other choices.
     fares: Callable[[Claim, Sensitivity], str] = fares

@@ -98,7 +98,7 @@ def fit(
 ) -> Fit:
     """Search the choices of a study and confirm the best.
 
-    The runs are kept under ``out``: an interrupted search, given again, goes on from there. Without a limit
+    The runs are kept under ``out``: an interrupted search, given again, continues from there. Without a limit
     of time that cuts it short, the result depends neither on that nor on the number of workers.
 
     ``executor`` makes the executor of the runs, in place of this machine.

@@ -1,7 +1,7 @@
 """Several studies as one job on the engine of many runs, as sweeps are.
 
 No study waits for another: a worker takes the next runs, of whatever study, and a study is drawn as soon as
-its last batch is stored. What is on disk already (`bentpipe.studies.store`) is not run again. This process
+its last batch is stored. Batches already on disk (`bentpipe.studies.store`) are not run again. This process
 stores the measures of the workers, so they can be on other machines; figures are drawn on this one.
 """
 
@@ -61,12 +61,12 @@ def run_jobs(
     Args:
         jobs: the studies, each with a folder of its own.
         workers: how many processes work; 0 for one per processor. The results do not depend on it.
-        fresh: forget what earlier runs left, and run everything.
+        fresh: forget earlier runs, and run everything.
         progress: called with the state of the job, whenever that changes.
         executor: makes the executor of the runs, in place of this machine.
 
     Raises:
-        Interrupted: the user stopped it; what is finished is kept for the next run.
+        Interrupted: the user stopped it; finished batches are kept for the next run.
         ScenarioError: the executor cannot be used.
     """
     with ExitStack() as held:
@@ -164,7 +164,7 @@ def _open(job: Job, held: ExitStack, fresh: bool) -> _Work:  # noqa: FBT001
 
 
 class _Floor:
-    """Where the studies are worked on: `runs` computes the runs, `here` draws."""
+    """The workers of the studies: `runs` computes the runs, `here` draws."""
 
     def __init__(
         self,

@@ -28,9 +28,9 @@ class Sentence:
     checks: Callable[[pl.DataFrame], list[Check]]
     #: The runs that it is about: without any of them it is not judged. None: a closed form, without runs.
     about: Where | None = Where()
-    #: Can no choice of the set-up touch it?
+    #: Whether no choice of the set-up can touch it.
     fixed: bool = False
-    #: Does the paper quote it from others? It is shown without a verdict then.
+    #: Whether the paper quotes it from others. It is shown without a verdict then.
     reference: bool = False
 
     @property
@@ -103,7 +103,7 @@ class Sensitivity:
         return {name: claim for name, claim in found.items() if base is None or claim.covers(base)}
 
     def compared(self, claim: Claim) -> dict[str, int]:
-        """How much better (> 0) or worse (< 0) than ``claim`` it fares, by variant that touches it."""
+        """Change of the score against ``claim``, better (> 0) or worse (< 0), by variant that touches it."""
         return {name: RANK[c.verdict] - RANK[claim.verdict] for name, c in self.under(claim.id).items()}
 
     def listed(self, claim_id: str, names: Iterable[str]) -> str:
@@ -159,7 +159,7 @@ def sensitivity(
 ) -> Sensitivity:
     """The claims under the base and under each variant that was run, over the seeds that all variants have.
 
-    A claim is judged under a variant if that has run anew any of the runs that the claim is about.
+    A claim is judged under a variant if that has its own version of any run that the claim is about.
 
     Args:
         claims: of the paper.

@@ -1,6 +1,6 @@
 """Runs and judges combinations of choices, for `bentpipe study fit`.
 
-Runs with the same scenario are run once, whatever combinations they belong to. What is done is on disk, so
+Runs with the same scenario are run once, whatever combinations they belong to. Finished work is on disk, so
 that the same search, given again, takes it over. The results do not depend on the number of workers.
 """
 
@@ -112,7 +112,7 @@ class Laboratory:
     def __enter__(self) -> Self:
         """Raises RuntimeError if another search uses the folder, OSError if it cannot be made.
 
-        ScenarioError says that the executor cannot be used.
+        Raises ScenarioError if the executor cannot be used.
         """
         self._held.enter_context(hold(self._folder))
         self._held.callback(self._here.stop)

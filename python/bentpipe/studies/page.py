@@ -13,7 +13,7 @@ from bentpipe.stats import Mean
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
 
-#: How the badge of each verdict is coloured.
+#: The colour of each verdict's badge.
 TONE: Mapping[str, Tone] = {
     str(Verdict.REPRODUCED): "good",
     str(Verdict.SAME_ORDER): "partly",

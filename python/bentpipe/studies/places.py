@@ -110,7 +110,7 @@ def find(places: Sequence[Place], kinds: Sequence[Kind], number: str) -> Place:
     """The place with this number: ``"5"``, ``"7b"`` (which is a part of 7), ``"figure-5"``.
 
     Raises:
-        ValueError: the paper has none; the message says which it has.
+        ValueError: the paper has none; the message lists the existing ones.
     """
     some = [place for place in places if place.kind in kinds]
     wanted = number.strip().lower().removeprefix("figure").removeprefix("table").strip(" -.()")

@@ -48,9 +48,9 @@ class Search:
     #: Pairs of choices that contradict each other, and pairs that make a combination tried before.
     contradicting: int = 0
     same: int = 0
-    #: Combinations that a limit cut off: what they were, and how many.
+    #: Combinations that a limit cut off: their kind, and their number.
     cut: list[tuple[str, int]] = field(default_factory=list)
-    #: Was it the time?
+    #: Whether the limit was the time.
     late: bool = False
 
     @property
@@ -102,7 +102,7 @@ class _Searcher:
         helps = {name for name in names if score[name] > base}
         pairs = [pair for pair in combinations(names, 2) if self._fits(*pair)]
         self._found.contradicting = len(names) * (len(names) - 1) // 2 - len(pairs)
-        # Where two are as good, the order is that of the paper's variants: a sort keeps it.
+        # Ties keep the order of the paper's variants, as the sort is stable.
         pairs.sort(
             key=lambda pair: [a + b for a, b in zip(*(score[n] for n in pair), strict=True)], reverse=True
         )

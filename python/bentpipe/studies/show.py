@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FINISHED = Path("out/studies")
 #: The endings of the files that can be written.
 ENDINGS = (".png", ".svg", ".pdf", ".csv")
-#: Seeds of what is not from a finished run, at most.
+#: Most seeds without a finished run.
 SEEDS = 4
 
 __all__ = ["ENDINGS", "FINISHED", "Shown", "show"]

@@ -1,4 +1,4 @@
-"""Finished batches of a study on disk, so that a run that was interrupted goes on where it was.
+"""Finished batches of a study on disk, so that an interrupted run resumes where it was.
 
 A batch is a fixed number of consecutive cases. It is named by a hash of its cases and of the code that
 measures them (`bentpipe.sweeps.sources`), so a file is used for just the runs that would give its contents
@@ -137,7 +137,7 @@ class Filling:
 
 
 def hold(folder: Path) -> IO[bytes]:
-    """Makes a folder of batches and keeps other runs out of it until what is returned is closed.
+    """Makes a folder of batches and keeps other runs out of it until the returned object is closed.
 
     Raises:
         RuntimeError: another run uses it.

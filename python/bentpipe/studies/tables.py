@@ -60,7 +60,7 @@ class Numbers:
 
     columns: Sequence[Number]
     caption: str
-    #: Are there a row of the paper's numbers, and a column of how many checks hold?
+    #: Whether there are a row of the paper's numbers, and a column of the number of checks that hold.
     with_paper: bool = True
 
 
@@ -68,10 +68,10 @@ def set_up(given: str, said: str = "") -> Section:
     """The values that the paper gives, and the choices.
 
     Args:
-        given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: what, its value, the source or
-            the reason. The last begins with the evidence in brackets, by the names of `Evidence`:
-            ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each:
-            ``[paper, default] ...``. Without any, the table has no column of evidence.
+        given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: its name, its value, the
+            source or the reason. The last begins with the evidence in brackets, by the names of `Evidence`:
+            ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each: ``[paper, default]
+            ...``. Without any, the table has no column of evidence.
         said: the paragraphs above the table, as a block.
     """
     title, head, lines = "Set-up", ["What", "Value", "Source or reason"], rows(given)
