@@ -22,7 +22,7 @@ class Case:
     keys: Mapping[str, Key]
     #: As `Scenario.to_dict` or a TOML file has it, seed included.
     scenario: Mapping[str, Any]
-    #: Is its trace kept, if its scenario records one?
+    #: Whether its trace is kept, if its scenario records one.
     keep_trace: bool = False
     #: Inputs of a measure of the run, beside the scenario.
     settings: Mapping[str, Key] = field(default_factory=dict)

@@ -42,7 +42,7 @@ _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, f
 
 
 class Dataset:
-    """The dataset of a plan in a directory. As a context, nobody else writes to it meanwhile.
+    """The dataset of a plan in a directory. As a context, no other process writes to it meanwhile.
 
     Args:
         place: the directory; made if it is not there.
@@ -120,7 +120,7 @@ class Dataset:
         return read(self.place)
 
     def _fit(self, numbers: Mapping[str, int], *, columns: bool) -> None:
-        """Renumbers runs, makes columns anew unless they are the same, and drops failed runs."""
+        """Renumbers runs, rewrites columns that have changed, and drops failed runs."""
         for part in list(self._store.parts):
             new = {run.number: numbers[run.key] for run in part.runs if not run.failed}
             if len(new) == len(part.runs) and columns and all(old == now for old, now in new.items()):
@@ -201,7 +201,7 @@ def _about(place: Path) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(foreign.content(path))
         kind, version = found["format"], found["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        return {}  # written anew from the plan; the parts say what they hold themselves
+        return {}  # rewritten from the plan; the parts list their own contents
     if kind != FORMAT:
         raise _core.ScenarioError(f"{place} exists and is no dataset of bentpipe sweep; choose another")
     if version != VERSION:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Most runs that a worker gets at once.
 BATCH = 32
-#: How long the engine waits for a run before it looks after other things, s.
+#: Time that the engine waits for a run before it does other work, s.
 WAIT_S = 0.1
 
 
@@ -133,7 +133,7 @@ def run_cases(
     """Runs every case on all cores. A run that fails is a row of `Runs.failed` and does not stop the others.
 
     Controllers in Rust run in threads of this process, those in Python in worker processes. Those that other
-    processes cannot load (of a notebook, or of the script itself) run here, one after the other.
+    processes cannot load (of a notebook, or of the script itself) run here, one at a time.
 
     Args:
         cases: the runs. It may build them as they are asked for.
@@ -238,7 +238,7 @@ def share_out(executor: Executor, batches: Iterator[Batch]) -> Iterator[Sequence
             if batch is not None:
                 executor.start(batch)
                 in_hand += len(batch.numbers)
-        # With nothing in hand, workers may still have to say that they are free.
+        # With nothing in hand, workers may still have to report that they are free.
         if in_hand or more:
             over = executor.finished(WAIT_S)
             in_hand -= len(over)

@@ -139,7 +139,7 @@ class Processes:
         #: Of each batch that is being worked on, the runs that have not come yet.
         self._left: dict[int, Batch] = {}
         self._again: deque[Batch] = deque()
-        #: News of what was begun with `begin`.
+        #: News of tasks begun with `begin`.
         self.others: deque[News] = deque()
 
     @property

@@ -158,5 +158,5 @@ def _file_hash(name: str) -> str:
     try:
         with Path(name).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as failure:  # the run says so, too
+    except OSError as failure:  # the run reports it, too
         return f"cannot be read: {failure.strerror}"

@@ -1,4 +1,4 @@
-"""Running a plan: on disk or in memory, all of its runs or as many as are needed, going on after a stop."""
+"""Running a plan: on disk or in memory, all of its runs or as many as are needed, resuming after a stop."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def sweep(
     Args:
         scenario: a scenario, its table as a dict, a file (which may have `[vary]` and `seeds`), the name of
             one that comes with the package, or a directory that `Result.save` wrote.
-        vary: values by dotted key. Values are a list, or {"log": [1e-6, 1e-3], "points": 7}, or
-            {"lin": ["10 ms", "50 ms"], "points": 5}; keys that go together are in a table under "zip". A
-            controller in Python is its class, or "FILE.py:CLASS".
-        seeds: how many, from the scenario's own on, or a list of them. By default as the file says, or one.
+        vary: values by dotted key. Values are a list, or {"log": [1e-6, 1e-3], "points": 7}, or {"lin": ["10
+            ms", "50 ms"], "points": 5}; keys that go together are in a table under "zip". A controller in
+            Python is its class, or "FILE.py:CLASS".
+        seeds: how many, from the scenario's own on, or a list of them. By default those of the file, or one.
         out: a directory for the runs (docs/sweeps.md). Existing runs are not run again, and a stopped sweep
             goes on. None: everything stays in memory.
         workers: threads, or processes for controllers in Python; 0: one per processor. The results do not
@@ -62,7 +62,7 @@ def sweep(
         traces: keep the traces that the scenario records, in `out`.
         until_ci: 0.02 gives each point seeds until the 95 % interval of its mean goodput is within ±2 %.
         most_seeds: of a point then, at most.
-        fresh: forget what is in `out`.
+        fresh: forget the runs in `out`.
         progress: called with the state of the job.
         executor: makes the executor of the runs, in place of this machine.
 

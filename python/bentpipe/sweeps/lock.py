@@ -66,7 +66,7 @@ class Lock:
         """Takes the lock.
 
         Raises:
-            ScenarioError: somebody else has it.
+            ScenarioError: another process has it.
         """
         whole = (self._folder / _FILE).open("a+", encoding="utf-8")
         self._held.append(whole)
@@ -76,7 +76,7 @@ class Lock:
                 self._refuse(f"another bentpipe sweep is writing to {self._folder}")
             _write(whole, "")
             return
-        if alone:  # the first of the shards says how many there are
+        if alone:  # the first of the shards defines the number of shards
             _write(whole, str(self._shard.count))
         if not _try(whole, fcntl.LOCK_SH):
             self._refuse(f"another bentpipe sweep is writing to {self._folder}")

@@ -1,8 +1,8 @@
 """Runs that go to another machine: a batch as bytes, with the files and the code that it needs.
 
-Files that a scenario names are sent as their contents. Code that is not Bentpipe's own nor of
-an installed package (a user's controllers, the measures of a user's study) is sent itself. The rest must be
-the same on both machines, which `versions` checks.
+Files that a scenario names are sent as their contents. Code that is not Bentpipe's own nor of an installed
+package (a user's controllers, the measures of a user's study) is sent itself. The rest must be the same on
+both machines, which `versions` checks.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _KEPT = 20_000
 _CC = re.compile(r"flow\.(\d+|\*)\.cc(\.name)?")
 
 Given = Scenario | Mapping[str, Any] | str | Path
-"""A scenario, its table (which may have `vary` and `seeds`), or what `Source` reads."""
+"""A scenario, its table (which may have `vary` and `seeds`), or an argument of `Source`."""
 
 
 class Plan(Planned):
@@ -39,7 +39,7 @@ class Plan(Planned):
         given: the scenario.
         vary: axes beside those of the scenario, a table like `[vary]` or texts "KEY=VALUES"; a key of theirs
             replaces that of the scenario.
-        seeds: how many, from the scenario's own on; or a list of them. By default as the scenario says.
+        seeds: how many, from the scenario's own on; or a list of them. By default those of the scenario.
         overrides: pairs of a key and its value as TOML, as `--set` has them.
         traces: keep the traces that the scenario records.
 
@@ -127,7 +127,7 @@ class Plan(Planned):
     def take_over(self, keys: Iterable[str]) -> dict[str, int]:
         """The numbers of runs that are on disk, by their keys; none for those of other scenarios.
 
-        Seeds that the plan has not are added to it.
+        Seeds that the plan lacks are added to it.
         """
         points = {name: point for point, name in enumerate(self.names)}
         parted = [(key, points[key.rpartition("-")[0]]) for key in keys if key.rpartition("-")[0] in points]

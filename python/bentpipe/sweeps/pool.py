@@ -52,7 +52,7 @@ class Pool:
         """Ends all workers, with the tasks in hand."""
         for connection, worker in self._workers.items():
             connection.close()
-            worker.process.kill()  # what it was writing has another name until it is whole
+            worker.process.kill()  # the file that it was writing has another name until it is complete
             worker.process.wait()
         self._workers.clear()
 
@@ -67,7 +67,7 @@ class Pool:
         return [worker.task for worker in self._workers.values() if worker.task is not None]
 
     def start(self, name: Any, task: Task, *args: Any) -> None:
-        """Gives a task to a free worker; ``name`` is what news of it is called by."""
+        """Gives a task to a free worker; ``name`` identifies its reports."""
         idle = (connection for connection, worker in self._workers.items() if worker.task is None)
         connection = next(idle, None) or self._new()
         self._workers[connection].task = name
@@ -116,7 +116,7 @@ def _ending(status: int) -> str:
 
 
 def said(failure: Exception) -> str:
-    """A failure in words: its kind as well, unless the system says what is wrong with which file."""
+    """A failure in words: its kind as well, unless the system's message names the file and the error."""
     if isinstance(failure, OSError) and failure.filename and failure.strerror:
         return f"{failure.filename}: {failure.strerror}"
     return f"{type(failure).__name__}: {failure}"
@@ -135,7 +135,7 @@ def serve(descriptor: int) -> None:
             try:
                 tasks.put(connection.recv())
             except (EOFError, OSError):
-                os._exit(0)  # whoever gave the tasks was killed, so nobody wants what is being worked on
+                os._exit(0)  # the process that gave the tasks was killed, so the work in hand is not needed
             except Exception as failure:  # the task's module or a class of it cannot be loaded
                 tasks.put(failure)
 

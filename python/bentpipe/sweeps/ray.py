@@ -22,9 +22,9 @@ from bentpipe.sweeps.execution import Batch, Ran
 from bentpipe.sweeps.fingerprint import named_files
 from bentpipe.sweeps.parcel import pack, run_packed, versions
 
-#: How often a task is repeated whose worker or node was lost, before its run counts as failed.
+#: Repetitions of a task whose worker or node was lost, before its run counts as failed.
 RETRIES = 5
-#: How often the cluster is asked how many processors it has, s.
+#: Interval between queries for the number of processors of the cluster, s.
 COUNT_S = 1.0
 
 
@@ -44,7 +44,7 @@ class Ray:
         self._address = str(self._ray.get_runtime_context().gcs_address)
         self._size, self._counted = 1, float("-inf")
         self._gone = False
-        #: Batches by the reference to what they will give.
+        #: Batches by the references to their future results.
         self._in_hand: dict[Any, Batch] = {}
         #: References to the contents of files that scenarios name; None for one that cannot be read.
         self._stored: dict[str, Any] = {}
@@ -111,7 +111,7 @@ class Ray:
         errors = self._ray.exceptions
         try:
             refused, over = self._ray.get(reference)
-        except errors.RayTaskError as failure:  # runs do not raise: the node cannot load what runs them
+        except errors.RayTaskError as failure:  # runs do not raise: the node cannot load their function
             raise _core.ScenarioError(
                 f"--ray: a node cannot run Bentpipe ({_last_line(failure)}); "
                 "install the same wheel on every node"
@@ -131,7 +131,7 @@ class Ray:
         if name not in self._stored:
             try:
                 self._stored[name] = self._ray.put(Path(name).read_bytes())
-            except OSError:  # the run says so, as it does on one machine
+            except OSError:  # the run reports it, as on one machine
                 self._stored[name] = None
         return self._stored[name]
 
@@ -192,7 +192,7 @@ def _knock(address: str) -> None:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Ray warns of its own future versions, which is nothing to whoever sweeps."""
+    """Ray warns of its own future versions, which does not concern the user of a sweep."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -58,7 +58,7 @@ def modules(*names: str) -> dict[str, Path]:
 
 
 def _imported(path: Path, package: str, tops: set[str]) -> Iterator[str]:
-    """The names of the modules that a file imports, wherever in it; not what only type checkers read.
+    """The names of the modules that a file imports, anywhere in it, except imports for type checkers alone.
 
     Those of other packages than `tops` are left out, and not looked for: that would load the packages.
     """

@@ -5,8 +5,8 @@
 
 A part appears complete or not at all: its files are written under other names and renamed, and the last one
 is that in `parts/`. A file of a table that no such file names is unfinished, and the next writer removes it.
-A changed byte may read as another number, so sums show whether files are as they were written.
-This module does not depend on the contents of tables: a sweep has flows and links, a study its measures.
+A changed byte may read as another number, so sums show whether files are as they were written. This module
+does not depend on the contents of tables: a sweep has flows and links, a study its measures.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Change = Callable[[str, "pl.DataFrame"], "pl.DataFrame"]
 
 
 class Store:
-    """The parts in a folder. As a context, nobody else writes to them meanwhile.
+    """The parts in a folder. As a context, no other process writes to them meanwhile.
 
     Args:
         folder: made if it is not there.
@@ -96,7 +96,7 @@ class Store:
         self._lock = Lock(folder, shard)
 
     def __enter__(self) -> Self:
-        """Raises ScenarioError if somebody else writes there, OSError if the folder cannot be made."""
+        """Raises ScenarioError if another process writes there, OSError if the folder cannot be made."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock.take()
         return self
@@ -107,7 +107,7 @@ class Store:
         self._lock.release()
 
     def open(self) -> list[Path]:
-        """Finds the parts, checks those that are one's own, and removes what is not complete.
+        """Finds the parts, checks those that are one's own, and removes incomplete ones.
 
         Returns a file of each part that was damaged; such parts are removed.
         """
@@ -131,7 +131,7 @@ class Store:
         return damaged
 
     def _valid(self) -> list[Part]:
-        """The parts without those that others have taken over, or that say again what others say."""
+        """The parts without those that others have taken over, or that repeat others."""
         old = {name for part in self.parts for name in part.replaces}
         known: set[str] = set()
         kept = []

@@ -217,7 +217,7 @@ def _between(low: Fraction, high: Fraction, points: int, *, log: bool) -> list[F
     return [low, *inner, high]
 
 
-#: The unit that a range of a kind is written in, how many of the kind's own it is, and what it is rounded to.
+#: The unit that a range of a kind is written in, its factor to the kind's own unit, and its rounding.
 _WRITTEN = {
     "s": ("ns", Fraction(1, 10**9)),
     "bps": ("bit/s", Fraction(1)),
@@ -226,7 +226,7 @@ _WRITTEN = {
 
 
 def _written(number: Fraction, unit: str) -> Any:
-    """A number of a range: nanoseconds, bits per second and what is counted are whole."""
+    """A number of a range: nanoseconds, bits per second and counts are whole."""
     if unit in _WRITTEN:
         name, one = _WRITTEN[unit]
         return f"{round(number / one)} {name}"
