@@ -31,7 +31,7 @@ def join(
         columns: columns to take from the second, also where the first has it.
         offset_s: delay of the second against the first; rows that a negative one moves before 0 are cut.
         delay: "lines" if the delay moves in straight lines between rows (the simulator's default), "steps" if
-            it is held; it says what the delay is at the instants of the other.
+            it is held; it gives the delay at the instants of the other.
 
     Raises:
         ScenarioError: one is no time line, or the second has nothing to give.

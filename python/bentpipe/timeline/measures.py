@@ -84,7 +84,7 @@ def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
 def nominal(path: str | Path) -> dict[str, str]:
     """The means over time of a time line's rate and delay, as a link's `nominal` has them.
 
-    Empty for what the file has not: a bandwidth-delay product then is that of the link's own values.
+    Empty for quantities that the file lacks: a bandwidth-delay product then is that of the link's own values.
 
     Raises:
         ScenarioError: it is no time line.
@@ -100,7 +100,7 @@ def nominal(path: str | Path) -> dict[str, str]:
 
 
 def _read_once(path: Path) -> pl.DataFrame:
-    """A time line, cached because each of many runs needs it; a file that has changed is read anew."""
+    """A time line, cached because each of many runs needs it; a file that has changed is read again."""
     return _as_it_was(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 

@@ -73,7 +73,7 @@ _Cell = Callable[[int, list[str]], float | bool | None]
 
 def _wanted(path: Path, columns: str | None, head: list[str]) -> dict[str, _Cell]:
     """For each column of the time line, a function that gets its value from a row."""
-    # A file with one column may be no table at all, and its first line somebody's secret.
+    # A file with one column may be no table at all, and its first line another user's secret.
     there = f"it has {named(head)}" if len(head) > 1 else "its first line has one cell"
     if columns is None:
         raise _core.ScenarioError(

@@ -2,7 +2,7 @@
 
 Source: mahimahi, `link_queue.cc` and the manual page of `mm-link`: each line is a whole number of
 milliseconds since the start, at which one packet of 1504 bytes can leave. A number that appears on several
-lines allows as many packets. After its last line the file begins anew, so that line is also the period.
+lines allows as many packets. After its last line the file repeats, so that line is also the period.
 """
 
 from __future__ import annotations

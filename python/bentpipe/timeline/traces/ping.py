@@ -35,7 +35,7 @@ def read(
     """Half of each round trip as delay; lost probes as outages, or as loss (see `probes.frame`).
 
     Times are those at which the probes were sent: the times of the replies less the round trips. Without
-    them the probes are `interval_s` apart, by default as far as the summary at the end says.
+    them the probes are `interval_s` apart, by default the interval in the summary at the end.
 
     Raises:
         ScenarioError: there is no reply, times go back, there is a gap, or plain output without its summary

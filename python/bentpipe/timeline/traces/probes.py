@@ -12,7 +12,7 @@ from bentpipe.foreign import refuse
 from bentpipe.timeline.traces.samples import Samples
 
 OUTAGE_S = 1.0
-"""Probes that are lost for longer than this, one after the other, mean that the path was dark."""
+"""Consecutive probes that are lost for longer than this mean that the path was dark."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def frame(path: Path, probes: Sequence[Probe], outage_s: float | None, gap_s: fl
             values["up"] = not is_dark
         samples.add(probe.line, probe.sent_s, **values)
     found = samples.frame(gap_s)
-    # A lost probe says nothing of the delay: a straight line leads over it.
+    # A lost probe has no delay: a straight line bridges it.
     kept = pl.Series([probe.rtt_s is not None for probe in probes])
     if any(unseen):
         kept |= found["up"] != found["up"].shift(1, fill_value=True)

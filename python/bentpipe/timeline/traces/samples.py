@@ -14,7 +14,7 @@ from bentpipe.foreign import refuse
 from bentpipe.timeline.format import COLUMNS
 
 GAP_STEPS = 10.0
-"""A step is a gap if it is this many times as long as the median step, unless the caller says how long."""
+"""A step is a gap if it is this many times as long as the median step, unless the caller sets the length."""
 _PLACES = 12
 # Seconds since 1970 stay below it for three thousand years.
 _LATEST_S = 1e11
@@ -79,7 +79,7 @@ class Samples:
                     self.path, self._lines[place + 1],
                     f"the time {what}: {_seconds(times[place + 1])} after {_seconds(times[place])}",
                 )  # fmt: skip
-        # Samples that last are joined: a long one is a long one and no gap, unless the caller says so.
+        # Samples that last are joined: a long one is not a gap, unless the caller says so.
         if len(steps) > 1 and (gap_s is not None or self.end_s is None):
             usual = statistics.median(steps)
             longest = GAP_STEPS * usual if gap_s is None else gap_s
