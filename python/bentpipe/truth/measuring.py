@@ -119,7 +119,7 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
                 refused[sender] = "this kernel does not have it"
             continue
         if sender.home == "native" and names[sender] in known:
-            continue  # attached already, by somebody else
+            continue  # already attached by another process
         agent = getattr(_core, "KernelAgent", None)
         if agent is None:
             refused[sender] = "this build has no agent for the kernel"

@@ -27,7 +27,7 @@ PATIENCE_S = 10.0
 INFINITE = 0x7FFF_FFFF
 """The threshold of a connection that has none (`TCP_INFINITE_SSTHRESH`)."""
 REDUCING = (2, 3)
-"""`TCP_CA_CWR` and `TCP_CA_Recovery`: the window then is what proportional rate reduction lets out."""
+"""`TCP_CA_CWR` and `TCP_CA_Recovery`: the window then is that of proportional rate reduction."""
 
 
 class TransferFailed(RuntimeError):
@@ -107,13 +107,13 @@ class Transfer:
         return side(self.cell, received, sent, report), report
 
     def abandon(self) -> None:
-        """Ends the programs and the emulated link, and removes what they wrote."""
+        """Ends the programs and the emulated link, and removes their files."""
         self._held.close()
         self._samples.unlink(missing_ok=True)
 
 
 def side(cell: Cell, received: int, sent: dict[str, Any], report: dict[str, Any]) -> Side:
-    """The numbers of a transfer: bytes received, and what the sender's program wrote."""
+    """The numbers of a transfer: bytes received, and the samples of the sender's program."""
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in sent["samples"].items()}
     at = grid(cell.length_s)
     t = columns["t_s"]

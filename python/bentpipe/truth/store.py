@@ -1,4 +1,4 @@
-"""Real transfers on disk: two files a cell, so that a job goes on where it was stopped."""
+"""Real transfers on disk: two files a cell, so that a job resumes where it stopped."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def instant() -> float:
 
 
 def receive(port: int, length: float) -> None:
-    """Accepts one connection and counts what arrives until the end."""
+    """Accepts one connection and counts the bytes that arrive until the end."""
     with socket.create_server(("", port)) as listener:
         end = instant() + length
         listener.settimeout(max(0.1, end + 1.0 - time.monotonic()))
