@@ -1,11 +1,11 @@
 """Rain attenuation over time, by Rec. ITU-R P.1853-1, annex 1, section 2 (Earth-space paths).
 
 A Gaussian process with the correlation exp(-beta t) is turned into a log-normal one whose distribution is
-fitted to P.618's, less an offset that makes it rain as often as P.837 says. Steps and equations are named
+fitted to P.618's, less an offset that makes it rain as often as in P.837. Steps and equations are named
 below.
 
 The numbers behind it are the raw 64-bit words of PCG64 (O'Neill 2014; numpy promises that they stay), the
-upper 53 of them through the inverse of the normal distribution. What follows are sums, logarithms and
+upper 53 of them through the inverse of the normal distribution. The rest is sums, logarithms and
 exponentials, whose last bits may differ from machine to machine. So a series is rounded to 0.01 dB, and it
 has a sum by which two are compared.
 """
@@ -100,7 +100,7 @@ def fade(
         duration: of the series.
         step: between two rows; P.1853 is made for 1 s.
         seed: of the generator, from 0.
-        progress: called with what is done, and with the whole.
+        progress: called with the amount done, and the total.
 
     Returns:
         `t_s` from 0 and `attenuation_db`, in steps of 0.01 dB. The same is kept between calls.

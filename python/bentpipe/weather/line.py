@@ -31,7 +31,7 @@ def timeline(
         duration: of the time line.
         step: between two rows.
         seed: of the generator.
-        progress: called with what is done, and with the whole.
+        progress: called with the amount done, and the total.
 
     Returns:
         The columns of `follow`.

@@ -62,7 +62,7 @@ class Station:
             raise _core.ScenarioError(
                 f"polarisation: {self.polarisation!r} is none of {', '.join(sorted(TILTS))}"
             )
-        # Each of these checks what it reads.
+        # Each of these checks its value.
         _ = self.place, self.frequency_ghz, self.elevation_deg, self.antenna_m, self.height_km
 
     @cached_property
