@@ -46,7 +46,7 @@ class Comparison:
 
     Attributes:
         rows: one for each algorithm (and relay) with a finished run, as `compare` has them.
-        warnings: what the simulator said of the runs, each line once.
+        warnings: the simulator's warnings on the runs, each line once.
         failed: for each algorithm with runs that failed, its label and the error of the first.
         stopped: whether the user stopped it before all runs were done.
         notes: why rows are alike, and which part of a time line was not played.
@@ -114,10 +114,11 @@ def compare(
         per: packet error rate instead of the link's own losses.
         buffer: limit of the queue in the forward direction, "1 bdp", "432 packets".
         timeline: a file with the link's rate, delay and losses over time (docs/timeline.md), as `bentpipe
-            orbit path`, `weather` and `timeline import` write. What it has no column of stays as it is.
+            orbit path`, `weather` and `timeline import` write. Quantities without a column stay as they are.
         flows: number of flows of the algorithm at once.
         relay: instead of that of the first flow, or each of several in turn: "none, hybla, cubic" is no
-            relay, and relays that send with Hybla and with CUBIC; `relays.relay_of` says what else there is.
+            relay, and relays that send with Hybla and with CUBIC; `relays.relay_of` describes the other
+            forms.
         duration: simulated time, "120 s".
         seeds: runs per algorithm, with seeds `seed`, `seed` + 1 and so on.
         seed: the first seed.
@@ -126,20 +127,19 @@ def compare(
 
     Returns:
         A frame with the columns label, cc; relay, the algorithm with which the relay sends on (null if there
-        is none); flows, runs; group, 1 for the fastest and all that do not differ from it at 95 %
-        confidence (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows together) with the
-        ends of its 95 % confidence interval, goodput_low_bps and goodput_high_bps (null for one run);
-        utilisation of the busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and
-        runs); loss (lost of sent data packets), lossy (whether that exceeds `LOSSY`), retransmitted (of
-        sent); timeouts (per run); jain (fairness between the flows); completion_s, the mean time of
-        transfers of a size that were completed (of an application's transfers, their mean), and completed,
-        their share (null if the flows have no size); and limited_cwnd and so on, the shares of time that
-        each limit held the flows back.
+        is none); flows, runs; group, 1 for the fastest and all that do not differ from it at 95 % confidence
+        (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows together) with the ends of its
+        95 % confidence interval, goodput_low_bps and goodput_high_bps (null for one run); utilisation of the
+        busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and runs); loss (lost of
+        sent data packets), lossy (whether that exceeds `LOSSY`), retransmitted (of sent); timeouts (per run);
+        jain (fairness between the flows); completion_s, the mean time of transfers of a size that were
+        completed (of an application's transfers, their mean), and completed, their share (null if the flows
+        have no size); and limited_cwnd and so on, the shares of time that each limit held the flows back.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
         ControllerError: a controller written in Python failed.
-        ComparisonStopped: the user stopped it; what is finished is in it.
+        ComparisonStopped: the user stopped it; it contains the finished runs.
     """
     found = run_comparison(
         link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline,
@@ -263,7 +263,7 @@ def relays(given: Relays, flow: Flow) -> list[dict[str, Any] | None]:
 
     Args:
         given: as `compare` has it.
-        flow: whose path it is, and whose own relay says what is left open.
+        flow: the flow of the path, whose own relay fills in missing keys.
 
     Raises:
         ScenarioError: a text is not understood, an algorithm is unknown, or one relay is there twice.

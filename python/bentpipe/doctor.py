@@ -21,11 +21,11 @@ class Check:
     """One item of the check.
 
     Attributes:
-        name: what it is.
+        name: its name.
         found: its version or state; None if it is missing.
         needed: True if nothing works without it.
-        purpose: what it is for.
-        remedy: what to do if it is missing.
+        purpose: its purpose.
+        remedy: the remedy if it is missing.
     """
 
     name: str

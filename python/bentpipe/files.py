@@ -1,8 +1,8 @@
-"""Files and directories that appear complete or not at all, whoever ends the process that writes them.
+"""Files and directories that appear complete or not at all, even if the process that writes them is killed.
 
-What is written has a name of its own beside its place, `.NAME.PID.N`, until it is complete. For a name of
-more than 200 bytes its SHA-256 sum is used instead, since no name has more than 255. What a killed process
-leaves under such a name is removed when the same place is written to again.
+A file has a temporary name beside its place, `.NAME.PID.N`, until it is complete. For a name of more than 200
+bytes its SHA-256 sum is used instead, since no name has more than 255. Leftovers of a killed process under
+such a name are removed when the same place is written to again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_BYTES = 1 << 36
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: what messages call it, and how its content begins."""
+    """A kind of file: its name in messages, and the first bytes of its content."""
 
     name: str
     begins: tuple[bytes, ...]
@@ -57,7 +57,7 @@ TIMINGS = Kind("a file of timings", (b'{\n "schema": ',))
 
 
 def check_kind(path: Path, kind: Kind) -> None:
-    """Makes sure that writing to `path` replaces nothing, an empty file, or one of the same kind.
+    """Checks that writing to `path` replaces nothing, an empty file, or one of the same kind.
 
     Raises:
         ScenarioError: `path` is a file of another kind.
@@ -74,7 +74,7 @@ def check_kind(path: Path, kind: Kind) -> None:
 
 
 def check_figure(option: str, path: Path) -> None:
-    """Makes sure that `option` names a figure of a known format, which replaces nothing but a figure.
+    """Checks that `option` names a figure of a known format, which replaces nothing but a figure.
 
     Raises:
         ScenarioError: the ending of the name is no format, or `path` is a file of another kind.
@@ -124,7 +124,7 @@ def write_frame(path: Path, frame: pl.DataFrame, kind: str = ".parquet") -> str:
     """
     from io import BytesIO
 
-    # Not by polars itself: of a full disk it says that the format is broken.
+    # Not by polars itself: its error for a full disk is that the format is broken.
     whole = BytesIO()
     if kind == ".csv":
         frame.write_csv(whole)
@@ -155,7 +155,7 @@ def read_frame(path: Path, wanted: str) -> pl.DataFrame:
 
 
 def check_file(path: Path, wanted: str) -> None:
-    """Makes sure that `read_frame` will read the file.
+    """Checks that `read_frame` will read the file.
 
     Raises:
         Changed: the file is another one.

@@ -2,8 +2,8 @@
 
 A file may be hostile, or simply not the one that was meant. So none is read beyond `MOST_BYTES`, before or
 after decompression; none yields more values than memory has room for; nothing is waited for; and a message
-repeats at most 60 characters. What does not look like the expected format is not repeated at all: a scenario
-may come from elsewhere, name a file of somebody else, and its messages may be sent back.
+repeats at most 60 characters. Content that does not look like the expected format is not repeated at all: a
+scenario may come from elsewhere, name another user's file, and its messages may be sent back.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def split(path: Path, found: str, most: int = MOST_LINES) -> list[str]:
 
 
 def check_count(path: Path, there: int, most: int, what: str) -> None:
-    """Makes sure that a file has no more of something than memory has room for.
+    """Checks that a file has no more of something than memory has room for.
 
     Raises:
         ScenarioError: it has.

@@ -29,11 +29,10 @@ def controllers() -> list[dict[str, Any]]:
 
     Each is a dict with id, label, about, source, reference, grade, colour, marker, sender (its requirements
     on the connection: aen, bulk_repeat, fixed_rto, dctcp, l4s), params (name, kind, default, min, max,
-    choices,
-    unit, about, from_path, and shared: is it one that all algorithms take?), refuses_hystart (why it cannot
-    start by HyStart++ or another choice of slow_start; None if it can), uses_path_hints (does it answer a
-    hint that the path changes hands?), header (bytes of the congestion header that its packets carry) and
-    queue (the kind of queue that computes for it, or None).
+    choices, unit, about, from_path, and shared: is it one that all algorithms take?), refuses_hystart (why it
+    cannot start by HyStart++ or another choice of slow_start; None if it can), uses_path_hints (does it
+    answer a hint that the path changes hands?), header (bytes of the congestion header that its packets
+    carry) and queue (the kind of queue that computes for it, or None).
     """
     return [dict(entry) for entry in _entries()]
 
@@ -125,7 +124,7 @@ def chooses(key: str) -> bool:
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:
-    """One line that says that `name` is unknown and which names are near, or which there are if none is."""
+    """One line that says that `name` is unknown and lists near names, or all names if none is near."""
     import difflib
 
     if near := difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 LIMITS = ("handshake", "cwnd", "rwnd", "app", "pacing", "recovery", "timeout")
-"""The limits of a flow, as in its `limited` object: opening the connection, the congestion
-window, the receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
+"""The limits of a flow, as in its `limited` object: opening the connection, the congestion window, the
+receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
 
 PARTS = ("first", "subflow")
 """The values of `half` of rows whose data another row has, too: the half before a relay, whose data the
@@ -184,8 +184,8 @@ class Result:
     def transfers(self) -> pl.DataFrame:
         """Every short flow, burst, response, page and segment of video, flow by flow.
 
-        Columns flow, start_s, bytes, and completion_s: seconds until all was acknowledged or, of what was
-        asked for, from the request until all of it was received; null if the run ended before. Empty unless
+        Columns flow, start_s, bytes, and completion_s: seconds until all was acknowledged or, for requested
+        data, from the request until all of it was received; null if the run ended before. Empty unless
         the scenario records transfers.
         """
         import polars as pl
@@ -224,7 +224,7 @@ class Result:
         return named(frame, **{key: names}) if key in frame.columns else frame
 
     def save(self, directory: str | Path) -> Path:
-        """Writes run.json, flows.parquet, links.parquet, and what was traced.
+        """Writes run.json, flows.parquet, links.parquet, and the traces.
 
         The directory appears complete or not at all; an earlier result in its place is replaced.
 

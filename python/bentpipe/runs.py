@@ -42,8 +42,8 @@ def run(
     """Simulates one scenario.
 
     Args:
-        scenario: a scenario, its table as a dict, a TOML or JSON file, the name of a
-            scenario that comes with the package, or a directory that `Result.save` wrote.
+        scenario: a scenario, its table as a dict, a TOML or JSON file, the name of a scenario that comes with
+            the package, or a directory that `Result.save` wrote.
         seed: used instead of the scenario's own.
         pcap: write the packets to this file, as the senders see them; or a `Capture`, which gives the place.
         progress: called now and then with the simulated share of the duration, 0 to 1.
@@ -73,7 +73,7 @@ def prepare_capture(path: Path) -> None:
     Raises:
         ScenarioError: the file exists and is no capture.
     """
-    if not path.is_dir():  # the engine says that
+    if not path.is_dir():  # the engine reports that
         check_kind(path, CAPTURE)
     remove_leftovers(path)
 

@@ -56,7 +56,7 @@ def _fields(cls: type, table: Any, where: str) -> dict[str, Any]:
 
 @dataclass(kw_only=True)
 class Scenario(Checked):
-    """Links, flows, duration, seed, and what to record.
+    """Links, flows, duration, seed, and the data to record.
 
     Args:
         links: by name.
@@ -171,7 +171,7 @@ class Scenario(Checked):
         """This scenario as JSON, checked and with every default filled in. It means the same run.
 
         Raises:
-            ScenarioError: it is not correct; the message names the key and what would be right.
+            ScenarioError: it is not correct; the message names the key and the correct form.
         """
         return _core.check(self.as_written())
 

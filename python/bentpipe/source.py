@@ -32,11 +32,11 @@ class Source:
 
     Args:
         given: a TOML or JSON file; a name of a scenario that comes with the package ("geo", in any case); a
-            directory that `bentpipe run --out` wrote, or the run.json in it; "-", standard input; or what
-            such a file holds, as a dict.
+            directory that `bentpipe run --out` wrote, or the run.json in it; "-", standard input; or the
+            contents of such a file, as a dict.
 
     Raises:
-        ScenarioError: there is no such scenario, or the text is not what it should be.
+        ScenarioError: there is no such scenario, or the text is not correct.
     """
 
     def __init__(self, given: str | Path | Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ class Source:
             text = self._text if self._path is None else foreign.content(self._path, MOST_BYTES).decode()
             table = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
-            self.load()  # says it better
+            self.load()  # has a better message
             raise _core.ScenarioError(f"{self.name}: {error}") from None
         if not isinstance(table, dict):
             raise _core.ScenarioError(f"{self.name}: a scenario is a table")
@@ -193,7 +193,7 @@ def _stored(path: Path) -> dict[str, Any] | None:
 def _from_here(key: str, value: str) -> str:
     """The value of an override; of a file that is in the working directory, where it is.
 
-    Files that a scenario names lie beside it, but whoever writes an override means those beside themselves.
+    Files that a scenario names lie beside it, but an override refers to files in the working directory.
     """
     if key.rpartition(".")[2] not in FILE_KEYS:
         return value

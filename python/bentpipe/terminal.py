@@ -145,7 +145,7 @@ def error_lines(lines: Sequence[str]) -> None:
 
 
 def note(text: str) -> None:
-    """One line on standard error about work that goes on; nothing if nobody can read it."""
+    """One line on standard error about ongoing work; nothing if standard error is not visible."""
     if sys.stderr is not None:
         with suppress(OSError):
             print(plain(text), file=sys.stderr, flush=True)
@@ -283,7 +283,7 @@ class FitBar(Bar):
         self._begun = ("", 0)
 
     def at(self, state: Progress) -> None:
-        """Takes the state of the search. Without a terminal, a line says what begins."""
+        """Takes the state of the search. Without a terminal, a line reports each new stage."""
         best = f", best {state.held} of {state.checks} checks" if state.checks else ""
         if not self._wanted and self._begun != (state.what, state.total):
             self._begun = state.what, state.total

@@ -35,7 +35,7 @@ def probability(text: str) -> float:
 
 
 class Stopped(Exception):
-    """The user interrupted work; the message says what is kept, or how it goes on."""
+    """The user interrupted work; the message says what is kept, or how to resume."""
 
 
 def overrides(texts: Sequence[str]) -> list[tuple[str, str]]:
