@@ -1,6 +1,6 @@
 """Simulated measurements that an operator would make of a drawn link: the files of ping and of iperf3.
 
-docs/choose.md says how they are made: 300 pings at 5 a second, then a transfer of 60 s by CUBIC, and one by
+docs/choose.md describes them: 300 pings at 5 a second, then a transfer of 60 s by CUBIC, and one by
 BBR. Flows of others are there in all of them.
 """
 
@@ -35,7 +35,7 @@ SEED = 1000
 the pings and the first transfer; the second transfer has one that is further off by `FURTHER`."""
 FURTHER = 1000
 BEGAN = 1_795_358_834
-"""Seconds since 1970 when the files say that they were made."""
+"""Date of creation in the files, seconds since 1970."""
 _PORT = 49152
 """Of the first flow in a capture; the next has the next."""
 
@@ -154,7 +154,7 @@ def _transfer(one: Drawn, cc: str, number: int = 0) -> bp.Scenario:
 
 
 def _seen(scenario: bp.Scenario, at: str) -> dict[tuple[int, int], float]:
-    """When packets of the first two flows were seen there, by flow and number: seconds."""
+    """The times at which packets of the first two flows were seen there, by flow and number: seconds."""
     fields = ["-e", "frame.time_epoch", "-e", "udp.srcport", "-e", "ip.id"]
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "run.pcapng"

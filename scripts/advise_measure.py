@@ -2,9 +2,9 @@
 
 Goodput of the second half needs the bytes that have arrived until its beginning. A run of half the length
 with the same seed would simulate half as many packets again; a trace of sixty rows costs nothing, and is not
-even made a frame. Delivery is in order: nothing while a loss is repaired, and then all at once. On
-a link without chance that is at the same instant with every seed, and a middle within a repair would give 5
-% too much. The arrivals follow from later deliveries (`_arrived`).
+even made a frame. Delivery is in order: nothing while a loss is repaired, and then all at once. On a link
+without chance that is at the same instant with every seed, and a middle within a repair would give 5 % too
+much. The arrivals follow from later deliveries (`_arrived`).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def write(path: Path, frame: pl.DataFrame) -> None:
 
 
 def run_block(one: Drawn, numbers: Sequence[int]) -> pl.DataFrame:
-    """A row for each algorithm and seed, with what `_alone`, `_beside` and `_file` measure, and `floor_s`."""
+    """A row for each algorithm and seed, the measures of `_alone`, `_beside` and `_file`, and `floor_s`."""
     question = one.question()
     candidates, _ = question.candidates(())
     made = [(n, who, role) for n, who, role in product(numbers, candidates, ROLES)]

@@ -1,4 +1,4 @@
-"""Writes docs/controllers.md from the registry of controllers; `--check` says whether it is up to date."""
+"""Writes docs/controllers.md from the registry of controllers; `--check` reports whether it is up to date."""
 
 import argparse
 import json

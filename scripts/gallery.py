@@ -1,6 +1,6 @@
 """Writes docs/gallery.md and its figures: the window of every registered controller over one GEO link.
 
-`--check` draws nothing: it runs everything again and says whether page and figures agree with it. With
+`--check` draws nothing: it runs everything again and reports whether page and figures agree with it. With
 `--png DIR` the figures are also written there as pictures, to look at.
 """
 
@@ -158,7 +158,7 @@ def timeouts(scenario: bp.Scenario, total: int) -> list[float]:
     """The times of the timeouts of a run.
 
     A trace does not hold them; but the same run over a shorter duration is its beginning, so its count of
-    timeouts says how many there had been by then. An interval is halved while the counts at its ends differ.
+    timeouts is their number until then. An interval is halved while the counts at its ends differ.
     """
     if total == 0:
         return []
@@ -210,7 +210,7 @@ def draw(entry: dict[str, Any], found: list[Curves]) -> Figure:
     figure = Figure(figsize=(7.8, 1.75), facecolor="white")
     figure.subplots_adjust(left=0.062, right=0.998, top=0.87, bottom=0.215, wspace=0.045)
     axes = figure.subplots(1, len(PANELS), sharex=True, sharey=True)
-    # Points of a figure per second and per segment: what is thinner than the eye sees need not be drawn.
+    # Points of a figure per second and per segment: details too fine to see need not be drawn.
     box = axes[0].get_position()
     per_second = box.width * 7.8 * 72 / DURATION
     per_segment = box.height * 1.75 * 72 / TOP

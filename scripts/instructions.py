@@ -8,7 +8,7 @@ count that has moved by more than 5 %, up or down, is a failure: either somethin
 no longer guards what was won. Small steps add up, so a second file, instructions-53b6edb.toml, has the counts
 of a fixed commit. No count may be more than 8 % above those, and nothing rewrites them. The compiler decides
 about instructions as well, so with another version than that of a file nothing is compared with it. Exit
-status 0 (agrees, or cannot be compared; it says which) or 1.
+status 0 (agrees, or cannot be compared; it reports which) or 1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SCENARIOS = {"a": "100 s", "b100": "20 s"}
 """Files of scenarios/bench and how much of each is simulated."""
 _TRACED = ["--set", "record.flows=true"]
 VARIANTS = {"": [], "-traced": _TRACED, "-segments": [*_TRACED, "--set", "record.segments=true"]}
-"""Arguments of a run, by what they add to its name."""
+"""Arguments of a run, by their addition to its name."""
 PROFILED = "b100"
 MOST_FILES = 8
 UPDATE = "make instructions UPDATE=1"
@@ -178,7 +178,7 @@ def wrong(files: Mapping[Path, Mapping[str, Any]], counts: Mapping[str, float]) 
 
 
 def comparable(here: str) -> dict[Path, dict[str, Any]]:
-    """The stored counts that were taken with the compiler `here`; says which were not."""
+    """The stored counts that were taken with the compiler `here`; reports the others."""
     files = {file: tomllib.loads(file.read_text(encoding="utf-8")) for file in (FILE, BASE)}
     for file, stored in files.items():
         if stored["compiler"] != here:
@@ -203,7 +203,7 @@ def main() -> int:
     counts: dict[str, float] = {}
     profile: Counter[str] = Counter()
     runs = [(name, variant) for name in SCENARIOS for variant in VARIANTS]
-    # They are counts, so it does not matter what runs beside them.
+    # They are counts, so other load does not matter.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         counted = pool.map(lambda run: count(program, run[0], VARIANTS[run[1]]), runs)
         for (name, variant), (each, costs) in zip(runs, counted, strict=True):

@@ -152,8 +152,8 @@ def fades(duration_s: float = 300.0) -> list[MovingPath]:
 def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
     """Two measured downlinks of 27 May 2024: those whose mean rates are the quartiles of the day.
 
-    The rate is what UDP got, in half seconds. The delay is what ping saw minutes later, which holds waits in
-    the network, too.
+    The rate is that of UDP, in half seconds. The delay is that of a ping minutes later, which includes waits
+    in the network, too.
     """
     import starlink
 

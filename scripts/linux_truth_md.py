@@ -6,13 +6,13 @@
     python scripts/linux_truth_md.py --simulate    # simulates all stored transfers again
     python scripts/linux_truth_md.py [--check]
 
-cells.csv has a row for each pair of transfers, curves.csv the windows of a few. What was measured anew
-takes the place of the same transfers, and other seeds stay, so that a table may grow by a seed at a time
-(`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. --simulate leaves
-the real columns as they are. The distance of two windows needs the real curve, which is not stored: where
-the simulation comes out otherwise, that column is emptied. Tables and figures follow from these two; the
-words around them are written by hand. With --check nothing is written, and exit status 1 says that page or
-figures are not those of the stored numbers.
+cells.csv has a row for each pair of transfers, curves.csv the windows of a few. New measurements replace the
+same transfers, and other seeds stay, so that a table may grow by a seed at a time (`--seeds 5 --only
+'*-120s-5'`). A transfer whose emulation did not keep time is left out. --simulate leaves the real columns as
+they are. The distance of two windows needs the real curve, which is not stored: where the simulation comes
+out otherwise, that column is emptied. Tables and figures follow from these two; the words around them are
+written by hand. With --check nothing is written, and exit status 1 means that page or figures are not those
+of the stored numbers.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ def made() -> Iterable[tuple[Path, str]]:
 
 
 def main() -> int:
-    """Writes page and figures, or says whether they are up to date."""
+    """Writes page and figures, or reports whether they are up to date."""
     parser = argparse.ArgumentParser(description="Writes the numbers and figures of docs/linux-truth.md.")
     parser.add_argument("--check", action="store_true", help="only say whether they are up to date")
     parser.add_argument("--from", dest="folder", type=Path, help="take over what validate kernel wrote there")

@@ -98,7 +98,7 @@ TRANSFERS = [
 
 
 EFFORT = 0.5
-"""The share of what `bentpipe advise` simulates within 30 s on a calm machine."""
+"""The share of the simulation of `bentpipe advise` within 30 s on an idle machine."""
 
 
 def by_transfers(seeds: int) -> None:

@@ -1,7 +1,7 @@
 """Writes the classes of python/bentpipe/models.py, and their names in `__init__.pyi`, from the JSON Schema.
 
 Each kind of queue, loss, access, traffic and law in the schema is a class. So are the tables that `CLASSES`
-names. Their texts are the comments in crates/sim. `--check` says whether both files are up to date.
+names. Their texts are the comments in crates/sim. `--check` reports whether both files are up to date.
 """
 
 import argparse
@@ -25,11 +25,11 @@ TABLES = SCHEMA["$defs"]
 CLASSES = ("AckThinning", "Arq", "Flow", "Link", "Record")
 """Tables without kinds that are classes. All others are dicts."""
 NAMES = {"dualpi2": "DualPi2", "file": "SizeFile", "list": "SizeList", "trace": "LossTrace"}
-"""Classes of kinds whose names say too little by themselves, or have no capitals where they should."""
+"""Classes of kinds whose names are not clear by themselves, or have no capitals where they should."""
 POSITIONAL = {"Flow": ("cc", "path"), "Link": ()}
-"""Classes whose other arguments are keywords. All may be left out: the core says what is missing."""
+"""Classes whose other arguments are keywords. All may be left out: the core reports missing ones."""
 FILLED = ("cra", "free", "in_order", "keep", "limit")
-"""Keys whose default is the argument's. Of others None is, and the core fills in what the text says."""
+"""Keys whose default is the argument's. For others it is None, and the core fills in the default."""
 FILES = ("file", "opportunities", "timeline")
 """Keys whose text is the name of a file."""
 CONTROLLER = (

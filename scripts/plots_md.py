@@ -1,8 +1,8 @@
 """Writes docs/plots.md and its figures: every verb of `bentpipe plot` with its picture, by its own commands.
 
 The commands of the page are run as they are printed, in an empty folder. `--check` writes nothing: it runs
-them again and says whether the numbers behind the figures are still those of the page. With `--png DIR` the
-figures are also drawn there as pictures, to look at.
+them again and reports whether the numbers behind the figures are still those of the page. With `--png DIR`
+the figures are also drawn there as pictures, to look at.
 """
 
 import argparse

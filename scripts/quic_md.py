@@ -6,7 +6,7 @@
 The features of each controller that quinn's trait supports come from the registry, by an example program of
 crates/quic. The comparison comes from docs/quic.csv, which `bentpipe validate quic --full --out DIR`
 measures. The text between their markers is replaced, the words around them are written by hand. With --check
-nothing is written, and exit status 1 says that the page is not that of the registry and the numbers.
+nothing is written, and exit status 1 means that the page is not that of the registry and the numbers.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def simulate_again() -> None:
 
 
 def main() -> int:
-    """Writes the page, or says whether it is up to date."""
+    """Writes the page, or reports whether it is up to date."""
     parser = argparse.ArgumentParser(description="Writes the tables of docs/quic.md.")
     parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
     parser.add_argument("--simulate", action="store_true", help="simulate the TCP of the comparison again")

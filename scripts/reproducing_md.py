@@ -1,7 +1,7 @@
 """Writes docs/reproducing.md and docs/reproducing/ from a run: `scripts/reproducing_md.py OUT [--to FILE]`.
 
 OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of
-the page comes from there, and from what `bentpipe study fit NAME --keep docs/fits` wrote.
+the page comes from there, and from the files of `bentpipe study fit NAME --keep docs/fits`.
 """
 
 import argparse

@@ -25,7 +25,7 @@ from bentpipe.studies.write import WORDS
 LARGEST = 150_000
 #: Printed numbers of a figure that its line in the list has, at most.
 NUMBERS = 6
-#: How the sentence begins that lists the checks that fail.
+#: The beginning of the sentence that lists the checks that fail.
 FAILING = does_not_hold([]).rstrip(" .")
 HEAD = """\
 <!-- Written from a {mode} run of all studies by scripts/reproducing_md.py. Use `make reproducing`. -->
@@ -220,7 +220,7 @@ def claims_table(study: dict[str, Any]) -> list[str]:
 
 
 def reasons(study: dict[str, Any]) -> list[str]:
-    """Each claim check by check, and why it is or is not reproduced, as the study's own analysis says."""
+    """Each claim check by check, and why it is or is not reproduced, from the study's own analysis."""
     lines = ["### Each claim, check by check", ""]
     for claim in study["claims"]:
         lines += [

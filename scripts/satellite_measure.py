@@ -31,7 +31,7 @@ WINDOW_S = 0.5
 JITTER = "2 s"
 """The flow that is measured starts within this time."""
 LOAD = 0.05
-"""Load of the short flows beside it. They are what differs from seed to seed."""
+"""Load of the short flows beside it. Only they differ from seed to seed."""
 BACKGROUND = bp.ShortFlows(bp.Pareto("5 kB", 1.2, "1 MB"), load=LOAD)
 PAGE = bp.Web(
     main="30 kB",
@@ -71,7 +71,7 @@ class SatellitePath:
 
     @property
     def relay(self) -> bool:
-        """Is there a relay at the gateway?"""
+        """Whether there is a relay at the gateway."""
         return len(self.rtt_s) > 1
 
     def named(self, cc: str, half: int = -1) -> Any:
@@ -282,7 +282,7 @@ def mean(rows: Sequence[Measured], path: str, cc: str, what: str) -> stats.Mean 
 
 
 def exists(cc: str) -> bool:
-    """Is this algorithm registered, with these parameters?"""
+    """Whether this algorithm is registered, with these parameters."""
     try:
         PATHS[0].scenario(cc, bp.Bulk(), 1, "1 s", bp.Record(flows=False)).check()
     except bp.ScenarioError:

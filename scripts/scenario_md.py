@@ -1,4 +1,4 @@
-"""Writes docs/scenario.md from the JSON Schema of scenarios; `--check` says whether it is up to date."""
+"""Writes docs/scenario.md from the JSON Schema of scenarios; `--check` reports whether it is up to date."""
 
 import json
 import re
@@ -86,7 +86,7 @@ files. `$id` and `$comment` in it name the version of Bentpipe.
 
 """
 
-# The tables in the order of the page: name in the schema, heading, how it is written, and what to read first.
+# The tables in the order of the page: name in the schema, heading, its form, and the text to read first.
 TABLES = [
     ("", "The top of the file", "", ""),
     ("Record", "`record`", "[record]", ""),
@@ -138,7 +138,7 @@ TABLES = [
     ("Relay", "`relay` of a flow", "", ""),
 ]
 
-# Where the schema, the type and the default have no example, or none that is of use.
+# Examples where the schema, the type and the default have none that is useful.
 EXAMPLES = {
     "ack_jitter": "20 ms",
     "ack_size": "40 bytes",
@@ -260,7 +260,7 @@ OWN = {
     "Relay.cc": "hybla",
 }
 
-# Where the description of a key does not begin a sentence with it.
+# Descriptions that do not begin a sentence with the key.
 DEFAULTS = {
     "Flow.ack_path": "the opposite of `path`",
     "Flow.cc": "must be given, unless the traffic has none",

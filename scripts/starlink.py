@@ -41,7 +41,7 @@ SLOT_S = 0.5
 NEAR_S = 15 * 60.0
 """UDP and TCP took turns, about seven minutes apart. A pause for lunch is no neighbour."""
 MSS = 1408
-"""Of the uplink's report, "connect ... with mss=1408"; that of the downlink does not say."""
+"""Of the uplink's report, "connect ... with mss=1408"; that of the downlink has no such line."""
 HEADER = 52
 DATAGRAM, DATAGRAM_HEADER = 1400, 28
 """Payload of iperf3's datagrams (`-l 1400` in run_network_measurement.sh), and the heads of UDP and IPv4."""
@@ -307,7 +307,7 @@ def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> 
 
 
 def repeated(frame: pl.DataFrame, length_s: float) -> pl.DataFrame:
-    """A time line over and over until it is at least so long, its last value held for a usual step."""
+    """A time line over and over until it is at least this long, its last value held for a usual step."""
     times = frame["t_s"].to_numpy()
     period = float(times[-1] + np.median(np.diff(times)))
     rounds = int(np.ceil(length_s / period))

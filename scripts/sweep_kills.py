@@ -83,7 +83,8 @@ def measure(given: argparse.Namespace, place: Path) -> int:
     for _ in range(given.kills):
         began = time.monotonic()
         sweep = start(place, killed, given)
-        # Of the time that all runs take, each attempt gets such a share that all kills come before the end.
+        # Of the time that all runs take, each attempt gets a share small enough that all kills come before
+        # the end.
         share = (undisturbed - planned) / (given.kills + 1)
         last = began + planned + times.uniform(-0.2, 1.0) * share
         while sweep.poll() is None and time.monotonic() < last:
@@ -134,7 +135,7 @@ def finish(sweep: subprocess.Popen[bytes], began: float) -> float:
 
 
 def same(one: Path, other: Path, table: str) -> bool:
-    """Whether both have the same rows, as Bentpipe reads them and as anybody does."""
+    """Whether both have the same rows, as Bentpipe reads them and as any reader does."""
     if not getattr(read(one), table).equals(getattr(read(other), table)):
         return False
     files = [list((place / table).glob("*.parquet")) for place in (one, other)]

@@ -138,7 +138,7 @@ def _verdict(rows: Iterable[Row], *words: str) -> list[Row]:
 
 
 def _compared(rows: Iterable[Row]) -> list[Row]:
-    """Those in which nothing of the other program takes the place of ours."""
+    """The rows in which no rule of the other program replaces ours."""
     return [row for row in rows if not row.get("rule")]
 
 
@@ -148,7 +148,7 @@ def spread(apart: Sequence[Fraction]) -> str:
 
 
 def section(name: str, witness: Witness, rows: Sequence[Row]) -> str:
-    """How many rows agree, and those with the largest differences."""
+    """The number of rows that agree, and those with the largest differences."""
     compared = _compared(rows)
     alike, ruled = _verdict(compared, "agrees"), _verdict(rows, "agrees by rule")
     counts = f"{len(compared)} {witness.things}: {len(alike)} agree"

@@ -14,7 +14,7 @@ docs/emulator.md. Each row is two runs:
   which their round trips exceed the link's.
 
 The most that Bentpipe forwards is the highest rate of a link, in steps of 15 %, at which 99 % of packets are
-within the bound of lateness and TCP gets nine tenths of what it can.
+within the bound of lateness and TCP gets nine tenths of its maximum.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def newest(series: str) -> str:
 
 
 def kernel(series: str, keep: Path) -> Kernel:
-    """The kernel of `series`; what was downloaded and unpacked before is used again."""
+    """The kernel of `series`; earlier downloads are used again."""
     root = keep / f"linux-{series}"
     if not (root / "boot").is_dir():
         package = newest(series)
