@@ -18,8 +18,8 @@ LOSS_TIMES = 3.0
 LOSS_LEAST = 0.02
 """... and from this share of the packets sent on, which is where BBRv3 stops probing (its LossThresh)."""
 HARM_MOST = 0.5
-"""The greatest loss of a CUBIC flow against its share beside another CUBIC flow, if the flow beside it then
-has more than it: a flow that leaves capacity unused takes nothing from others."""
+"""The greatest loss allowed to a CUBIC flow against its share beside another CUBIC flow, if the flow beside
+it then has more than it: a flow that leaves capacity unused takes nothing from others."""
 HARM_LEAST_SHARE = 0.05
 """A rival that has less than this share of the link beside its own kind cannot use it: nothing is taken."""
 QUEUE_TIMES = 2.0
@@ -65,7 +65,7 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endles
 
 
 def reckless_runs(one: Trials, cubic: Trials, *, shared: bool, endless: bool) -> tuple[list[bool], float]:
-    """The runs alone in which it is reckless, and the share of its runs beside CUBIC; NaN if it has none.
+    """Reckless runs of role "alone", and the share of reckless runs beside CUBIC; NaN if it has none.
 
     The runs may be over different links.
     """

@@ -63,7 +63,7 @@ class Question:
         relay: instead of that of the flow, as `comparison.relays` reads it.
         competing: competing flows present all the time, (algorithm, number).
         goal: one of `GOALS`.
-        shared: whether flows of others use the link
+        shared: whether flows of others use the link.
         seed: of the first run.
         name: display name of the link.
         notes: more assumptions to state, such as where estimates come from.

@@ -83,7 +83,7 @@ def run_all(
         question: the question.
         wanted: the runs.
         run_s: simulated seconds of a run; the file has more if it needs them.
-        budget: their work is spent of it; if it is late, the finished runs are returned.
+        budget: charged with their work; if it is late, the finished runs are returned.
         needed: this number of the first runs is made however late it is.
         progress: called with the number of runs that are done.
 
