@@ -18,7 +18,7 @@ class Case:
     """One scenario of the benchmark.
 
     Args:
-        title: its title.
+        title: a short description.
         file: the scenario, in scenarios/bench.
         changes: values that differ from the file's, key and value.
         quick: duration that a quick benchmark simulates instead.
