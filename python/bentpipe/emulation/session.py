@@ -189,7 +189,7 @@ class Emulation:
         return self
 
     def _choose_congestion_control(self) -> None:
-        """Sets it at the ends at which programs run, once their routes exist; not at our own relay."""
+        """Sets it at all ends with programs, once their routes exist; not at our own relay."""
         if (cc := self._cc) is None:
             self.congestion_control = self.within("near", congestion.default)
             return

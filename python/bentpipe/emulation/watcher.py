@@ -1,4 +1,4 @@
-"""Separate process that ends those left in network namespaces when their owner has gone, for any reason.
+"""Separate process that ends others left in network namespaces when their owner has gone for any reason.
 
 Standard input is a pipe from the owner; arguments are descriptors of the namespaces. When the pipe ends, all
 processes in these namespaces are asked to end, and killed if they do not. It imports nothing of Bentpipe.
