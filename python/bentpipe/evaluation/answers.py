@@ -24,7 +24,7 @@ def answers(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A dict for each criterion, in the order of `criteria.CRITERIA`.
 
     Keys document, section, level, asks; verdict (`lines.Verdict`); reason (why it is not evaluated, or what
-    the answer leaves out; ""); held, the result of each line (line, verdict, setting, found, bound,
+    the answer leaves out; ""); held, a list of results by line (line, verdict, setting, found, bound,
     settings, words); numbers, a list of dicts with experiment, setting, metric (in words), unit, beside (how
     the algorithm compares with the standard ones), and values: for each algorithm mean, low, high (None for
     a single run) and n in that unit, and all of it in words ("shown").

@@ -81,7 +81,7 @@ def _harm_compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, A
 
 
 def _harm(row: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
-    """The share of the goodput that the flow has alone and loses."""
+    """The share of its goodput alone that the flow loses."""
     return 1 - float(row["other_share"] / alone["other_share"]) if alone["other_share"] else math.nan
 
 

@@ -129,7 +129,7 @@ class Observation:
         return rows["t_s"].to_list(), [float(v) for v in rows[column].to_list()]
 
     def reached(self, share: float, after: float, name: str = "test", over: float = SMOOTH_S) -> float:
-        """Seconds from `after` until a flow's goodput is `share` bits per second; if never, the rest."""
+        """Seconds from `after` until a flow's goodput is `share` bits per second; if never, what is left."""
         times, rates = self.rates(name, over)
         reached = (t - after for t, rate in zip(times, rates, strict=True) if t > after and rate >= share)
         return next(reached, self.seconds - after)
