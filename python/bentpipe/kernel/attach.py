@@ -255,7 +255,7 @@ def _unregister(record: Record) -> None:
 
 
 def _unmount(record: Record) -> None:
-    """Removes the mount that was made for pins, unless others are pinned there."""
+    """Removes directory and mount that were made for pins, unless others are pinned there."""
     if record.pin is None:
         return
     with suppress(OSError):
