@@ -33,7 +33,7 @@ _TOP = 0.9
 _BUSY_S, _BUSY = 0.002, 0.02
 """A round trip this much above the least one has waited in a queue, so the transmitter was busy."""
 _LEAST_BIN_S, _LEAST_BIN_SEGMENTS = 0.05, 100
-"""A rate is measured over at least this time and this number of segments: fewer reflect bursts."""
+"""A rate is measured over at least this time and this number of segments: less would measure bursts."""
 _STRAY = 0.05
 """So small a share of all losses may be of a full queue, though samples next to them show a shorter one."""
 _FRESH = 0.25

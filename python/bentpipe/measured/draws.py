@@ -73,7 +73,7 @@ _UNSURE = 0.1
 _WIDER_RATE, _SOUGHT_RATE, _BOUND_RATE, _CAPTURED = 1.5, 3.0, 20.0, 1.1
 """By how much ranges of the rate are wider where a transfer narrows them again: above what one of these got
 that filled the link, or did not, and above what another algorithm got, which may have filled it for a while;
-and at both ends of a capture's range, which is more accurate."""
+and at both ends of a capture's range, which has more data."""
 _WIDER_BUFFER, _BOUND_BUFFER, _LOWER_BUFFER = 1.5, 4.0, 2.0
 """The same of the buffer, above a lower bound further than below it: a queue was seen that long."""
 _ANY_BUFFER = (0.1, 4.0)

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 _SAFE = 0.2
 """This share of each later round comes from the first proposal, so that no region is neglected."""
 _CROSSED = 0.4
-"""This share takes the common parameters from the best, and all others from the first proposal:
+"""And this share takes the common parameters from the best, and all others from the first proposal:
 a hypothesis with many parameters is not lost because few of its first points met the common ones."""
 _CENTRES = 100
 _WIDTH = 1.0

@@ -37,7 +37,7 @@ apart from how many segments were lost: that distinguishes bursts from independe
 SENDERS_PLATEAU = 0.2
 """The same of a plateau by the sender's intervals, which also reflect the filling of a socket's buffer."""
 SHARED_GOODPUT = 0.3
-"""The same of goodput and plateau beside flows of others: chance decides its share of a link."""
+"""The same of goodput and plateau beside flows of others: chance decides a flow's share."""
 RATE_FLOOR = 12e3
 """Bits per second below which all plateaus are the same: a segment in a second, of a stalled transfer."""
 RESENT_FLOOR, LOSSY_FLOOR = 5.0, 3.0
@@ -50,7 +50,7 @@ SEEKERS = ("bbr", "bbr2", "bbr3")
 """Algorithms that seek the rate of a link despite losses; others may have got any part of it."""
 FREEDOM = 5.0
 """Degrees of freedom of the law by which differences count. Its tails are long: one quantity that chance, or
-effects outside all hypotheseshave moved far does not outweigh all others (D. Prangle, Adapting the ABC
+effects outside all hypotheses, have moved far does not outweigh all others (D. Prangle, Adapting the ABC
 Distance Function, Bayesian Analysis 12, 2017, has the question; K. L. Lange, R. J. A. Little, J. M. G.
 Taylor, Robust Statistical Modeling Using the t Distribution, JASA 84, 1989, the law)."""
 _NONE = 8.0
@@ -89,7 +89,7 @@ class Test:
         cc: the algorithm's id.
         label: its display name.
         streams: number of connections.
-        reverse: whether the server sent
+        reverse: whether the server sent.
         omit_s: time left out at the start, ...
         lasted_s: ... and how long the rest was.
         goodput_bps: payload that all receivers got together.
