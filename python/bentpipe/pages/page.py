@@ -213,8 +213,8 @@ class Page:
         """An interactive chart: values where it is pointed at, zoom, curves switched off by their legend.
 
         The keyboard does the same, and the data can be read as a table and downloaded as CSV. A name in a
-        legend is switched off in every chart of the page. A mapping gives the reader a choice of curves;
-        drawn; charts with the same choice change together.
+        legend is switched off in every chart of the page. A mapping gives the reader a choice of
+        curves; charts with the same choice change together.
 
         Args:
             curves: the curves; by name where the reader chooses.
