@@ -27,7 +27,7 @@ WITHIN = Tolerance(
 )
 #: Epsilon of section 6.3.1: the shares are fair when the windows differ by less.
 EPSILON = 10.0
-#: The interval of figures 14 to 17, and the length of their window: 250 to 270 s.
+#: The interval of figures 14 to 17, and the length of the time shown: 250 to 270 s.
 SHORT_S, STRETCH_S = 0.2, 20.0
 #: Figures 8 to 13 show the throughput of the last 60 s, or half of a shorter run.
 LAST_S = 60.0
