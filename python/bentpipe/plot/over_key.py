@@ -63,7 +63,7 @@ def axis_key(
         found: the runs.
         wanted: the user's choice.
         what: the keys that fit, in words.
-        fits: whether a key fits
+        fits: whether a key fits.
         example: a key that would, with {} for the name of a link.
         values: values that a sweep could give it, as TOML.
 
