@@ -61,7 +61,7 @@ def groups(
 
     When it is wrong: a difference that is certain may be too small to matter to anyone. With few seeds and
     many algorithms, Holm's correction asks for large differences. Differences that are alike in all runs are
-    certain, even if other seeds would show that chance plays a part.
+    taken for certain, even if other seeds would show that chance plays a part.
 
     Args:
         samples: for each name one value a seed; in the order of the same seeds if they are paired.
