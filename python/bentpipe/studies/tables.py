@@ -70,8 +70,8 @@ def set_up(given: str, said: str = "") -> Section:
     Args:
         given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: its name, its value, the
             source or the reason. The last begins with the evidence in brackets, by the names of `Evidence`:
-            ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each: ``[paper, default]
-            ...``. Without any, the table has no column of evidence.
+            ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each:
+            ``[paper, default] ...``. Without any, the table has no column of evidence.
         said: the paragraphs above the table, as a block.
     """
     title, head, lines = "Set-up", ["What", "Value", "Source or reason"], rows(given)
