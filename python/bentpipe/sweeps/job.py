@@ -51,9 +51,9 @@ def sweep(
     Args:
         scenario: a scenario, its table as a dict, a file (which may have `[vary]` and `seeds`), the name of
             one that comes with the package, or a directory that `Result.save` wrote.
-        vary: values by dotted key. Values are a list, or {"log": [1e-6, 1e-3], "points": 7}, or {"lin": ["10
-            ms", "50 ms"], "points": 5}; keys that go together are in a table under "zip". A controller in
-            Python is its class, or "FILE.py:CLASS".
+        vary: values by dotted key. Values are a list, or {"log": [1e-6, 1e-3], "points": 7}, or
+            {"lin": ["10 ms", "50 ms"], "points": 5}; keys that go together are in a table under "zip". A
+            controller in Python is its class, or "FILE.py:CLASS".
         seeds: how many, from the scenario's own on, or a list of them. By default those of the file, or one.
         out: a directory for the runs (docs/sweeps.md). Existing runs are not run again, and a stopped sweep
             goes on. None: everything stays in memory.
