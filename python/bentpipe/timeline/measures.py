@@ -65,7 +65,7 @@ def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
 
 
 def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
-    """The time that a link's time line lasts from a run's start, seconds; None if it begins anew at its end.
+    """The time that a link's time line lasts from a run's start, seconds; None if it repeats.
 
     Args:
         line: `Link.timeline`: a file, or a table with `file`, `offset` and `repeat`.
