@@ -315,7 +315,7 @@ def _found(
 
 
 def _played_in_part(base: Scenario) -> list[str]:
-    """A line for each time line whose beginning alone the runs play."""
+    """A line for each time line that the runs play only in part."""
     from bentpipe.timeline.measures import lasts
 
     run_s = seconds(base.duration, "duration")

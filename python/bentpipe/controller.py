@@ -196,7 +196,7 @@ def load_controller(spec: str) -> type[Controller]:
 
 
 def check_controller(found: Any, spec: str) -> None:
-    """Checks that `found` is a class with the methods of a controller, each of them callable.
+    """Checks that `found` is a class with the methods of a controller, none of them a generator or `async`.
 
     Raises:
         ScenarioError: it is not; `spec` names it in the message.

@@ -34,7 +34,7 @@ def relay_of(
         path: the directions that the flow crosses; a name of theirs is a place.
 
     Raises:
-        ScenarioError: the text is something else.
+        ScenarioError: the text is none of these.
     """
     head, *rest = (part.strip() for part in text.split(","))
     given = {key.strip(): value.strip() for key, _, value in (part.partition("=") for part in rest)}

@@ -165,11 +165,11 @@ def answer(value: Any) -> None:
 
 
 class OutputFailed(Exception):
-    """Standard output takes no more; the cause is the OSError. Typer makes a status of an OSError itself."""
+    """Standard output takes no more; the cause is the OSError. Typer would turn an OSError into a status."""
 
 
 class _Output:
-    """Standard output, with failures of a type other than those of files. After one it swallows the rest."""
+    """Standard output, with failures distinct from those of files. After one it swallows the rest."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
