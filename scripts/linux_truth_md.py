@@ -7,12 +7,12 @@
     python scripts/linux_truth_md.py [--check]
 
 cells.csv has a row for each pair of transfers, curves.csv the windows of a few. New measurements replace the
-same transfers, and other seeds stay, so that a table may grow by a seed at a time (`--seeds 5 --only
-'*-120s-5'`). A transfer whose emulation did not keep time is left out. --simulate leaves the real columns as
-they are. The distance of two windows needs the real curve, which is not stored: where the simulation comes
-out otherwise, that column is emptied. Tables and figures follow from these two; the words around them are
-written by hand. With --check nothing is written, and exit status 1 means that page or figures are not those
-of the stored numbers.
+same transfers, and other seeds stay, so that a table may grow by a seed at a time
+(`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. --simulate leaves
+the real columns as they are. The distance of two windows needs the real curve, which is not stored: where the
+simulation comes out otherwise, that column is emptied. Tables and figures follow from these two; the words
+around them are written by hand. With --check nothing is written, and exit status 1 means that page or figures
+are not those of the stored numbers.
 """
 
 from __future__ import annotations

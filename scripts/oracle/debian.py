@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools import Missing, need
 
-# Pattern for apt's list of packages, which also gives the version.
+# By series: the pattern for apt's list of packages, and the suite of the version.
 SERIES = {
     "6.1": (r"linux-image-6\.1\.0-(\d+)-amd64", "bookworm"),
     "6.12": (r"linux-image-6\.12\.(\d+)\+deb12-amd64", "bookworm-backports"),
