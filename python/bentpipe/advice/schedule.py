@@ -101,7 +101,7 @@ def read(text: str) -> Plan:
     """The plan that `str` wrote: "60x12x60s+5".
 
     Raises:
-        ScenarioError: it is none.
+        ScenarioError: it is not a plan.
     """
     found = _TEXT.fullmatch(text.replace(" ", ""))
     if found is None:
