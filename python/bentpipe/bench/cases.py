@@ -24,9 +24,9 @@ class Case:
         quick: duration that a quick benchmark simulates instead.
         runs: how many runs with consecutive seeds make one measurement, all in one process here.
         quick_runs: how many in a quick benchmark.
-        ns2: is it run by ns-2 as well?
-        whole: does a measurement of Bentpipe count the process from its beginning, and not the call alone?
-        setup: does the time that ns-2 takes to build the scenario count?
+        ns2: whether ns-2 runs it as well.
+        whole: whether a measurement of Bentpipe counts the process from its start, not the call alone.
+        setup: whether the time that ns-2 takes to build the scenario counts.
         ns2_of: the case whose run of ns-2 this one is compared with, if it has none of its own.
         against: the case whose cost per packet this one's is compared with, if any.
         must: the ratio that is asked for: to ns-2 at least, to the case `against` at most.

@@ -117,7 +117,7 @@ def verdict(value: float, must: float | None, aim: float | None, *, least: bool)
         value: the measured value.
         must: the required value.
         aim: the desired value.
-        least: are these lower bounds? Otherwise they are upper ones.
+        least: whether these are lower bounds; otherwise they are upper bounds.
     """
     sign = 1.0 if least else -1.0
     for name, bound in (("aim", aim), ("must", must)):
