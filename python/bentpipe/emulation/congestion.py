@@ -55,7 +55,7 @@ def _is_there(name: str) -> bool:
         try:
             asking.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
         except OSError as refused:
-            return refused.errno == errno.EPERM  # it is there, and not for this user
+            return refused.errno == errno.EPERM  # it exists, but not for this user
     return True
 
 
