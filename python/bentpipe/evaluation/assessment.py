@@ -153,7 +153,7 @@ class Evaluation:
         """Writes evaluation.html, evaluation.json, numbers.csv and runs.parquet; returns the page.
 
         Raises:
-            ScenarioError: a file there is none of an evaluation.
+            ScenarioError: a file there does not belong to an evaluation.
             OSError: nothing can be written there.
         """
         from bentpipe.evaluation.writing import write
