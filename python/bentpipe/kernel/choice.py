@@ -145,7 +145,7 @@ def _check_native(cc: str, made: str | dict[str, Any]) -> None:
 
 
 def _check_parameters(made: str | dict[str, Any]) -> None:
-    """Lets the simulator look at the parameters: it has the ranges.
+    """Lets the simulator check the parameters: it has the ranges.
 
     Raises:
         ScenarioError: one is unknown or out of range.

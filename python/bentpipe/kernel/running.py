@@ -1,4 +1,4 @@
-"""One command whose TCP connections use a controller, while all others of the machine go on as before."""
+"""One command whose TCP connections use a controller, while all others of the machine are unaffected."""
 
 from __future__ import annotations
 
