@@ -1,4 +1,4 @@
-"""The numbers of the last minutes, for all browsers that look on."""
+"""The numbers of the last minutes, for all connected browsers."""
 
 from __future__ import annotations
 

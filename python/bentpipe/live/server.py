@@ -22,7 +22,7 @@ EVERY_S = 0.5
 QUIET_S = 10.0
 #: Seconds that a browser may leave data unread.
 PATIENCE_S = 30.0
-#: Browsers that may look on at once.
+#: Browsers that may be connected at once.
 BROWSERS = 32
 
 _HEADERS = {
@@ -122,7 +122,7 @@ def loopback(address: str, option: str = "--web") -> tuple[str, int]:
     """Host and port of ``"127.0.0.1:8000"``.
 
     Raises:
-        ScenarioError: it is no such address, or one that others could reach.
+        ScenarioError: it is not such an address, or one that others could reach.
     """
     host, colon, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
@@ -175,7 +175,7 @@ class _Server(ThreadingHTTPServer):
         """A browser that goes away is not an error, and the terminal belongs to the command."""
 
     def admit(self) -> bool:
-        """Counts a browser that wants to look on; False if there are too many."""
+        """Counts a browser that connects; False if there are too many."""
         with self._left:
             if self._looking >= BROWSERS:
                 return False
@@ -189,7 +189,7 @@ class _Server(ThreadingHTTPServer):
             self._left.notify_all()
 
     def all_told(self, most_s: float) -> None:
-        """Waits until no browser looks on, up to a time limit."""
+        """Waits until no browser is connected, up to a time limit."""
         with self._left:
             self._left.wait_for(lambda: self._looking == 0, most_s)
 
