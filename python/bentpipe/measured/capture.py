@@ -154,7 +154,7 @@ class _Fates:
 def _fates(flow: Transfer, samples: Floats) -> _Fates:
     """The fate of each segment.
 
-    Samples after a segment are not looked at: whether there are some depends on whether it was lost.
+    Samples after a segment are ignored: whether there are some depends on whether it was lost.
     """
     ends = flow.sent[:, 1] + flow.sent[:, 2]
     before = np.concatenate(([0.0], np.maximum.accumulate(ends)[:-1]))

@@ -24,7 +24,7 @@ LEAST, MOST = 1e-7, 0.5
 """Shares of packets lost that are considered: below, a transfer of ten gigabytes sees nothing; above, none
 works."""
 MOST_LOSSES = 1000
-"""Losses of a file that are looked at one by one; with that many a share is known to 3 %."""
+"""Losses of a file that are evaluated one by one; with that many a share is known to 3 %."""
 _NEAREST = 1e-3
 _PIECES = 8
 """An outage loses everything. A fade that loses some of its packets is played as several outages in a row."""

@@ -58,7 +58,7 @@ def counts(path: Path) -> list[Count]:
 
 
 def test(path: Path) -> Test | str:
-    """The transfer as evidence; or the reason why it is none, a clause.
+    """The transfer as evidence; or the reason why it is not, a clause.
 
     Raises:
         ScenarioError: the file is damaged.

@@ -94,10 +94,10 @@ class Test:
         lasted_s: ... and how long the rest was.
         goodput_bps: payload that all receivers got together.
         plateau_bps: of the intervals of its second half the median, or the mean if they are the sender's.
-        by_receiver: are they the receiver's?
+        by_receiver: whether they are the receiver's.
         resent: segments sent again, None if not reported.
         intervals: round trips and retransmissions over time, None if not reported.
-        windows: the receive windows that it may have had in bytes, None for one that grows as it likes.
+        windows: the receive windows that it may have had in bytes, None for one that grows without limit.
     """
 
     source: Path
