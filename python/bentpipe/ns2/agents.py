@@ -21,8 +21,8 @@ class Agent:
         recovery: the loss recovery that it does, as a flow's key of that name.
         module: congestion control of `Agent/TCP/Linux`.
         settings: variables of the agent, name and value.
-        header_included: does `packetSize_` mean the size on the wire?
-        bounded: does the sender keep to `window_`?
+        header_included: whether `packetSize_` means the size on the wire.
+        bounded: whether the sender keeps to `window_`.
         sink: the receiver that goes with it.
     """
 
