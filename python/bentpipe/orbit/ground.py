@@ -107,7 +107,7 @@ def point(text: str, what: str = "place") -> Point:
     The altitude may have a unit: "35.69,139.69,11 km".
 
     Raises:
-        ScenarioError: no such place, or coordinates that are none; `what` names it in the message.
+        ScenarioError: no such place, or invalid coordinates; `what` names it in the message.
     """
     found = _COORDINATES.fullmatch(text)
     if found is None:

@@ -93,7 +93,7 @@ def voyage(
         name: its name in messages and pictures.
 
     Raises:
-        ScenarioError: the two points are opposite to each other, or the altitude is none.
+        ScenarioError: the two points are opposite to each other, or the altitude is invalid.
     """
     name = name or f"{begin.name} to {end.name}"
     checked(Point(name, begin.lat_deg, begin.lon_deg, alt_m), "altitude of")
@@ -119,8 +119,8 @@ def read(path: Path) -> Track:
     """Positions from a CSV file with the columns t_s, lat, lon and, if it has altitudes, alt (metres).
 
     Raises:
-        ScenarioError: a column is missing, times do not increase, or a value is none; the message names the
-            line.
+        ScenarioError: a column is missing, times do not increase, or a value is invalid; the message names
+            the line.
         OSError: the file cannot be read.
     """
     import csv

@@ -68,7 +68,7 @@ def read(name: str) -> Entry | None:
 def write(name: str, frame: pl.DataFrame, routes: list[list[int]], info: dict[str, Any]) -> None:
     """Keeps an entry.
 
-    A folder that cannot be written to is no error: the path is computed again the next time.
+    A folder that cannot be written to is not an error: the path is computed again the next time.
     """
     table, more = _files(name)
     with suppress(OSError):
