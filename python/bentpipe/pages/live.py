@@ -1,4 +1,4 @@
-"""Charts in a page of another program, which gives them new data while they are looked at.
+"""Charts in a page of another program, which gives them new data while they are shown.
 
 The page's head holds `head()`. Its body contains `figure(...)`, inside an element of class "bentpipe", and
 `given(...)`. Whenever the latter is replaced by one with other data, the charts show these.
