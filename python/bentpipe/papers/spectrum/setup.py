@@ -407,12 +407,12 @@ class Size(design.Size):
     smooth_mbps: tuple[float, ...] = (60.0, 15.0)
     #: The paper draws 250 to 270 s of 500 s; later times cannot change them.
     smooth_s: float = 270.0
-    #: Figure 18: when the load changes, and how long the run goes on.
+    #: Figure 18: when the load changes, and how long the run continues.
     step_at_s: float = 200.0
     step_after_s: float = 100.0
     #: Figure 19: periods of the square wave.
     cycles: int = 21
-    #: Section 6.3: when the background ends, and how long the run of the slowest control goes on.
+    #: Section 6.3: when the background ends, and how long the run of the slowest control continues.
     switch_s: float = 400.0
     after_s: float = 450.0
 
