@@ -31,7 +31,7 @@ def results(given: Given, table: str) -> dict[str, Result]:
         table: the table that each run must have recorded, as for `need`.
 
     Raises:
-        ScenarioError: there are none, one is not a result directory or no result at all, or lacks the table.
+        ScenarioError: there are none, one is neither a result directory nor a result, or lacks the table.
     """
     if isinstance(given, Mapping):
         named: list[tuple[str, Any]] = [(str(name), value) for name, value in given.items()]

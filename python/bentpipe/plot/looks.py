@@ -115,7 +115,7 @@ def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:
         nth: 0 for the first flow of an algorithm in a figure, 1 for the next: the dashes distinguish them.
 
     Returns:
-        color, marker, markerfacecolor, linestyle and label (in which a dollar is no mathematics).
+        color, marker, markerfacecolor, linestyle and label (in which a dollar does not begin mathematics).
     """
     known = style(cc)
     return {

@@ -23,7 +23,7 @@ def check_numbers(path: Path) -> None:
     """Checks that numbers can be written there, and replace nothing but numbers.
 
     Raises:
-        ScenarioError: the ending is no format, or there is a file of another kind.
+        ScenarioError: the ending is not a format, or there is a file of another kind.
         OSError: it is a directory, or cannot be read.
     """
     if path.suffix not in NUMBERS:
