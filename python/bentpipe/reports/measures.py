@@ -231,7 +231,7 @@ def labelled(stored: Stored) -> pl.DataFrame:
         flows = flows.filter(pl.col("half").cast(pl.String).fill_null("").is_in(PARTS).not_())
     own = "result_cc" if "result_cc" in flows.columns else "cc"
     steady = flows[own].cast(pl.String).eq_missing("cbr")
-    if not steady.all():  # Traffic without a controller is no algorithm.
+    if not steady.all():  # Traffic without a controller is not an algorithm.
         flows = flows.filter(~steady)
     cc = pl.col(own).cast(pl.String).fill_null("-")
     if stored.apart:

@@ -159,7 +159,7 @@ def _named(one: Stored, place: Path, places: Sequence[Path]) -> Stored:
 
 
 def _joined(found: Sequence[Stored]) -> Stored:
-    """Several as one; their runs are numbered anew, and a key that one lacks is empty there."""
+    """Several as one; their runs are renumbered, and a key that one lacks is empty there."""
     numbered: list[list[pl.DataFrame]] = []
     results: dict[int, Result] = {}
     first, firsts = 0, []
