@@ -27,7 +27,7 @@ def read(values: Iterable[float], what: str = "values") -> list[float]:
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuses a confidence that is no probability strictly between 0 and 1 (`ValueError`)."""
+    """Refuses a confidence that is not a probability strictly between 0 and 1 (`ValueError`)."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
 
