@@ -212,7 +212,7 @@ class Design(Generic[S, Z]):
     scenario: Callable[..., Mapping[str, Any]]
     #: The text of the page about seeds; ``{size.seeds}`` is replaced by a number of the size.
     note: str
-    #: ``keeps(keys, seed)``: is the trace of this run of the base drawn?
+    #: ``keeps(keys, seed)``: whether the trace of this run of the base is drawn.
     keeps: Callable[[Keys, int], bool]
     #: The runs, their order, and their numbers of seeds: of the base, the variants and the size.
     order: Callable[[Variant[S], Sequence[Variant[S]], Z], Iterable[tuple[Variant[S], int]]] = (

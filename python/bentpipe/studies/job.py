@@ -114,7 +114,7 @@ class _Work:
     kept: int
     taken_over: int
     damaged: Sequence[Path]
-    #: Batches some of whose runs are over, and how many of their runs are being worked on.
+    #: Batches some of whose runs are over, and the number of their runs in progress.
     filling: dict[int, Filling] = field(default_factory=dict)
     under_way: int = 0
     #: Processor time of the runs of this job, s, and how many they are.
@@ -175,7 +175,7 @@ class _Floor:
     ) -> None:
         self._works, self._runs, self._here, self._progress = works, runs, here, progress
         self._began = time.monotonic()
-        #: Of each run that is being worked on, its study, its batch and its index in that.
+        #: For each run in progress, its study, its batch and its index in that.
         self._asked: dict[int, tuple[_Work, int, int]] = {}
 
     def work(self) -> None:

@@ -66,7 +66,7 @@ def assembly(study: Study) -> Assembly:
 
 @dataclass
 class _Wanted:
-    """A combination that is being worked on."""
+    """A combination in progress."""
 
     number: int
     names: Names
@@ -154,7 +154,7 @@ class Laboratory:
         open_: dict[int, _Wanted] = {}
         ready: deque[_Wanted] = deque()
         judging: dict[str, _Wanted] = {}
-        #: Of each run that is being worked on, its batch and its index in that.
+        #: For each run in progress, its batch and its index in that.
         asked: dict[int, tuple[Filling, int]] = {}
 
         def late() -> bool:
