@@ -82,7 +82,7 @@ class Dataset:
         """Reads existing runs, and adapts them to the plan: numbers, columns, no runs that failed.
 
         Args:
-            fresh: forget everything that is there.
+            fresh: forget all existing runs.
 
         Raises:
             ScenarioError: there are runs of another scenario or simulator, or of a later version.
@@ -155,7 +155,7 @@ def check_place(place: Path) -> None:
     """Checks that a dataset can be written to a directory.
 
     Raises:
-        ScenarioError: it holds something else, or is none.
+        ScenarioError: it holds something else, or is not a directory.
     """
     if not place.exists():
         return

@@ -86,7 +86,7 @@ def relative(text: str) -> float:
     """The share of "2%" or "0.02".
 
     Raises:
-        ScenarioError: it is none between 0 and 1.
+        ScenarioError: it is not a share between 0 and 1.
     """
     number = text.strip()
     try:

@@ -136,7 +136,7 @@ class Processes:
         self._size = workers or cores()
         self._pool = Pool(self._size)
         self._started = 0
-        #: Of each batch that is being worked on, the runs that have not come yet.
+        #: For each batch in progress, the runs that have not come yet.
         self._left: dict[int, Batch] = {}
         self._again: deque[Batch] = deque()
         #: News of tasks begun with `begin`.

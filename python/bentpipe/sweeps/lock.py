@@ -30,7 +30,7 @@ class Shard:
         """The shard of "2/4".
 
         Raises:
-            ScenarioError: it is none.
+            ScenarioError: it is not a shard.
         """
         found = re.fullmatch(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*", text)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):

@@ -63,7 +63,7 @@ class Pool:
 
     @property
     def busy(self) -> list[Any]:
-        """The names of the tasks that are being worked on."""
+        """The names of the tasks in progress."""
         return [worker.task for worker in self._workers.values() if worker.task is not None]
 
     def start(self, name: Any, task: Task, *args: Any) -> None:

@@ -65,7 +65,7 @@ def load_class(name: ClassName) -> type:
     """The class of that name.
 
     Raises:
-        ScenarioError: its file does not load, or the class is no controller.
+        ScenarioError: its file does not load, or the class is not a controller.
         ImportError, AttributeError: its module is not there, or has no such class.
     """
     if name.file:

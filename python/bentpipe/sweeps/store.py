@@ -65,7 +65,7 @@ class Part:
 
 
 Change = Callable[[str, "pl.DataFrame"], "pl.DataFrame"]
-"""The new contents of a table when its part is written anew: from the table's name and its rows."""
+"""The new contents of a table when its part is rewritten: from the table's name and its rows."""
 
 
 class Store:

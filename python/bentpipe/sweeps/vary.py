@@ -51,7 +51,7 @@ def axes(table: Any, where: str = "vary") -> list[Axis]:
     """The axes of a table `[vary]`.
 
     Raises:
-        ScenarioError: it is none; the message begins with `where` and the key.
+        ScenarioError: it is invalid; the message begins with `where` and the key.
     """
     if not isinstance(table, Mapping):
         raise ScenarioError(f'{where}: a table is needed, for example "link.sat.delay" = ["10 ms", "100 ms"]')
@@ -75,7 +75,7 @@ def axis_of_text(text: str) -> Axis:
     """The axis of `--vary KEY=VALUES`: values with commas between, or a table with `log` or `lin`.
 
     Raises:
-        ScenarioError: it is none.
+        ScenarioError: it is invalid.
     """
     key, equals, values = text.partition("=")
     key, values = key.strip(), values.strip()
