@@ -34,7 +34,7 @@ def join(
             it is held; it gives the delay at the instants of the other.
 
     Raises:
-        ScenarioError: one is no time line, or the second has nothing to give.
+        ScenarioError: one is not a time line, or the second has nothing to give.
     """
     check(first, "the first time line")
     check(second, "the second time line")
@@ -76,7 +76,7 @@ def stretch(
         mean_rate: instead of `rate`, the mean rate over time that comes out, in bits per second.
 
     Raises:
-        ScenarioError: it is no time line, a factor is not above 0, or there is no rate to change.
+        ScenarioError: it is not a time line, a factor is not above 0, or there is no rate to change.
     """
     check(frame)
     for name, value in (("time", time), ("rate", rate), ("mean rate", mean_rate)):
@@ -130,7 +130,7 @@ def _lines(frame: pl.DataFrame, own: np.ndarray, ns: np.ndarray) -> np.ndarray:
 
 
 def steps(frame: pl.DataFrame) -> np.ndarray:
-    """For each row of a completed time line: does its delay hold until the next row?"""
+    """For each row of a completed time line, whether its delay holds until the next row."""
     up = frame["up"].to_numpy() if "up" in frame.columns else np.ones(frame.height, dtype=bool)
     # Without a column of handovers the path changes hands where it goes dark.
     changes = frame["handover"].to_numpy() if "handover" in frame.columns else ~up

@@ -37,7 +37,7 @@ def draw(frame: pl.DataFrame, *, between: tuple[float, float] | None = None) -> 
         between: show only this interval, in seconds.
 
     Raises:
-        ScenarioError: it is no time line, or has nothing in the interval.
+        ScenarioError: it is not a time line, or has nothing in the interval.
     """
     check(frame)
     whole = complete(frame)

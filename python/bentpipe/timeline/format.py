@@ -49,7 +49,7 @@ def read(path: str | Path) -> pl.DataFrame:
         as they are. Empty cells of known columns hold the value of the row before; of `handover`, false.
 
     Raises:
-        ScenarioError: it is no time line; the message names the file, the line or row, and the column.
+        ScenarioError: it is not a time line; the message names the file, the line or row, and the column.
         OSError: it cannot be read.
     """
     path = Path(path)
@@ -62,7 +62,7 @@ def write(frame: pl.DataFrame, path: str | Path) -> Path:
     """Writes a time line, as Parquet or as CSV by the ending of the name. It appears complete or not at all.
 
     Raises:
-        ScenarioError: the frame is no time line, or the name ends otherwise.
+        ScenarioError: the frame is not a time line, or the name ends otherwise.
         OSError: it cannot be written.
     """
     path = Path(path)
@@ -161,7 +161,7 @@ def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
     """The table of a file, not yet checked, and, for CSV, the line of each row.
 
     Raises:
-        ScenarioError: it is no table of this format or of a version that is known.
+        ScenarioError: it is not a table of this format, or of an unknown version.
         OSError: it cannot be read.
     """
     if path.suffix.lower() == ".csv":

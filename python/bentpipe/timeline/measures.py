@@ -23,7 +23,7 @@ def summary(frame: pl.DataFrame) -> dict[str, Any]:
         each of `rate_bps`, `delay_s`, `loss_rate` that is there, `least`, `mean` (over time) and `most`.
 
     Raises:
-        ScenarioError: it is no time line.
+        ScenarioError: it is not a time line.
     """
     check(frame)
     whole = complete(frame)
@@ -71,7 +71,7 @@ def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
         line: `Link.timeline`: a file, or a table with `file`, `offset` and `repeat`.
 
     Raises:
-        ScenarioError: the file is no time line.
+        ScenarioError: the file is not a time line.
         OSError: it cannot be read.
     """
     table = line if isinstance(line, Mapping) else {"file": line}
@@ -87,7 +87,7 @@ def nominal(path: str | Path) -> dict[str, str]:
     Empty for quantities that the file lacks: a bandwidth-delay product then is that of the link's own values.
 
     Raises:
-        ScenarioError: it is no time line.
+        ScenarioError: it is not a time line.
         OSError: it cannot be read.
     """
     frame = _read_once(Path(path))

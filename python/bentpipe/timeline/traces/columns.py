@@ -39,10 +39,10 @@ def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) 
         columns: its columns: "t=NAME:UNIT, rate=NAME:UNIT, ..." of `t`, `rate`, `delay` or `rtt` (whose
             half is the delay), `loss`, `up`, `handover`. The last two have no unit; `t` may have the unit
             `date` (ISO 8601).
-        gap_s: the longest step that is no gap.
+        gap_s: the longest step that is not a gap.
 
     Raises:
-        ScenarioError: a column or a unit is missing or unknown, a cell is no number, a rate is negative,
+        ScenarioError: a column or a unit is missing or unknown, a cell is not a number, a rate is negative,
             times go back, there is a gap.
         OSError: it cannot be read.
     """

@@ -32,7 +32,7 @@ def read(path: Path, *, stream: int | None = None, gap_s: float | None = None) -
     Args:
         path: iperf3's JSON, or its report as text.
         stream: one of the parallel streams, from 1.
-        gap_s: the longest interval that is no gap.
+        gap_s: the longest interval that is not a gap.
 
     Raises:
         ScenarioError: it is neither, it is damaged, the test failed or has no intervals, they leave a gap,

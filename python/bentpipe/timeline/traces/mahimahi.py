@@ -35,7 +35,7 @@ def read(path: Path, *, bin_s: float | None = None) -> pl.DataFrame:
         bin_s: the length of a bin, a whole number of milliseconds.
 
     Raises:
-        ScenarioError: no bin is given, or the file is no such trace; the message names the line.
+        ScenarioError: no bin is given, or the file is not such a trace; the message names the line.
         OSError: it cannot be read.
     """
     if bin_s is None:
@@ -59,7 +59,7 @@ def opportunities(path: Path) -> np.ndarray:
     """The instants of a trace in milliseconds, in their order.
 
     Raises:
-        ScenarioError: the file is empty, a line is no whole number, times go back, or the trace lasts no
+        ScenarioError: the file is empty, a line is not a whole number, times go back, or the trace lasts no
             time.
         OSError: it cannot be read.
     """

@@ -67,7 +67,7 @@ def intervals(path: Path) -> list[Interval]:
     """The intervals of a report, without its summary.
 
     Raises:
-        ScenarioError: there is none, or a number is negative or none at all.
+        ScenarioError: there is none, or a number is negative or invalid.
         OSError: it cannot be read.
     """
     found: list[Interval] = []

@@ -60,7 +60,7 @@ class Samples:
         """The time line, whose first row is at 0.
 
         Args:
-            gap_s: the longest step that is no gap; by default `GAP_STEPS` times the median step.
+            gap_s: the longest step that is not a gap; by default `GAP_STEPS` times the median step.
 
         Raises:
             ScenarioError: there is no sample, a time goes back or occurs twice, or there is a gap.
