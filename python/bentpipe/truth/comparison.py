@@ -15,7 +15,7 @@ from bentpipe.truth.curve import Column
 
 GOODPUT, RTT, RETRANSMITTED, CURVE = "goodput", "rtt", "retransmitted", "curve"
 STANDARD_ERRORS = 3.0
-"""A difference within this number of standard errors of the seeds is no error."""
+"""A difference within this number of standard errors of the seeds is not an error."""
 FEW = 20.0
 """Retransmissions of a transfer below which their share is not judged: it is chance."""
 AGREES_WITHIN = 0.10

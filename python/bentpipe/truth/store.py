@@ -44,7 +44,7 @@ class Store:
         os.replace(work, self._row(cell))
 
     def get(self, cell: Cell) -> tuple[Side, dict[str, Any]]:
-        """A transfer that is there, and its whole row."""
+        """A stored transfer, and its whole row."""
         row: dict[str, Any] = json.loads(self._row(cell).read_text(encoding="utf-8"))
         with np.load(self._curves(cell)) as curves:
             cwnd = curves["cwnd"].astype(np.float64)
