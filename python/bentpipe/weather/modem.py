@@ -57,7 +57,7 @@ class Modem:
             that of an uplink.
 
     Raises:
-        ScenarioError: a value is none, or out of range.
+        ScenarioError: a value is invalid, or out of range.
     """
 
     clear_sky: str = "14 dB"

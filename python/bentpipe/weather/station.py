@@ -39,7 +39,7 @@ class Station:
         height: above sea level; by default from the map of Rec. ITU-R P.1511.
 
     Raises:
-        ScenarioError: a value is none, out of range, or the satellite is too low.
+        ScenarioError: a value is invalid, out of range, or the satellite is too low.
     """
 
     at: str
@@ -163,7 +163,7 @@ def satellite_longitude(text: str) -> float:
     """The longitude in degrees east of a text such as "100E" or "30W".
 
     Raises:
-        ScenarioError: it is no longitude.
+        ScenarioError: it is not a longitude.
     """
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([EeWw])\s*", text)
     if found is None or float(found[1]) > 180:
