@@ -25,7 +25,7 @@ Use the class wherever an algorithm is named: `bp.Flow(MyReno, path=["sat"])`, o
 `bentpipe compare --link geo --cc reno,my.py:MyReno`.
 
 A window grows in the phase "loss", too: that is the slow start after a timeout. An exception of a controller,
-or a window that is no number, ends the run in a `ControllerError`. It names class, method, file and line,
+or a window that is not a number, ends the run in a `ControllerError`. It names class, method, file and line,
 simulated time and flow.
 """
 
@@ -223,7 +223,7 @@ def check_controller(found: Any, spec: str) -> None:
 
 
 def misspelt(objects: Iterable[Any]) -> list[str]:
-    """Warnings about attributes and methods that look like those of `Controller` and are none of them.
+    """Warnings about attributes and methods that look like those of `Controller` but are not.
 
     Args:
         objects: controllers after a run; each class is looked at once.
@@ -247,7 +247,7 @@ def _defined(cls: type) -> list[str]:
 def _alike(name: str, known: str) -> bool:
     """Whether `name` is a misspelling of `known`: two letters swapped, or one wrong, missing or extra.
 
-    Names of one's own are none: the first letter is right (not rwnd), and nothing is added at an end (not
+    A user's own names are not: the first letter is right (not rwnd), and nothing is added at an end (not
     cwnd2, _cwnd).
     """
     name, n = name.lower(), len(known)

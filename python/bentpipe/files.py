@@ -77,7 +77,7 @@ def check_figure(option: str, path: Path) -> None:
     """Checks that `option` names a figure of a known format, which replaces nothing but a figure.
 
     Raises:
-        ScenarioError: the ending of the name is no format, or `path` is a file of another kind.
+        ScenarioError: the ending of the name is not a format, or `path` is a file of another kind.
         OSError: it is a directory, or cannot be read.
     """
     if path.suffix not in FIGURES:

@@ -91,7 +91,7 @@ def head(path: Path, size: int) -> bytes:
     """The first bytes of a file of any size, decompressed if it is compressed by gzip.
 
     Raises:
-        ScenarioError: it begins like gzip and is damaged, or it is no regular file.
+        ScenarioError: it begins like gzip and is damaged, or it is not a regular file.
         OSError: it cannot be read.
     """
     found = _core.read_file(path, size, True)
@@ -178,7 +178,7 @@ def parquet(path: Path, key: str) -> tuple[pl.DataFrame, str | None]:
     The file's own count of rows is checked before they are read: a few bytes may declare billions.
 
     Raises:
-        ScenarioError: it is none, damaged, too large, or no regular file.
+        ScenarioError: it is not Parquet, damaged, too large, or not a regular file.
         OSError: it cannot be read.
     """
     import polars as pl

@@ -29,9 +29,9 @@ def controllers() -> list[dict[str, Any]]:
 
     Each is a dict with id, label, about, source, reference, grade, colour, marker, sender (its requirements
     on the connection: aen, bulk_repeat, fixed_rto, dctcp, l4s), params (name, kind, default, min, max,
-    choices, unit, about, from_path, and shared: is it one that all algorithms take?), refuses_hystart (why it
-    cannot start by HyStart++ or another choice of slow_start; None if it can), uses_path_hints (does it
-    answer a hint that the path changes hands?), header (bytes of the congestion header that its packets
+    choices, unit, about, from_path, and shared: whether all algorithms take it), refuses_hystart (why it
+    cannot start by HyStart++ or another choice of slow_start; None if it can), uses_path_hints (whether it
+    answers a hint that the path changes hands), header (bytes of the congestion header that its packets
     carry) and queue (the kind of queue that computes for it, or None).
     """
     return [dict(entry) for entry in _entries()]
@@ -56,7 +56,7 @@ VALUES = {
     "size": "bytes, kB or MB",
     "boolean": "true, false",
 }
-"""The values of a queue's key that is no number: the units of a text, or words."""
+"""The values of a queue's key that is not a number: the units of a text, or words."""
 
 
 @cache

@@ -14,7 +14,7 @@ BUFFER = "4 MB"
 GATEWAY = "gateway"
 """The place between the two links of a path, as the simulator calls it."""
 NONE = "none"
-"""In place of a relay: that there is none."""
+"""The word for no relay."""
 _KEYS = ("buffer", "cc")
 _EXAMPLE = '"none", "hybla", or "gateway, buffer=8 MB, cc=hybla"'
 

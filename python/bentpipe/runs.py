@@ -50,7 +50,7 @@ def run(
 
     Raises:
         ScenarioError: the scenario is not correct, or its packets cannot be captured as asked for; the file
-            for them exists and is no capture.
+            for them exists and is not a capture.
         ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
         OSError: the capture cannot be written; nothing is left of it.
     """
@@ -71,7 +71,7 @@ def prepare_capture(path: Path) -> None:
     """Checks that a capture may be written there.
 
     Raises:
-        ScenarioError: the file exists and is no capture.
+        ScenarioError: the file exists and is not a capture.
     """
     if not path.is_dir():  # the engine reports that
         check_kind(path, CAPTURE)

@@ -56,7 +56,7 @@ def _fields(cls: type, table: Any, where: str) -> dict[str, Any]:
 
 @dataclass(kw_only=True)
 class Scenario(Checked):
-    """Links, flows, duration, seed, and the data to record.
+    """Links, flows, duration, seed, and what to record.
 
     Args:
         links: by name.

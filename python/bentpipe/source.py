@@ -180,7 +180,7 @@ def _standard_input() -> str:
 
 
 def _stored(path: Path) -> dict[str, Any] | None:
-    """The scenario of a stored result, with the seed of its run; None if `path` is none."""
+    """The scenario of a stored result, with the seed of its run; None if `path` is not one."""
     directory = path.parent if path.name == "run.json" else path
     if not (directory / "run.json").is_file():
         return None

@@ -22,7 +22,7 @@ def probability(text: str) -> float:
     """The value of an option that is a probability: "1e-4", or "0.01 %".
 
     Raises:
-        BadParameter: it is none.
+        BadParameter: it is not a probability.
     """
     number, percent, rest = text.partition("%")
     try:
@@ -42,7 +42,7 @@ def overrides(texts: Sequence[str]) -> list[tuple[str, str]]:
     """The pairs of `--set KEY=VALUE`.
 
     Raises:
-        ScenarioError: a text is none.
+        ScenarioError: a text is not of this form.
     """
     from bentpipe._core import ScenarioError
 
