@@ -13,10 +13,10 @@ import bentpipe as bp
 from bentpipe import measures, stats
 
 WINDOW_S = 0.5
-"""Goodput is looked at over this time: several round trips, and long against the darkness of a handover."""
+"""Goodput is averaged over this time: several round trips, and long against the darkness of a handover."""
 SHARE = 0.9
 APART_S = 3.0
-"""A handover that is followed by another within this time is not looked at."""
+"""A handover that is followed by another within this time is ignored."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ FIRST_S = 10.0
 DEEP_FIRST_S = 16.0
 """The same in front of a deep buffer, which overflows later."""
 WINDOW_S = 0.5
-"""Goodput is looked at over this time."""
+"""Goodput is averaged over this time."""
 JITTER = "2 s"
 """The flow that is measured starts within this time."""
 LOAD = 0.05

@@ -39,7 +39,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 TEST_S = 120.0
 SLOT_S = 0.5
 NEAR_S = 15 * 60.0
-"""UDP and TCP took turns, about seven minutes apart. A pause for lunch is no neighbour."""
+"""UDP and TCP took turns, about seven minutes apart. A pair across the lunch break is not a neighbour."""
 MSS = 1408
 """Of the uplink's report, "connect ... with mss=1408"; that of the downlink has no such line."""
 HEADER = 52
