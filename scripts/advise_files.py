@@ -1,6 +1,6 @@
-"""What an operator would measure of a drawn link, simulated: the files of ping and of iperf3.
+"""Simulated measurements that an operator would make of a drawn link: the files of ping and of iperf3.
 
-docs/choose.md says how they are made: 300 pings at 5 a second, then a transfer of 60 s by CUBIC, and one by
+docs/choose.md describes them: 300 pings at 5 a second, then a transfer of 60 s by CUBIC, and one by
 BBR. Flows of others are there in all of them.
 """
 
@@ -24,7 +24,7 @@ TRANSFER_S = 60
 TRANSFERS = ("cubic", "bbr")
 """The algorithms of the transfers, one after the other."""
 AFTER_S = 60
-"""Flows of others run for so long before a transfer begins: the pings come first."""
+"""Competing flows run for this time before a transfer begins: the pings come first."""
 PINGS = 300
 EVERY_S = 0.2
 PACKET = 84
@@ -35,7 +35,7 @@ SEED = 1000
 the pings and the first transfer; the second transfer has one that is further off by `FURTHER`."""
 FURTHER = 1000
 BEGAN = 1_795_358_834
-"""Seconds since 1970 when the files say that they were made."""
+"""Date of creation in the files, seconds since 1970."""
 _PORT = 49152
 """Of the first flow in a capture; the next has the next."""
 
@@ -55,9 +55,9 @@ def _write(one: Drawn, place: Path, number: int) -> Path:
 
 
 def iperf3(one: Drawn, number: int = 0) -> dict[str, Any]:
-    """The JSON of iperf3 3.12 of a transfer to the far end: what the kernel told it after each second.
+    """The JSON of iperf3 3.12 of a transfer to the far end: the kernel's statistics after each second.
 
-    `number` says which of `TRANSFERS` it is. Of a time line each plays a window of its own.
+    `number` is its index in `TRANSFERS`. Of a time line each plays a window of its own.
     """
     cc = TRANSFERS[number]
     scenario = _transfer(one, cc, number)
@@ -95,7 +95,7 @@ def report(result: bp.Result, cc: str, after_s: int = 0) -> dict[str, Any]:
 
 
 def ping(one: Drawn) -> str:
-    """What `ping -D -i 0.2 -c 300` of iputils prints."""
+    """The output of `ping -D -i 0.2 -c 300` of iputils."""
     trips = round_trips(one)
     lines = [f"PING 10.78.0.2 (10.78.0.2) 56({PACKET}) bytes of data."]
     for n, trip in sorted(trips.items(), key=lambda item: item[0] * EVERY_S + item[1]):
@@ -154,7 +154,7 @@ def _transfer(one: Drawn, cc: str, number: int = 0) -> bp.Scenario:
 
 
 def _seen(scenario: bp.Scenario, at: str) -> dict[tuple[int, int], float]:
-    """When packets of the first two flows were seen there, by flow and number: seconds."""
+    """The times at which packets of the first two flows were seen there, by flow and number: seconds."""
     fields = ["-e", "frame.time_epoch", "-e", "udp.srcport", "-e", "ip.id"]
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "run.pcapng"
@@ -183,7 +183,7 @@ def _seconds(result: bp.Result, after_s: int) -> list[dict[str, Any]]:
 
 
 def _interval(second: dict[str, Any]) -> dict[str, Any]:
-    """A stream's second as iperf3 tells it: what the socket took, and what the kernel's tcp_info says."""
+    """A stream's second as iperf3 reports it: the bytes that the socket took, and the kernel's tcp_info."""
     srtt, trip = second["srtt_s"], second["rtt_s"]
     known = srtt == srtt and srtt is not None
     return {

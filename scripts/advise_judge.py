@@ -1,4 +1,4 @@
-"""What `bentpipe advise` answers about the links of the truth set, and what that loses against the truth."""
+"""Answers of `bentpipe advise` to the links of the truth set, and their losses against the truth."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GOOD, FAIR = 0.05, 0.15
 
 @dataclass(frozen=True)
 class Answer:
-    """What `advise` said of a link: ids of algorithms, the plan that it ran, and how long it took."""
+    """The answer of `advise` to a link: ids of algorithms, the plan that it ran, and the time it took."""
 
     link: int
     recommended: str | None
@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def taken(self) -> str | None:
-        """What a user would run: what is recommended if it can be had, or else the best that Linux has."""
+        """The algorithm that a user would run: the recommended one if available, else the best in Linux."""
         first = self.recommended
         return first if first and advise_table.can_be_had(first) else self.recommended_in_linux
 
@@ -55,12 +55,12 @@ class Verdict:
 
     @property
     def reckless(self) -> str:
-        """Why what is answered is reckless by the truth, or ""."""
+        """The reason why the answer is reckless by the truth, or ""."""
         return self.truth.reckless().get(self.answer.taken or "", "")
 
     @property
     def hit(self) -> bool:
-        """Is it as good as the best, and not reckless?"""
+        """Whether it is as good as the best, and not reckless."""
         return self.regret < GOOD and not self.reckless
 
 
@@ -95,7 +95,7 @@ def stored(some: Sequence[Drawn], place: Path) -> list[tuple[Drawn, Answer]]:
 
 
 def answers_place(place: Path, *, measured: bool, budget: str) -> Path:
-    """Where answers are kept: others if the code that makes them is another."""
+    """The folder of answers; another one if the code that makes them has changed."""
     code = hashlib.sha256(simulator_hash().encode())
     root = Path(str(bp.__file__)).parent
     for path in sorted([*root.glob("advice/*.py"), *root.glob("measured/*.py"), Path(advise_files.__file__)]):
@@ -105,12 +105,12 @@ def answers_place(place: Path, *, measured: bool, budget: str) -> Path:
 
 
 def _path(place: Path, one: Drawn) -> Path:
-    """Where the answer to a link is."""
+    """The path of the answer to a link."""
     return place / f"{one.number:02}.json"
 
 
 def _ask(one: Drawn, place: Path, *, measured: bool, budget: str) -> Answer:
-    """Asks as a user would, with the defaults; which flows there are, a user knows unmeasured."""
+    """Asks as a user would, with the defaults; a user knows the flows without a measurement."""
     competing = [f"{count} {cc}" for cc, count in one.competing]
     since = time.monotonic()
     if measured:

@@ -21,7 +21,7 @@ SEED = 24
 COUNT = 60
 """Links in all ..."""
 OPEN = 30
-"""... of which the first so many may be looked at while `advise` is worked on. The others are sealed."""
+"""... and the number of those that may be examined during work on `advise`. The others are sealed."""
 TRUTH_SEED = 100_000
 """Seeds of the truth begin here: far from those of the answers."""
 TIME_LINES = {"leo": 0.032, "aircraft": 0.042, "meo": 0.13, "geo-rain": 0.5, "geo-rain-ku": 0.51}
@@ -52,7 +52,7 @@ _PACKET_BITS = 8 * 1500
 
 @dataclass(frozen=True)
 class Drawn:
-    """One link of the set, and who uses it.
+    """One link of the set, and its flows.
 
     Attributes:
         number: 0 to 59.
@@ -82,7 +82,7 @@ class Drawn:
 
     @property
     def sealed(self) -> bool:
-        """Is it kept for the end?"""
+        """Whether it is kept for the end."""
         return self.number >= OPEN
 
     @property
@@ -103,7 +103,7 @@ class Drawn:
         return dataclasses.replace(base, flows=[*base.flows, *self._unresponsive(name)])
 
     def question(self, n: int = 0) -> Question:
-        """What is asked, with the first seed of the truth; `n` says which window of a time line is played."""
+        """The question, with the first seed of the truth; `n` selects the window of a time line."""
         base = self.link()
         if self.scenario:
             (link,) = base.links.values()
@@ -118,7 +118,7 @@ class Drawn:
         return float(min(max(60, 2 * math.ceil(50 * self.rtt_s)), 90))
 
     def offset_s(self, n: int) -> float:
-        """Where run `n` begins in the time line: windows lie evenly in it after any number of runs.
+        """The start of run `n` in the time line: windows lie evenly in it after any number of runs.
 
         They are points of J. G. van der Corput's sequence (1935) of base 2.
         """
@@ -183,7 +183,7 @@ def chosen(numbers: Sequence[int] | None, *, sealed: bool) -> list[Drawn]:
 
 
 def _moving() -> dict[int, str]:
-    """Which links have which time line: each file once, and one again; as many open as sealed."""
+    """The time lines of links: each file once, and one again; as many open as sealed."""
     rng = np.random.default_rng([SEED, COUNT])
     names = [str(name) for name in rng.permutation(list(TIME_LINES))]
     names += [str(rng.choice(names))]

@@ -1,10 +1,10 @@
 """The truth of the truth set: every algorithm on every link, with seeds that no answer uses.
 
-Goodput of the second half needs what has arrived until its beginning. A run of half the length with the
-same seed would tell for half as many packets again; a trace of sixty rows tells for nothing, and is not
-even made a frame. What is delivered is in order: nothing while a loss is repaired, and then all at once. On
-a link without chance that is at the same instant with every seed, and a middle within a repair would give 5
-% too much. What has arrived follows from what is delivered later (`_arrived`).
+Goodput of the second half needs the bytes that have arrived until its beginning. A run of half the length
+with the same seed would simulate half as many packets again; a trace of sixty rows costs nothing, and is not
+even made a frame. Delivery is in order: nothing while a loss is repaired, and then all at once. On a link
+without chance that is at the same instant with every seed, and a middle within a repair would give 5 % too
+much. The arrivals follow from later deliveries (`_arrived`).
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ PASS = 10
 ROWS = 60
 """Rows of the trace of a run."""
 BEFORE_END = 5
-"""So many rows before the end the second half ends: what is delivered then tells what had arrived."""
+"""The second half ends this number of rows before the end: the deliveries after it show what had arrived."""
 PAYLOAD = 1448 / 1500
 """Share of a packet that is payload."""
 VERSION = 2
-"""Of what is measured of a run: blocks of another version are not taken."""
+"""Version of the measures of a run: blocks of another version are not taken."""
 ROLES = ("alone", "beside", "file")
 
 
 def measure(links: Sequence[Drawn], place: Path, seeds: int, tell: Callable[[str], None]) -> None:
-    """Runs what `place` lacks, block by block; what is stored there is not run again."""
+    """Runs the blocks that `place` lacks, one by one; stored blocks are not run again."""
     blocks = [
         (one, first)
         for start in range(0, seeds, PASS)
@@ -73,7 +73,7 @@ def measure(links: Sequence[Drawn], place: Path, seeds: int, tell: Callable[[str
 
 
 def stored(place: Path, one: Drawn, first: int) -> Path:
-    """Where a block is kept; the name changes with the link and its question."""
+    """The path of a block; the name changes with the link and its question."""
     mark = hashlib.sha256(f"{VERSION} {one}".encode()).hexdigest()[:8]
     return place / f"{one.number:02}-{mark}" / f"{first:03}.parquet"
 
@@ -85,7 +85,7 @@ def write(path: Path, frame: pl.DataFrame) -> None:
 
 
 def run_block(one: Drawn, numbers: Sequence[int]) -> pl.DataFrame:
-    """A row for each algorithm and seed, with what `_alone`, `_beside` and `_file` measure, and `floor_s`."""
+    """A row for each algorithm and seed, the measures of `_alone`, `_beside` and `_file`, and `floor_s`."""
     question = one.question()
     candidates, _ = question.candidates(())
     made = [(n, who, role) for n, who, role in product(numbers, candidates, ROLES)]
@@ -108,7 +108,7 @@ def run_block(one: Drawn, numbers: Sequence[int]) -> pl.DataFrame:
 
 
 def _plain(question: Question, who: Candidate, role: str, run_s: float) -> dict[str, Any]:
-    """A run's table, of the first seed: what all seeds have in common is made once."""
+    """A run's table, of the first seed: the common part of all seeds is made once."""
     scenario = _scenario(question, who, role, run_s)
     if role != "file":
         scenario.record = Record(f"{round(run_s / ROWS * 1e9)} ns", links=True)
@@ -190,7 +190,7 @@ def _steady(one: Drawn, raw: _core.RawResult, flows: Sequence[int]) -> float:
 def _arrived(delivered: NDArray[np.float64], row: int, most: float) -> float:
     """Bytes that had arrived by a row, in order or not: the most that is certain.
 
-    What is delivered by a later row came before, but for what the link carries in between.
+    Data delivered by a later row arrived before, except for the data that the link carries in between.
 
     Args:
         delivered: in order, by row.

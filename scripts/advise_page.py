@@ -1,4 +1,4 @@
-"""docs/advise-truth.md: what the answers of `bentpipe advise` lose against the truth, link by link."""
+"""docs/advise-truth.md: losses of the answers of `bentpipe advise` against the truth, link by link."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = (
 
 
 def summary(found: Sequence[Verdict]) -> str:
-    """How many answers are as good as the best."""
+    """The number of answers that are as good as the best."""
     good = sum(one.regret < GOOD for one in found)
     fair = sum(one.regret < FAIR for one in found)
     reckless = sum(bool(one.reckless) for one in found)

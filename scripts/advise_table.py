@@ -1,4 +1,4 @@
-"""The table of the truth set, docs/advise-truth.csv: a row for each link and algorithm, and what follows."""
+"""The table of the truth set, docs/advise-truth.csv: rows for each link and algorithm, and derived values."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ goodput_bps: of all flows of the algorithm together, over the whole run; steady_
 own_loss: share of all packets sent that a queue drops; steady_loss: that of the second half.
 queue_p50_s, queue_p95_s: round trip above the least that any algorithm saw with that seed.
 beside_bps, cubic_bps: one flow of the algorithm and one of CUBIC, beside each other; `_steady`: second half.
-harm: what CUBIC loses against what it has beside another CUBIC, seed by seed, at least 0.
+harm: the share of its goodput beside another CUBIC that CUBIC loses, seed by seed, at least 0.
 file_s: completion of a file of 2 MB; `file_missing` counts the seeds in which it did not end within 300 s.
 """
 GOAL = "steady_bps"
-"""What the goal "throughput" is: start-up is not the answer to a question about long transfers."""
+"""The column of the goal "throughput": start-up is not the answer to a question about long transfers."""
 RULES = {
     "own_loss": "steady_loss", "harm_cubic": "steady_harm", "beside_cubic_bps": "beside_steady_bps",
     "cubic_bps": "cubic_steady_bps", "goodput_bps": "steady_bps", "queue_p50_s": "queue_p50_s",
 }  # fmt: skip
-"""What the rules of `advice.flags` ask for, and the column that answers it: what stands, without start-up."""
+"""Quantities of the rules of `advice.flags`, and the column of each: long-run values, without start-up."""
 WORSE = ("own_loss", "harm_cubic", "queue_p50_s")
-"""Of these, those of which more is worse."""
+"""Those of them in which more is worse."""
 INTERVAL = 1.96
 """Standard errors on either side of a mean that make a 95 % interval."""
 
 
 def aggregate(place: Path, links: Sequence[Drawn], seeds: int) -> pl.DataFrame:
-    """The table, of the blocks that are there; `seeds` in it says how many those are of each link."""
+    """The table, of the blocks that are there; its column `seeds` has their number for each link."""
     frames = []
     for one in links:
         blocks = [stored(place, one, first) for first in range(0, seeds, BLOCK)]
@@ -64,7 +64,7 @@ def write(path: Path, table: pl.DataFrame) -> None:
 
 
 def read(path: Path) -> dict[int, Truth]:
-    """What the table says, by the number of the link."""
+    """The contents of the table, by the number of the link."""
     types = dict.fromkeys([name + end for name in QUANTITIES for end in ("", "_se")], pl.Float64)
     table = pl.read_csv(path, schema_overrides=types)
     rows: dict[int, dict[str, dict[str, float]]] = {}
@@ -76,15 +76,15 @@ def read(path: Path) -> dict[int, Truth]:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is true of one link: the means of each algorithm, by its id and the column's name."""
+    """The truth of one link: the means of each algorithm, by its id and the column's name."""
 
     rows: Mapping[str, Mapping[str, float]]
 
     def reckless(self, errors: float = 0.0) -> dict[str, str]:
-        """By the rules of `advice.flags`: why each such algorithm is reckless.
+        """The reckless algorithms by the rules of `advice.flags`, with the reasons.
 
         Args:
-            errors: by so many standard errors are its losses, its harm and its queue taken for worse.
+            errors: number of standard errors by which its losses, harm and queue are taken to be worse.
         """
         trials = {cc: _trials(cc, row, 0.0) for cc, row in self.rows.items()}
         moved = {cc: _trials(cc, row, errors) for cc, row in self.rows.items()}
@@ -92,11 +92,11 @@ class Truth:
         return {cc: "; ".join(flag.text for flag in some) for cc, some in found.items() if some}
 
     def doubtful(self) -> set[str]:
-        """Those of which the truth's own 95 % interval does not say whether they are reckless."""
+        """Those for which the truth's own 95 % interval does not decide whether they are reckless."""
         return set(self.reckless(INTERVAL)) - set(self.reckless(-INTERVAL))
 
     def best(self) -> str:
-        """The most of the goal among those that can be had and are not reckless."""
+        """The most of the goal among those that are available and not reckless."""
         reckless = self.reckless()
         fine = [cc for cc in self.rows if cc not in reckless and can_be_had(cc)]
         return max(fine, key=lambda cc: self.rows[cc][GOAL])
@@ -110,12 +110,12 @@ class Truth:
 
 
 def can_be_had(cc: str) -> bool:
-    """Does Linux have it, or can `bentpipe kernel attach` put it there?"""
+    """Whether Linux has it, or `bentpipe kernel attach` can add it."""
     return linux.way(cc).had
 
 
 def _trials(cc: str, row: Mapping[str, float], errors: float) -> Trials:
-    """What the rules of `advice.flags` look at, of means that are worse by so many standard errors."""
+    """Inputs of the rules of `advice.flags`, from means that are worse by this number of standard errors."""
     values = {
         name: [row[column] + (errors * row[f"{column}_se"] if name in WORSE else 0.0)]
         for name, column in RULES.items()
@@ -145,12 +145,12 @@ def _means(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _harm(got: str, usual: str) -> pl.Expr:
-    """What a CUBIC flow loses, R. Ware et al. (HotNets 2019, section 4)."""
+    """The loss of a CUBIC flow, R. Ware et al. (HotNets 2019, section 4)."""
     return pl.when(pl.col(usual) > 0).then((1 - pl.col(got) / pl.col(usual)).clip(lower_bound=0))
 
 
 def _short(value: float | None, digits: int) -> str | None:
-    """A number with so many digits, in the shortest way to write it."""
+    """A number with this number of digits, in the shortest way to write it."""
     if value is None:
         return None
     rounded = float(f"{value:.{digits}g}")

@@ -1,4 +1,4 @@
-"""A truth set for `bentpipe advise` that nobody tuned to: 60 drawn links, all algorithms, 60 seeds each.
+"""A truth set for `bentpipe advise` without any tuning to it: 60 drawn links, all algorithms, 60 seeds each.
 
 python scripts/advise_truth.py draw                # the links in words
 python scripts/advise_truth.py measure             # the truth; resumable, blocks lie in out/advise-truth

@@ -1,4 +1,4 @@
-"""Runs the public packetdrill scripts and writes what becomes of them to docs/validation and into the page.
+"""Runs the public packetdrill scripts and writes the outcomes to docs/validation and into the page.
 
     python scripts/conformance.py google=FOLDER ligurio=FOLDER freebsd=FOLDER [--write]
 
@@ -8,7 +8,7 @@ The scripts are no part of this repository; each FOLDER holds those of one sourc
     ligurio   https://github.com/ligurio/packetdrill-testcases, testcases/tcp
     freebsd   https://github.com/freebsd-net/tcp-testsuite, rcv-data-segments
 
-Of a source only those are counted whose file name no source before it has. Why a script differs stands in
+Scripts whose file name an earlier source has are not counted. The reason why a script differs is in
 scripts/conformance.toml; one that differs without a cause there, or the other way round, is an error.
 
     0  the counts were printed, or the data files written
@@ -55,7 +55,7 @@ REASONS = (
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of one script."""
+    """The outcome of one script."""
 
     source: str
     path: str
@@ -76,13 +76,13 @@ class Ran:
 
     @property
     def reason(self) -> str:
-        """Why it was refused, as one of `REASONS`."""
+        """The reason for its refusal, one of `REASONS`."""
         text = f"{self.verdict}: {self.message}"
         return next((label for label, pattern in REASONS if re.search(pattern, text)), "something else")
 
 
 def run(source: str, folder: Path) -> list[Ran]:
-    """What the runner says of every script below `folder`.
+    """The runner's result for every script below `folder`.
 
     Raises:
         RuntimeError: the runner failed, or found no script.
@@ -101,7 +101,7 @@ def new(rows: list[Ran], known: set[str]) -> list[Ran]:
 
 
 def counted(rows: list[Ran]) -> list[list[str]]:
-    """How many scripts of each source pass, differ, are refused and why, with a head line."""
+    """The numbers of scripts of each source that pass, differ or are refused, by reason, with a head line."""
     counts = {source: [row for row in rows if row.source == source] for source in SOURCES}
 
     def line(label: str, wanted: Callable[[Ran], bool]) -> list[str]:

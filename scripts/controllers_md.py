@@ -1,4 +1,4 @@
-"""Writes docs/controllers.md from the registry of controllers; `--check` says whether it is up to date."""
+"""Writes docs/controllers.md from the registry of controllers; `--check` reports whether it is up to date."""
 
 import argparse
 import json
@@ -206,7 +206,7 @@ def anchor(heading: str) -> str:
 
 
 def write(path: Path, text: str, about: str | None) -> int:
-    """Writes `text` to a page or, by `--check`, looks whether it is there; 1 if a check fails."""
+    """Writes `text` to a page or, by `--check`, checks whether it is there; 1 if a check fails."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
     if not parser.parse_args().check:

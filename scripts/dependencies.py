@@ -1,4 +1,4 @@
-"""Prints what pyproject.toml needs, one requirement a line: to build, run and test the package; or one extra.
+"""Prints the requirements in pyproject.toml, one a line: to build, run and test the package; or one extra.
 
 pip installs these alone, so that the extension is built once, by maturin, and not a second time inside pip.
 """

@@ -1,6 +1,6 @@
 """Writes docs/gallery.md and its figures: the window of every registered controller over one GEO link.
 
-`--check` draws nothing: it runs everything again and says whether page and figures agree with it. With
+`--check` draws nothing: it runs everything again and reports whether page and figures agree with it. With
 `--png DIR` the figures are also written there as pictures, to look at.
 """
 
@@ -90,7 +90,7 @@ class Panel:
 
     def scenario(self, cc: str) -> bp.Scenario:
         """The run of controller `cc`."""
-        # A controller that queues tell what to do gets such a queue.
+        # A controller that depends on signals of a queue gets such a queue.
         queue = KINDS[find(cc)["queue"] or "drop-tail"](limit=f"{BUFFER} packets")
         link = bp.Link(
             rate="10 Mbit/s",
@@ -121,7 +121,7 @@ PANELS = (
 
 @dataclass(frozen=True)
 class Curves:
-    """What one panel shows: columns over time, and the numbers printed."""
+    """The contents of one panel: columns over time, and the numbers printed."""
 
     t: np.ndarray
     cwnd: np.ndarray
@@ -155,10 +155,10 @@ def measure(panel: Panel, cc: str, result: bp.Result) -> Curves:
 
 
 def timeouts(scenario: bp.Scenario, total: int) -> list[float]:
-    """When the timeouts of a run were.
+    """The times of the timeouts of a run.
 
     A trace does not hold them; but the same run over a shorter duration is its beginning, so its count of
-    timeouts says how many there had been by then. An interval is halved while the counts at its ends differ.
+    timeouts is their number until then. An interval is halved while the counts at its ends differ.
     """
     if total == 0:
         return []
@@ -210,7 +210,7 @@ def draw(entry: dict[str, Any], found: list[Curves]) -> Figure:
     figure = Figure(figsize=(7.8, 1.75), facecolor="white")
     figure.subplots_adjust(left=0.062, right=0.998, top=0.87, bottom=0.215, wspace=0.045)
     axes = figure.subplots(1, len(PANELS), sharex=True, sharey=True)
-    # Points of a figure per second and per segment: what is thinner than the eye sees need not be drawn.
+    # Points of a figure per second and per segment: details too fine to see need not be drawn.
     box = axes[0].get_position()
     per_second = box.width * 7.8 * 72 / DURATION
     per_segment = box.height * 1.75 * 72 / TOP
@@ -264,7 +264,7 @@ def ticks(ax: Axes, curves: Curves) -> None:
 
 
 def digest(found: list[Curves]) -> str:
-    """A fingerprint of what a figure shows, whatever version of matplotlib draws it."""
+    """A fingerprint of the contents of a figure, whatever version of matplotlib draws it."""
     return hashlib.sha256("\n".join(curves.text() for curves in found).encode()).hexdigest()[:16]
 
 
@@ -279,7 +279,7 @@ def save(figure: Figure, target: Path, fingerprint: str) -> None:
 
 
 def notes() -> dict[str, str]:
-    """What there is to see, by controller."""
+    """The notes on the figures, by controller."""
     with NOTES.open("rb") as file:
         return {name: " ".join(text.split()) for name, text in tomllib.load(file).items()}
 
@@ -326,7 +326,7 @@ def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
 
 
 def one_in(ber: float) -> int:
-    """One packet of 1500 bytes in so many is lost at this bit error rate."""
+    """The number of packets of 1500 bytes for each one lost at this bit error rate."""
     return round(1 / -np.expm1(1500 * 8 * np.log1p(-ber)))
 
 
@@ -341,7 +341,7 @@ def run_all(entries: list[dict[str, Any]]) -> dict[str, list[Curves]]:
 
 
 def stale(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> list[str]:
-    """What of the page does not agree with the runs, one line each."""
+    """The parts of the page that do not agree with the runs, one line each."""
     wrong = []
     if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page(entries, found):
         wrong.append("docs/gallery.md does not agree with the runs")

@@ -1,4 +1,4 @@
-"""Instructions per delivered packet, which do not depend on what else a machine does (`make instructions`).
+"""Instructions per delivered packet, which do not depend on other load (`make instructions`).
 
     python scripts/instructions.py              # compare with the two files in crates/sim/benches
     python scripts/instructions.py --update     # write instructions.toml: counts, and where they arise
@@ -8,7 +8,7 @@ count that has moved by more than 5 %, up or down, is a failure: either somethin
 no longer guards what was won. Small steps add up, so a second file, instructions-53b6edb.toml, has the counts
 of a fixed commit. No count may be more than 8 % above those, and nothing rewrites them. The compiler decides
 about instructions as well, so with another version than that of a file nothing is compared with it. Exit
-status 0 (agrees, or cannot be compared; it says which) or 1.
+status 0 (agrees, or cannot be compared; it reports which) or 1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SCENARIOS = {"a": "100 s", "b100": "20 s"}
 """Files of scenarios/bench and how much of each is simulated."""
 _TRACED = ["--set", "record.flows=true"]
 VARIANTS = {"": [], "-traced": _TRACED, "-segments": [*_TRACED, "--set", "record.segments=true"]}
-"""Arguments of a run, by what they add to its name."""
+"""Arguments of a run, by their addition to its name."""
 PROFILED = "b100"
 MOST_FILES = 8
 UPDATE = "make instructions UPDATE=1"
@@ -57,7 +57,7 @@ def compiler() -> str:
 def build(features: str | None) -> Path:
     """Compiles `speed` with all optimisation; the program.
 
-    The extension and its `features` stand in the command so that its dependencies, which `make setup` has
+    The extension and its `features` are in the command so that its dependencies, which `make setup` has
     built, serve here, too. It is not built itself.
     """
     of_extension = ["--package", "bentpipe-py", *([] if features is None else ["--features", features])]
@@ -86,7 +86,7 @@ def count(program: Path, name: str, arguments: Iterable[str]) -> tuple[float, Co
 def by_file(lines: Iterable[str]) -> Counter[str]:
     """Instructions by the source file that they were compiled from; `lines` are in callgrind's format.
 
-    What is inlined from Rust's library counts for the file of ours that stands before it in the code.
+    Code inlined from Rust's library counts for the file of ours that precedes it in the code.
     """
     names: dict[str, str] = {}
     costs: Counter[str] = Counter()
@@ -108,7 +108,7 @@ def by_file(lines: Iterable[str]) -> Counter[str]:
 
 
 def _label(path: str, before: str, *, begins: bool) -> str:
-    """What the table calls a source file; `begins`: a function begins, so what stood before is no guide."""
+    """The name of a source file in the table; `begins`: a function begins, so earlier code is no guide."""
     ours = re.search(r"crates/.*", path)
     if ours is not None:
         return ours[0]
@@ -138,7 +138,7 @@ def text(compiler: str, counts: Mapping[str, float], costs: Counter[str]) -> str
 def differences(
     stored: Mapping[str, float], counts: Mapping[str, float], *, above: float, below: float
 ) -> list[str]:
-    """A line for each count that has moved too far, or that one side does not have.
+    """A line for each count that has moved too far, or that one side lacks.
 
     Args:
         stored: the counts of a file.
@@ -178,7 +178,7 @@ def wrong(files: Mapping[Path, Mapping[str, Any]], counts: Mapping[str, float]) 
 
 
 def comparable(here: str) -> dict[Path, dict[str, Any]]:
-    """The stored counts that were taken with the compiler `here`; says which were not."""
+    """The stored counts that were taken with the compiler `here`; reports the others."""
     files = {file: tomllib.loads(file.read_text(encoding="utf-8")) for file in (FILE, BASE)}
     for file, stored in files.items():
         if stored["compiler"] != here:
@@ -203,7 +203,7 @@ def main() -> int:
     counts: dict[str, float] = {}
     profile: Counter[str] = Counter()
     runs = [(name, variant) for name in SCENARIOS for variant in VARIANTS]
-    # They are counts, so it does not matter what runs beside them.
+    # They are counts, so other load does not matter.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         counted = pool.map(lambda run: count(program, run[0], VARIANTS[run[1]]), runs)
         for (name, variant), (each, costs) in zip(runs, counted, strict=True):

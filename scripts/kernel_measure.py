@@ -1,4 +1,4 @@
-"""What the agent of `bentpipe kernel` costs: reports a second, CPU per 100 Mbit/s, and decision latency.
+"""Measures the cost of the `bentpipe kernel` agent: reports a second, CPU per 100 Mbit/s, decision latency.
 
     sudo .venv/bin/python scripts/kernel_measure.py [--cc reno] [--for 30] [--json]
 

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def algorithms(path: MovingPath) -> list[str]:
-    """Every controller; where the path changes hands, also what forgets the smallest round-trip time."""
+    """Every controller; where the path changes hands, also those that forget the smallest round-trip time."""
     found = []
     for entry in bp.controllers():
         found.append(entry["id"])

@@ -1,4 +1,4 @@
-"""What a run over a moving path of docs/leo.md comes to, and its table."""
+"""Measures of a run over a moving path of docs/leo.md, and their table."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import bentpipe as bp
 from bentpipe import measures, stats
 
 WINDOW_S = 0.5
-"""Goodput is looked at over this time: several round trips, and long against the darkness of a handover."""
+"""Goodput is averaged over this time: several round trips, and long against the darkness of a handover."""
 SHARE = 0.9
 APART_S = 3.0
-"""A handover that is followed by another within this time is not looked at."""
+"""A handover that is followed by another within this time is ignored."""
 
 
 @dataclass(frozen=True)

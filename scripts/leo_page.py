@@ -213,7 +213,7 @@ lack there is time: after a start that ends early they add one segment a round t
 
 
 def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
-    """What is seen, with its numbers."""
+    """The observations, with their numbers."""
 
     def percent(cc: str, path: str = "leo-handover") -> str:
         return f"{100 * _value(found, path, cc, 'share'):.0f} %"

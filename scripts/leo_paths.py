@@ -1,6 +1,6 @@
 """The moving paths of docs/leo.md: a scenario, three shells, two rain fades, two measured Starlink downlinks.
 
-Each is a time line with its rate, and how its link is built from that.
+Each is a time line with its rate, and the rule that builds its link from that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ START = "2 s"
 
 @dataclass(frozen=True)
 class MovingPath:
-    """A path over time, with what a simulation of it needs.
+    """A path over time, with the data that a simulation of it needs.
 
     Attributes:
         name: as in docs/leo.csv.
@@ -35,7 +35,7 @@ class MovingPath:
         group: `LEO`, `GEO` or `MEASURED`.
         frame: a time line with rate_bps, delay_s, up and handover.
         duration_s: of a run.
-        handover: what happens to a link at a handover, as in a scenario.
+        handover: effect of a handover on a link, as in a scenario.
         reverse_bps: the rate of the way back.
         loss: packets lost at random, a share; where the frame has a loss rate, that counts.
     """
@@ -56,7 +56,7 @@ class MovingPath:
 
     @property
     def nominal(self) -> tuple[float, float]:
-        """Mean rate while the path is there, bit/s, and mean delay, seconds, of which the buffer is made."""
+        """Mean rate while the path is there, bit/s, and mean delay, seconds, the basis of the buffer."""
         t, rate = self.frame["t_s"].to_numpy(), self._rates()
         lengths = np.diff(np.append(t, self.duration_s)).clip(0)
         there = lengths * (rate > 0)
@@ -152,8 +152,8 @@ def fades(duration_s: float = 300.0) -> list[MovingPath]:
 def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
     """Two measured downlinks of 27 May 2024: those whose mean rates are the quartiles of the day.
 
-    The rate is what UDP got, in half seconds. The delay is what ping saw minutes later, which holds waits in
-    the network, too.
+    The rate is that of UDP, in half seconds. The delay is that of a ping minutes later, which includes waits
+    in the network, too.
     """
     import starlink
 

@@ -6,13 +6,13 @@
     python scripts/linux_truth_md.py --simulate    # simulates all stored transfers again
     python scripts/linux_truth_md.py [--check]
 
-cells.csv has a row for each pair of transfers, curves.csv the windows of a few. What was measured anew
-takes the place of the same transfers, and other seeds stay, so that a table may grow by a seed at a time
+cells.csv has a row for each pair of transfers, curves.csv the windows of a few. New measurements replace the
+same transfers, and other seeds stay, so that a table may grow by a seed at a time
 (`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. --simulate leaves
-the real columns as they are. The distance of two windows needs the real curve, which is not stored: where
-the simulation comes out otherwise, that column is emptied. Tables and figures follow from these two; the
-words around them are written by hand. With --check nothing is written, and exit status 1 says that page or
-figures are not those of the stored numbers.
+the real columns as they are. The distance of two windows needs the real curve, which is not stored: where the
+simulation comes out otherwise, that column is emptied. Tables and figures follow from these two; the words
+around them are written by hand. With --check nothing is written, and exit status 1 means that page or figures
+are not those of the stored numbers.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ DRAWN = (
 """The cells whose windows are drawn, with the first seed."""
 NAMED = (*LINKS, *PRESETS)
 EVERY = 3
-"""Of the samples on the grid so many are one row of curves.csv."""
+"""Number of samples on the grid for each row of curves.csv."""
 QUANTITIES = {GOODPUT: "goodput", RTT: "mean RTT", RETRANSMITTED: "retransmissions"}
 SHOWN = 12
 """Rows of the table of the largest errors."""
@@ -86,7 +86,7 @@ def take_over(folder: Path) -> None:
 
 
 def simulate_again() -> None:
-    """Puts what simulations say today into cells.csv and curves.csv."""
+    """Puts the results of current simulations into cells.csv and curves.csv."""
 
     def again(row: Row) -> Row:
         ours = quantities(simulate(of_dict(row)))
@@ -115,7 +115,7 @@ def _stored(path: Path) -> list[Row]:
 
 
 def overview(table: Sequence[Row]) -> str:
-    """Median and worst errors: of all, and by who decides about the window."""
+    """Median and worst errors: of all, and by the controller of the window."""
     homes = {"all": table} | {
         name: [row for row in table if Sender.named(row["sender"]).home == home]
         for home, name in (
@@ -140,7 +140,7 @@ def _worst(said: Verdict) -> str:
 
 
 def measured(rows: Sequence[Row]) -> str:
-    """How many transfers there are, and under which conditions."""
+    """The number of transfers, and their conditions."""
     seeds = sorted({len(group) for _, group in comparison.grouped(rows, comparison.PLACE)})
     lengths = sorted({row["length_s"] for row in rows})
     kept = sum(bool(row["kept_time"]) for row in rows)
@@ -206,7 +206,7 @@ def largest(table: Sequence[Row]) -> str:
 
 
 def star(table: Sequence[Row]) -> str:
-    """How many times the goodput of the kernel's CUBIC TCP-STAR has at 500 ms, in both worlds."""
+    """The goodput of TCP-STAR at 500 ms as a multiple of that of the kernel's CUBIC, in both worlds."""
     found = {(r["sender"], r["per"], r["buffer_bdp"]): r for r in table if r["rtt_ms"] == 500}
     lines = []
     for home in ("agent", "native"):
@@ -226,7 +226,7 @@ def star(table: Sequence[Row]) -> str:
 
 
 def parts(rows: Sequence[Row]) -> dict[str, str]:
-    """What stands between the markers of the page."""
+    """The text between the markers of the page."""
     named = [row for row in rows if row["link"]]
     rows = [row for row in rows if not row["link"]]
     table = comparison.table(rows)
@@ -343,7 +343,7 @@ def made() -> Iterable[tuple[Path, str]]:
 
 
 def main() -> int:
-    """Writes page and figures, or says whether they are up to date."""
+    """Writes page and figures, or reports whether they are up to date."""
     parser = argparse.ArgumentParser(description="Writes the numbers and figures of docs/linux-truth.md.")
     parser.add_argument("--check", action="store_true", help="only say whether they are up to date")
     parser.add_argument("--from", dest="folder", type=Path, help="take over what validate kernel wrote there")

@@ -1,4 +1,4 @@
-"""Does the truth lie in the ranges that `bentpipe.measured` gives? Prints the table of docs/advise.md.
+"""Tests whether the ranges of `bentpipe.measured` contain the truth; prints the table of docs/advise.md.
 
     python scripts/measured_truth.py [SEEDS]
     python scripts/measured_truth.py --transfers [SEEDS]
@@ -51,7 +51,7 @@ LINKS = [
 
 
 def main() -> None:
-    """Prints a row for each link, and as comments what lay outside."""
+    """Prints a row for each link, and as comments the values outside."""
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
     seeds = numbers[0] if numbers else 5
     if "--transfers" in sys.argv:
@@ -98,11 +98,11 @@ TRANSFERS = [
 
 
 EFFORT = 0.5
-"""The share of what `bentpipe advise` simulates within 30 s on a calm machine."""
+"""The share of the simulation of `bentpipe advise` within 30 s on an idle machine."""
 
 
 def by_transfers(seeds: int) -> None:
-    """Prints of each link in how many seeds the truth is in 90 % of the links that are left."""
+    """Prints for each link the number of seeds in which the truth is in 90 % of the links that are left."""
     print("| link | measured by | rate | RTT | loss | buffer |")
     print("|---|---|---|---|---|---|")
     for known in TRANSFERS:
@@ -128,7 +128,7 @@ def within(known: Known, found: Possible, about: float = 0.02) -> dict[str, bool
 
 
 def left(known: Known, seed: int, probes: int = 300, effort: float = 1.0) -> Possible:
-    """What ping, if there are probes, and a transfer leave of a link."""
+    """The links that remain after ping, if there are probes, and a transfer."""
     with tempfile.TemporaryDirectory() as place:
         test, ping = Path(place) / "iperf3.json", Path(place) / "ping.log"
         test.write_text(json.dumps(as_iperf3(known, seed)))
@@ -137,7 +137,7 @@ def left(known: Known, seed: int, probes: int = 300, effort: float = 1.0) -> Pos
 
 
 def as_ping(known: Known, seed: int, probes: int) -> str:
-    """What ping -D -i 0.2 prints of an idle link."""
+    """The output of ping -D -i 0.2 over an idle link."""
     draw = np.random.default_rng(seed)
     lines, bad = ["PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data."], False
     for i in range(1, probes + 1):
@@ -156,7 +156,7 @@ def as_ping(known: Known, seed: int, probes: int) -> str:
 
 
 def as_iperf3(known: Known, seed: int, streams: int = 1) -> dict[str, Any]:
-    """What iperf3 --json tells of a simulated upload, its sender a Linux."""
+    """The output of iperf3 --json for a simulated upload with a Linux sender."""
     flow = bp.Flow(known.cc, path=["sat"], profile="linux", count=streams)
     made = scenario(known, flow, seed)
     made.record = bp.Record("1 s")
@@ -201,7 +201,7 @@ def scenario(known: Known, flow: bp.Flow, seed: int) -> bp.Scenario:
 
 
 def measured(known: Known, seed: int) -> bp.measured.Estimates:
-    """What the capture of one run says."""
+    """The estimates from the capture of one run."""
     made = scenario(known, bp.Flow(known.cc, path=["sat"]), seed)
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "run.pcapng"

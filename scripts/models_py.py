@@ -1,7 +1,7 @@
 """Writes the classes of python/bentpipe/models.py, and their names in `__init__.pyi`, from the JSON Schema.
 
 Each kind of queue, loss, access, traffic and law in the schema is a class. So are the tables that `CLASSES`
-names. Their texts are the comments in crates/sim. `--check` says whether both files are up to date.
+names. Their texts are the comments in crates/sim. `--check` reports whether both files are up to date.
 """
 
 import argparse
@@ -25,11 +25,11 @@ TABLES = SCHEMA["$defs"]
 CLASSES = ("AckThinning", "Arq", "Flow", "Link", "Record")
 """Tables without kinds that are classes. All others are dicts."""
 NAMES = {"dualpi2": "DualPi2", "file": "SizeFile", "list": "SizeList", "trace": "LossTrace"}
-"""Classes of kinds whose names say too little by themselves, or have no capitals where they should."""
+"""Classes of kinds whose names are not clear by themselves, or have no capitals where they should."""
 POSITIONAL = {"Flow": ("cc", "path"), "Link": ()}
-"""Classes whose other arguments are keywords. All may be left out: the core says what is missing."""
+"""Classes whose other arguments are keywords. All may be left out: the core reports missing ones."""
 FILLED = ("cra", "free", "in_order", "keep", "limit")
-"""Keys whose default is the argument's. Of others None is, and the core fills in what the text says."""
+"""Keys whose default is the argument's. For others it is None, and the core fills in the default."""
 FILES = ("file", "opportunities", "timeline")
 """Keys whose text is the name of a file."""
 CONTROLLER = (
@@ -124,7 +124,7 @@ def _plain_types(key: str, kind: str, items: dict[str, Any]) -> list[str]:
 
 
 def values(schema: dict[str, Any]) -> str:
-    """What an argument may be, in words, if that is more than its type says."""
+    """The possible values of an argument, in words, if its type does not say them."""
     words = list(dict.fromkeys(_words(schema, schema)))
     if not set(words) - {"True", "False", "steps"}:
         return ""
@@ -169,7 +169,7 @@ def _plain_words(kind: str, table: dict[str, Any]) -> list[str]:
 
 
 def argument(table: str, key: str, schema: dict[str, Any]) -> list[str]:
-    """The lines on an argument: what it does, what it may be, and its default."""
+    """The lines on an argument: its meaning, its values, and its default."""
     text, default = about(schema)
     if not text:
         text = " ".join(followed(schema).get("description", "").split())
@@ -185,7 +185,7 @@ def argument(table: str, key: str, schema: dict[str, Any]) -> list[str]:
 
 
 def wrapped(text: str, first: str, others: str) -> list[str]:
-    """The lines of a text; what stands in quotes is not torn."""
+    """The lines of a text; quoted text is not broken."""
     whole = re.sub(r'"[^"]{,20}"', lambda quoted: quoted[0].replace(" ", "\0"), text)
     lines = textwrap.wrap(
         whole, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False

@@ -5,7 +5,7 @@
 The tables come from docs/performance.json (`make bench` measures it) and crates/sim/benches/instructions.toml
 (`make instructions UPDATE=1`). The text between their markers is replaced, the words around them are written
 by hand. docs/performance.csv has every column of the table of scenarios, the page a few. With --check nothing
-is written, and exit status 1 says that page or file are not those of the stored numbers.
+is written, and exit status 1 means that page or file are not those of the stored numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def counts() -> dict[str, str]:
 
 
 def main() -> int:
-    """Writes the page, or says whether it is up to date."""
+    """Writes the page, or reports whether it is up to date."""
     parser = argparse.ArgumentParser(description="Writes the numbers of docs/performance.md.")
     parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
     given = parser.parse_args()

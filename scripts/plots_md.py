@@ -1,8 +1,8 @@
 """Writes docs/plots.md and its figures: every verb of `bentpipe plot` with its picture, by its own commands.
 
 The commands of the page are run as they are printed, in an empty folder. `--check` writes nothing: it runs
-them again and says whether the numbers behind the figures are still those of the page. With `--png DIR` the
-figures are also drawn there as pictures, to look at.
+them again and reports whether the numbers behind the figures are still those of the page. With `--png DIR`
+the figures are also drawn there as pictures, to look at.
 """
 
 import argparse
@@ -81,7 +81,7 @@ links = true
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: its file, what it shows, and the commands that draw it."""
+    """One figure: its file, its contents, and the commands that draw it."""
 
     name: str
     about: str
@@ -337,7 +337,7 @@ def page(place: Path) -> str:
 
 
 def stale(place: Path) -> list[str]:
-    """What of the page does not agree with the runs, one line each."""
+    """The parts of the page that do not agree with the runs, one line each."""
     wrong = []
     if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page(place):
         wrong.append("docs/plots.md does not agree with the runs")

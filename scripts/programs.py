@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def built(name: str, *arguments: str) -> Path:
-    """Where the program is that `cargo build` makes with these arguments.
+    """The path of the program that `cargo build` makes with these arguments.
 
     Args:
         name: of the program, an example or not.

@@ -1,4 +1,4 @@
-"""Writes docs/queues.md from the registry of queues; `--check` says whether it is up to date."""
+"""Writes docs/queues.md from the registry of queues; `--check` reports whether it is up to date."""
 
 import sys
 from pathlib import Path

@@ -3,10 +3,10 @@
     python scripts/quic_md.py [--check] [--features bentpipe-kernel/bpf]
     python scripts/quic_md.py --simulate    # simulates the TCP of the comparison again, into docs/quic.csv
 
-What quinn's trait carries of each controller comes from the registry, by an example program of crates/quic.
-The comparison comes from docs/quic.csv, which `bentpipe validate quic --full --out DIR` measures. The text
-between their markers is replaced, the words around them are written by hand. With --check nothing is written,
-and exit status 1 says that the page is not that of the registry and the numbers.
+The features of each controller that quinn's trait supports come from the registry, by an example program of
+crates/quic. The comparison comes from docs/quic.csv, which `bentpipe validate quic --full --out DIR`
+measures. The text between their markers is replaced, the words around them are written by hand. With --check
+nothing is written, and exit status 1 means that the page is not that of the registry and the numbers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PACING = {
 
 
 def carried(features: str | None) -> list[dict[str, Any]]:
-    """What quinn carries of each controller, in the registry's order."""
+    """The features of each controller that quinn supports, in the registry's order."""
     # As `make test-rust` has it, which has built this example and all that it needs.
     wanted = ",".join(["bentpipe-quic/tools", *([] if features is None else [features])])
     tests = ["--workspace", "--exclude", "bentpipe-py", "--features", wanted]
@@ -49,12 +49,12 @@ def carried(features: str | None) -> list[dict[str, Any]]:
 
 
 def late(of: Mapping[str, Any]) -> str:
-    """What it is told late."""
+    """Information that it receives late."""
     return ", ".join(word for word, name in (("its timer", "timer"), ("a pause", "restart")) if of[name])
 
 
 def untold(of: Mapping[str, Any]) -> str:
-    """What it is not told."""
+    """Information that it does not receive."""
     words = {
         "undo": "undo",
         "ecn": "how much was marked",
@@ -93,7 +93,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def simulate_again() -> None:
-    """Puts what simulations of TCP say today into docs/quic.csv."""
+    """Puts the results of current simulations of TCP into docs/quic.csv."""
     rows = read(ROWS)
     for row in rows:
         names = ("rtt_ms", "per", "length_s")
@@ -107,7 +107,7 @@ def simulate_again() -> None:
 
 
 def main() -> int:
-    """Writes the page, or says whether it is up to date."""
+    """Writes the page, or reports whether it is up to date."""
     parser = argparse.ArgumentParser(description="Writes the tables of docs/quic.md.")
     parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
     parser.add_argument("--simulate", action="store_true", help="simulate the TCP of the comparison again")

@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def leo_path() -> None:
-    """Draws what the two commands of the README's part about paths that move draw."""
+    """Draws the figures of the two commands in the README's part about paths that move."""
     path = bp.orbit.path(
         "Istanbul", "Nairobi", shell="starlink-s1", duration="200 s", every="15 s", handover_break="100 ms"
     )

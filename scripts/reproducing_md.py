@@ -1,7 +1,7 @@
 """Writes docs/reproducing.md and docs/reproducing/ from a run: `scripts/reproducing_md.py OUT [--to FILE]`.
 
 OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of
-the page comes from there, and from what `bentpipe study fit NAME --keep docs/fits` wrote.
+the page comes from there, and from the files of `bentpipe study fit NAME --keep docs/fits`.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def counted(study: dict[str, Any], fit: dict[str, Any] | None, below: str) -> li
 
 
 def standing(of: dict[str, Any]) -> str:
-    """How a reading fares: ``"3 / 2 / 2; 31 of 44"``."""
+    """The result of a reading: ``"3 / 2 / 2; 31 of 44"``."""
     verdicts = [claim["verdict"] for claim in of["claims"].values()]
     counts = " / ".join(str(verdicts.count(verdict)) for verdict in COUNTED)
     return f"{counts}; {of['held']} of {of['checks']}"
@@ -100,7 +100,7 @@ class Best(NamedTuple):
 
     @property
     def tally(self) -> str:
-        """How many of its checks hold there: ``"5/6"``."""
+        """The number of its checks that hold there: ``"5/6"``."""
         return str(self.reading["claims"][self.claim["id"]]["tally"]).split()[-1]
 
 
@@ -139,7 +139,7 @@ def every_claim(found: list[Best], below: str) -> list[str]:
 
 
 def union(found: list[Best]) -> str:
-    """How many claims some declared reading reproduces, the base or another."""
+    """The number of claims that some declared reading reproduces, the base or another."""
     verdicts = [of.verdict for of in found]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED)
     return (
@@ -218,7 +218,7 @@ def tolerances() -> str:
 
 
 def kept(path: Path) -> dict[str, Any] | None:
-    """What a search left; None if there was none."""
+    """The result of a search; None if there was none."""
     found: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
     return found
 

@@ -1,4 +1,4 @@
-"""The page of a paper below docs/reproducing/: its figures, its claims check by check, and what was tried."""
+"""The page of a paper below docs/reproducing/: its figures, its claims check by check, and readings tried."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bentpipe.studies.write import WORDS
 LARGEST = 150_000
 #: Printed numbers of a figure that its line in the list has, at most.
 NUMBERS = 6
-#: How the sentence begins that lists the checks that fail.
+#: The beginning of the sentence that lists the checks that fail.
 FAILING = does_not_hold([]).rstrip(" .")
 HEAD = """\
 <!-- Written from a {mode} run of all studies by scripts/reproducing_md.py. Use `make reproducing`. -->
@@ -149,7 +149,7 @@ def _given(paper: Paper, place: Place) -> list[str]:
 
 
 def readings(study: dict[str, Any]) -> list[str]:
-    """The declared joint readings, and what none of them gives."""
+    """The declared joint readings, and the checks that none of them meets."""
     found = study["readings"]
     if not found:
         return []
@@ -187,7 +187,7 @@ def readings(study: dict[str, Any]) -> list[str]:
 
 
 def searched(fit: dict[str, Any] | None) -> list[str]:
-    """What a search over the choices of a study found; nothing if there was none."""
+    """The result of a search over the choices of a study; empty if there was none."""
     if fit is None:
         return []
 
@@ -220,7 +220,7 @@ def claims_table(study: dict[str, Any]) -> list[str]:
 
 
 def reasons(study: dict[str, Any]) -> list[str]:
-    """Each claim check by check, and why it is or is not reproduced, as the study's own analysis says."""
+    """Each claim check by check, and why it is or is not reproduced, from the study's own analysis."""
     lines = ["### Each claim, check by check", ""]
     for claim in study["claims"]:
         lines += [
@@ -264,7 +264,7 @@ def checks(claim: dict[str, Any]) -> list[str]:
 
 
 def sensitivities(paper: Paper, under: pl.DataFrame) -> list[str]:
-    """Which choices that a paper leaves open change a verdict; what every check measures goes to a file."""
+    """The open choices of a paper that change a verdict; the values of every check go to a file."""
     file = f"{paper.name}-sensitivity.csv"
     digits = pl.col(pl.Float64).round_sig_figs(5)
     under.with_columns(digits).write_csv(paper.to / file)

@@ -1,4 +1,4 @@
-"""What the pages that `scripts/reproducing_md.py` writes have in common: text and tables in Markdown."""
+"""Shared parts of the pages that `scripts/reproducing_md.py` writes: text and tables in Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bentpipe.studies.design import BASE
 from bentpipe.studies.summary import held
 
 WIDTH = 126
-#: A paragraph with more words than this, and a list of more than so many parts in it, becomes a list.
+#: A paragraph with more words than this, and a list with more parts than this, becomes a list.
 WORDS, PARTS = 50, 3
 
 

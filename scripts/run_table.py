@@ -13,7 +13,7 @@ from bentpipe import files
 
 Row = TypeVar("Row")
 KINDS: dict[str, type] = {"path": str, "cc": str, "seed": int}
-"""Columns that are no real number."""
+"""Columns that are not real numbers."""
 
 
 def read(file: Path, row: type[Row]) -> list[Row]:

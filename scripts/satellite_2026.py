@@ -75,7 +75,7 @@ def run(jobs: Sequence[Job], threads: int = 0) -> list[Measured]:
 
 
 def story(ccs: Sequence[str]) -> satellite_page.Traces:
-    """What a bulk flow of each algorithm delivers over time, with one seed."""
+    """The delivery of a bulk flow of each algorithm over time, with one seed."""
     keys = [(path, cc) for path in PATHS if path.name in satellite_page.SHOWN for cc in ccs]
     scenarios = [path.scenario(cc, bp.Bulk(), 1, "24 s", bp.Record("50 ms")) for path, cc in keys]
     found = {}

@@ -1,4 +1,4 @@
-"""What others claim of slow starts over satellites, as checks on the runs of docs/satellite-2026.md."""
+"""Claims by others about slow starts over satellites, as checks on the runs of docs/satellite-2026.md."""
 
 from __future__ import annotations
 

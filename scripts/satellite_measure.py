@@ -1,4 +1,4 @@
-"""The paths and the runs of docs/satellite-2026.md, what each run comes to, and the table of all."""
+"""The paths and the runs of docs/satellite-2026.md, the measures of each run, and the table of all."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ FEEDER_BPS = 200e6
 PROBES = ("peach",)
 """Algorithms that probe with segments of low priority: their links have two bands."""
 SAVED = "resume_cwnd=bdp"
-"""In the name of an algorithm: Careful Resume, with the product of rate and round trip as what was saved."""
+"""In the name of an algorithm: Careful Resume, with the product of rate and round trip as the saved value."""
 FIRST_S = 10.0
-"""What counts as the start of a flow."""
+"""Length of the start of a flow."""
 DEEP_FIRST_S = 16.0
 """The same in front of a deep buffer, which overflows later."""
 WINDOW_S = 0.5
-"""Goodput is looked at over this time."""
+"""Goodput is averaged over this time."""
 JITTER = "2 s"
 """The flow that is measured starts within this time."""
 LOAD = 0.05
-"""Load of the short flows beside it. They are what differs from seed to seed."""
+"""Load of the short flows beside it. Only they differ from seed to seed."""
 BACKGROUND = bp.ShortFlows(bp.Pareto("5 kB", 1.2, "1 MB"), load=LOAD)
 PAGE = bp.Web(
     main="30 kB",
@@ -56,8 +56,8 @@ class SatellitePath:
         links: in the order in which data crosses them.
         rtt_s: round trip without queues; with a relay of its two halves.
         extra_delay: at the server, one way.
-        first_s: what counts as the start of a flow.
-        ack_jitter: acknowledgements are held for up to so long, at random and in order.
+        first_s: length of the start of a flow.
+        ack_jitter: acknowledgements are held for up to this time, at random and in order.
     """
 
     name: str
@@ -71,11 +71,11 @@ class SatellitePath:
 
     @property
     def relay(self) -> bool:
-        """Is there a relay at the gateway?"""
+        """Whether there is a relay at the gateway."""
         return len(self.rtt_s) > 1
 
     def named(self, cc: str, half: int = -1) -> Any:
-        """An algorithm as a scenario has it; `SAVED` is what a connection over this path has saved."""
+        """An algorithm as a scenario has it; `SAVED` is the value saved by a connection over this path."""
         rtt = self.rtt_s[half]
         rate = RATE_BPS if half == -1 or not self.relay else FEEDER_BPS
         saved = f"resume_cwnd={rate * rtt / 8 / 1500:.0f} resume_rtt={rtt:g}"
@@ -183,7 +183,7 @@ class Measured:
         page_s: mean page load time.
         video_mbps: mean bitrate of a video.
         video_startup_s: until it plays.
-        video_stalled_s: for how long it stood still.
+        video_stalled_s: time for which it stalled.
     """
 
     path: str
@@ -220,7 +220,7 @@ class Job:
         self.scenarios = [self.path.scenario(self.cc, *one[:1], self.seed, *one[1:]) for one in wanted]
 
     def measured(self, results: Sequence[bp.Result]) -> Measured:
-        """What the runs come to."""
+        """The measures of the runs."""
         large, small, *others = results
         came = "flow/responses/second" if self.path.relay else "flow/responses"
         found = dict.fromkeys((f.name for f in fields(Measured)), math.nan)
@@ -282,7 +282,7 @@ def mean(rows: Sequence[Measured], path: str, cc: str, what: str) -> stats.Mean 
 
 
 def exists(cc: str) -> bool:
-    """Is this algorithm registered, with these parameters?"""
+    """Whether this algorithm is registered, with these parameters."""
     try:
         PATHS[0].scenario(cc, bp.Bulk(), 1, "1 s", bp.Record(flows=False)).check()
     except bp.ScenarioError:

@@ -1,4 +1,4 @@
-"""The text and the figures of docs/satellite-2026.md, from its table."""
+"""Text and figures of docs/satellite-2026.md, from its table."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OTHERS = {
     "peach": "TCP-Peach",
 }
 ALGORITHMS = STARTS | OTHERS
-"""What is run if it is registered. To add an algorithm is to add a line."""
+"""The algorithms that are run if registered. To add an algorithm is to add a line."""
 COLOURS = {
     "cubic slow_start=hystart": "#0072b2",
     "cubic slow_start=hystart++": "#56b4e9",
@@ -60,7 +60,7 @@ COLOURS = {
 """Of the starts; others have those of the gallery."""
 STORY = [*STARTS, "bbr3", "hybla"]
 SHOWN = ("geo", "geo-jitter")
-"""What is drawn over time: these algorithms over these paths."""
+"""The curves over time: these algorithms over these paths."""
 
 HEAD = """\
 <!-- Written by scripts/satellite_2026.py from docs/satellite-2026.csv. Use `make satellite`. -->
@@ -134,7 +134,7 @@ def text(rows: Sequence[Measured]) -> str:
 
 
 def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    """What is seen, with its numbers."""
+    """The observations, with their numbers."""
 
     def value(cc: str, what: str, path: str = "geo") -> float:
         known = mean(rows, path, cc, what)
@@ -258,7 +258,7 @@ def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
 
 
 def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    """Where films stood still."""
+    """The stalls of videos."""
     told = []
     for path in PATHS:
         for cc in found:

@@ -1,4 +1,4 @@
-"""How the time of many runs falls with workers: the numbers of docs/scaling.md.
+"""Measures the time of many runs against the number of workers: the numbers of docs/scaling.md.
 
     python scripts/scaling.py [--ray ADDRESS] [--runs N] [--times N]
 
@@ -6,7 +6,7 @@ A run is one CUBIC flow of 60 s over 10 Mbit/s with a round trip of 500 ms. Each
 repetitions, because other work on the machine only makes them slower. A worker's start is not counted, as
 each repetition comes after a short one with the same executor. Processor time is that of all processes that
 take part, Ray's own included, and depends less on other work. The short runs take next to no time themselves:
-they show what handing a run to a worker and back costs.
+they show the cost of handing a run to a worker and back.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def processor_s() -> float:
 
 
 def seconds(executor: Executor, given: list[Case], batch: int) -> tuple[float, float]:
-    """The time that an executor takes for some runs, in batches of so many, and processor time, s."""
+    """The time that an executor takes for some runs, in batches of this size, and processor time, s."""
     began, spent = time.perf_counter(), processor_s()
     batches = (
         Batch(range(at, at + len(some)), some)

@@ -1,4 +1,4 @@
-"""Writes docs/scenario.md from the JSON Schema of scenarios; `--check` says whether it is up to date."""
+"""Writes docs/scenario.md from the JSON Schema of scenarios; `--check` reports whether it is up to date."""
 
 import json
 import re
@@ -86,7 +86,7 @@ files. `$id` and `$comment` in it name the version of Bentpipe.
 
 """
 
-# The tables in the order of the page: name in the schema, heading, how it is written, and what to read first.
+# The tables in the order of the page: name in the schema, heading, its form, and the text to read first.
 TABLES = [
     ("", "The top of the file", "", ""),
     ("Record", "`record`", "[record]", ""),
@@ -138,7 +138,7 @@ TABLES = [
     ("Relay", "`relay` of a flow", "", ""),
 ]
 
-# Where the schema, the type and the default have no example, or none that is of use.
+# Examples where the schema, the type and the default have none that is useful.
 EXAMPLES = {
     "ack_jitter": "20 ms",
     "ack_size": "40 bytes",
@@ -260,7 +260,7 @@ OWN = {
     "Relay.cc": "hybla",
 }
 
-# Where the description of a key does not begin a sentence with it.
+# Descriptions that do not begin a sentence with the key.
 DEFAULTS = {
     "Flow.ack_path": "the opposite of `path`",
     "Flow.cc": "must be given, unless the traffic has none",
@@ -286,13 +286,13 @@ QUANTITIES = {
 
 
 def followed(schema: dict[str, Any]) -> dict[str, Any]:
-    """What a schema refers to, or itself."""
+    """The target of a schema's reference, or the schema itself."""
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     return SCHEMA["$defs"][name] if name else schema
 
 
 def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """The schemas of which a value must fit one."""
+    """The alternative schemas of a value."""
     schema = followed(schema)
     found = schema.get("anyOf") or schema.get("oneOf")
     if found is None:
@@ -371,7 +371,7 @@ DEFAULT = re.compile(r"(?:^|(?<=[.;] ))((?:Default|Paper|[Bb]y default)\b.*?)\.(
 
 
 def about(schema: dict[str, Any]) -> tuple[str, str]:
-    """What a key does, and its default."""
+    """The meaning of a key, and its default."""
     text = " ".join(schema.get("description", "").split())
     said = DEFAULT.search(text)
     default = ""
@@ -424,7 +424,7 @@ def example(table: str, key: str, schema: dict[str, Any]) -> Any:
 
 
 def rows(table: str, schema: dict[str, Any]) -> list[str]:
-    """The table of the keys of a schema: what must be there first."""
+    """The table of the keys of a schema: required keys first."""
     required = schema.get("required", [])
     keys = {key: value for key, value in schema["properties"].items() if key != "kind"}
     if not keys:

@@ -39,9 +39,9 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 TEST_S = 120.0
 SLOT_S = 0.5
 NEAR_S = 15 * 60.0
-"""UDP and TCP took turns, about seven minutes apart. A pause for lunch is no neighbour."""
+"""UDP and TCP took turns, about seven minutes apart. A pair across the lunch break is not a neighbour."""
 MSS = 1408
-"""Of the uplink's report, "connect ... with mss=1408"; that of the downlink does not say."""
+"""Of the uplink's report, "connect ... with mss=1408"; that of the downlink has no such line."""
 HEADER = 52
 DATAGRAM, DATAGRAM_HEADER = 1400, 28
 """Payload of iperf3's datagrams (`-l 1400` in run_network_measurement.sh), and the heads of UDP and IPv4."""
@@ -88,13 +88,13 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Variant:
-    """A sender and a path: what is changed against a buffer of one bandwidth-delay product.
+    """A sender and a path: the changes against a buffer of one bandwidth-delay product.
 
     Attributes:
-        share: of what UDP got, what TCP can get.
+        share: share of the UDP rate that TCP can get.
         loss: of the packets that are lost at random.
         ping: the delay follows the ping; else it is constant, half of the least round trip.
-        outages: what is sent in an outage of the dish is lost.
+        outages: packets sent in an outage of the dish are lost.
     """
 
     name: str
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measured(directory: Path) -> tuple[list[Capacity], list[Transfer], list[str]]:
-    """The UDP and the TCP downlinks of the day, and what cannot be read, each with its reason."""
+    """The UDP and the TCP downlinks of the day, and the unreadable ones, each with its reason."""
     place = directory / PLACE / DAY
     dark = outages(directory / DISH / DAY)
     capacities, transfers, skipped = [], [], []
@@ -191,10 +191,10 @@ def outages(place: Path) -> list[dish.Outage]:
 
 @dataclass(frozen=True)
 class Signs:
-    """What reports of nuttcp show of the sender's algorithm.
+    """Signs of the sender's algorithm in reports of nuttcp.
 
     Attributes:
-        tests: how many reports.
+        tests: number of reports.
         falls: how often the window is smaller than in the report before, without a retransmission since.
         rises: how often it is larger.
         least: how many tests report BBR's least window, `LEAST_KB`.
@@ -268,8 +268,8 @@ def simulate(capacities: Sequence[Capacity], threads: int) -> dict[str, list[Tra
 def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> bp.Scenario:
     """One flow over a measured capacity, whose time line is written to `line`.
 
-    The rate is that of the IP packets that carried the measured payload, in both directions: what darkens one
-    darkens the other. The buffer is a multiple of the mean rate times the least round trip.
+    The rate is that of the IP packets that carried the measured payload, in both directions: an outage of one
+    is one of the other. The buffer is a multiple of the mean rate times the least round trip.
     """
     to_ip = variant.share * (DATAGRAM + DATAGRAM_HEADER) / DATAGRAM
     rate_bps, delay_s = capacity.mean_bps * to_ip, capacity.rtt_s / 2
@@ -307,7 +307,7 @@ def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> 
 
 
 def repeated(frame: pl.DataFrame, length_s: float) -> pl.DataFrame:
-    """A time line over and over until it is at least so long, its last value held for a usual step."""
+    """A time line over and over until it is at least this long, its last value held for a usual step."""
     times = frame["t_s"].to_numpy()
     period = float(times[-1] + np.median(np.diff(times)))
     rounds = int(np.ceil(length_s / period))
@@ -324,7 +324,7 @@ def _simulated(capacity: Capacity, result: bp.Result) -> Transfer:
 
 @dataclass(frozen=True)
 class Distribution:
-    """What is set side by side of one set of transfers: shares of capacity, and segments sent again.
+    """The compared values of one set of transfers: shares of capacity, and segments sent again.
 
     Attributes:
         whole: for each test, its mean goodput over the mean capacity.
@@ -469,7 +469,7 @@ SHOWN = {
     "cubic-small-0.0001": ("#a63603", "-.", 1.0),
     "cubic-share-6e-06": ("#9467bd", ":", 1.2),
 }
-"""What the figure draws: colour, dashes, width."""
+"""The curves of the figure: colour, dashes, width."""
 
 
 def figure(path: Path, found: dict[str, Distribution], labels: dict[str, str]) -> None:

@@ -66,7 +66,7 @@ def stopped(draw: Draw, truth: float, relative: float, samples: int) -> tuple[fl
 
 
 def wrongly_apart(n: int, names: int, samples: int) -> float:
-    """How often groups tell any apart among so many that are equal, %."""
+    """The frequency with which groups separate any of several equal ones, %."""
     source = np.random.default_rng(22)
     wrong = 0
     for _ in range(samples):

@@ -1,10 +1,10 @@
-"""Is a sweep that is killed at random equal to one that nobody disturbed? And how long does it take?
+"""Compares a sweep that is killed at random with an undisturbed one, in its result and in its time.
 
     python scripts/sweep_kills.py                              # 10,000 runs, ten kills: minutes
     python scripts/sweep_kills.py --runs 200 --kills 3 --duration "10 s"
 
 The same command is run to its end once, and then again in another directory, where it is killed (SIGKILL)
-after random times and given again. Prints times and what is there as JSON; exit status 1 if the two differ.
+after random times and given again. Prints times and the state as JSON; exit status 1 if the two differ.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def measure(given: argparse.Namespace, place: Path) -> int:
     for _ in range(given.kills):
         began = time.monotonic()
         sweep = start(place, killed, given)
-        # Of the time that all runs take, each attempt gets such a share that all kills come before the end.
+        # Of the time that all runs take, each attempt gets a share small enough that all kills come before
+        # the end.
         share = (undisturbed - planned) / (given.kills + 1)
         last = began + planned + times.uniform(-0.2, 1.0) * share
         while sweep.poll() is None and time.monotonic() < last:
@@ -134,7 +135,7 @@ def finish(sweep: subprocess.Popen[bytes], began: float) -> float:
 
 
 def same(one: Path, other: Path, table: str) -> bool:
-    """Whether both have the same rows, as Bentpipe reads them and as anybody does."""
+    """Whether both have the same rows, as Bentpipe reads them and as any reader does."""
     if not getattr(read(one), table).equals(getattr(read(other), table)):
         return False
     files = [list((place / table).glob("*.parquet")) for place in (one, other)]

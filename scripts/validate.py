@@ -3,11 +3,11 @@
     python scripts/validate.py [--jobs N] [NAME ...]
     python scripts/validate.py --check
 
-A witness prints its rows as comma-separated values; they become docs/validation/NAME.csv. What stands
-between `<!-- NAME -->` and `<!-- end NAME -->` in docs/validation.md follows from that file
-(validation_page.py). Exit status 1 if a witness says that something differs; its rows are written all the
-same. A witness whose program is not installed leaves its file as it is, and says so. With --check nothing
-runs, and exit status 1 says that the page is not what the data files give.
+A witness prints its rows as comma-separated values; they become docs/validation/NAME.csv. The text between
+`<!-- NAME -->` and `<!-- end NAME -->` in docs/validation.md follows from that file (validation_page.py).
+Exit status 1 if a witness reports a difference; its rows are written all the same. A witness whose program is
+not installed leaves its file as it is, and reports that. With --check nothing runs, and exit status 1 means
+that the page does not agree with the data files.
 """
 
 from __future__ import annotations

@@ -27,11 +27,11 @@ UP_TO = Fraction("0.001")
 
 @dataclass(frozen=True)
 class Witness:
-    """How a data file with verdicts is summed up.
+    """The summary of a data file with verdicts.
 
     Args:
         title: its name in the overview, with the anchor of its section.
-        things: what its rows are.
+        things: the kind of its rows.
         other: the other program.
         shown: columns of the file in the table of largest differences, by their heads.
         difference: the column with the difference, in per cent.
@@ -138,7 +138,7 @@ def _verdict(rows: Iterable[Row], *words: str) -> list[Row]:
 
 
 def _compared(rows: Iterable[Row]) -> list[Row]:
-    """Those in which nothing of the other program takes the place of ours."""
+    """The rows in which no rule of the other program replaces ours."""
     return [row for row in rows if not row.get("rule")]
 
 
@@ -148,7 +148,7 @@ def spread(apart: Sequence[Fraction]) -> str:
 
 
 def section(name: str, witness: Witness, rows: Sequence[Row]) -> str:
-    """How many rows agree, and those with the largest differences."""
+    """The number of rows that agree, and those with the largest differences."""
     compared = _compared(rows)
     alike, ruled = _verdict(compared, "agrees"), _verdict(rows, "agrees by rule")
     counts = f"{len(compared)} {witness.things}: {len(alike)} agree"
@@ -160,7 +160,7 @@ def section(name: str, witness: Witness, rows: Sequence[Row]) -> str:
     def largest(of: Sequence[Row]) -> list[Row]:
         return sorted(of, key=witness.apart, reverse=True)[:WORST]
 
-    # A row shares what stands before `rule` with the row that it repeats.
+    # A row shares the columns before `rule` with the row that it repeats.
     named = list(rows[0]).index("rule") if "rule" in rows[0] else 2
     plain = {tuple(row.values())[:named]: row[witness.difference] for row in compared}
     heads = [*witness.shown, "difference, %", *(["without the rule, %"] if ruled else []), "verdict"]
@@ -293,7 +293,7 @@ def equilibria(rows: Sequence[Row]) -> str:
 
 
 def extremes(rows: Sequence[Row]) -> str:
-    """The runs that took most memory and most CPU time, and what failed."""
+    """The runs that took most memory and most CPU time, and failures."""
     most = [sorted(rows, key=lambda row: -float(row[key]))[:1] for key in ("run_memory_mb", "cpu_s")]
     shown = [row for row in rows if row in most[0] + most[1] or row["verdict"] != "agrees"]
     body = [
@@ -347,7 +347,7 @@ def orbit_positions(rows: Sequence[Row]) -> str:
 
 
 def packetdrill(counts: Sequence[Row]) -> str:
-    """What became of the scripts of each source."""
+    """The outcomes of the scripts of each source."""
     told = {row["outcome"]: row for row in counts}
     sources = [key for key in counts[0] if key != "outcome"]
     keys = {"scripts": "scripts", "run": "run to a verdict", "pass": "pass", "differ": "differ"}

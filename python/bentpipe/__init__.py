@@ -16,7 +16,7 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """What the stub names, loaded when it is first used.
+    """The names in the stub, loaded on first use.
 
     Raises:
         AttributeError: there is no such name; the message has those that are near.

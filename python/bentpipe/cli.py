@@ -1,4 +1,4 @@
-"""The command line. Each verb is also a Python function; what is heavy is loaded by the verb it serves."""
+"""The command line. Each verb is also a Python function; heavy modules are loaded by verbs that need them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Verbs(TyperGroup):
 
 
 def _status(work: Callable[[], Any]) -> int:
-    """Does the work; says what went wrong; gives the exit status."""
+    """Does the work; reports errors; returns the exit status."""
     from bentpipe._core import ControllerError, ScenarioError
 
     try:
@@ -247,12 +247,12 @@ def run_verb(
         if piped and pcap is not None:
             terminal.copy(pcap)
             pcap = None
-            held.enter_context(redirect_stdout(sys.stderr))  # what is said does not mix with the packets
+            held.enter_context(redirect_stdout(sys.stderr))  # messages do not mix with the packets
         _show_run(result, out, pcap, old, json=json)
 
 
 def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | None, *, json: bool) -> None:
-    """Writes a result and shows it; says where everything is, and which result was there before."""
+    """Writes a result and shows it; reports the place, and the result that was replaced."""
 
     def show() -> None:
         terminal.warn(result.json["warnings"])

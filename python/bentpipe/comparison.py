@@ -1,4 +1,4 @@
-"""The same link under several algorithms: who was faster, and what held the others back."""
+"""The same link under several algorithms: which was faster, and what limited the others."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Comparison:
-    """What came out of a comparison.
+    """The result of a comparison.
 
     Attributes:
-        rows: one for each algorithm (and relay) of which a run is finished, as `compare` has them.
-        warnings: what the simulator said of the runs, each line once.
+        rows: one for each algorithm (and relay) with a finished run, as `compare` has them.
+        warnings: the simulator's warnings on the runs, each line once.
         failed: for each algorithm with runs that failed, its label and the error of the first.
         stopped: whether the user stopped it before all runs were done.
-        notes: why rows are alike, and what of a time line was not played.
+        notes: why rows are alike, and which part of a time line was not played.
     """
 
     rows: list[dict[str, Any]]
@@ -68,10 +68,10 @@ class Comparison:
 
 
 class ComparisonStopped(Interrupted):
-    """The user stopped a comparison.
+    """The user interrupted a comparison.
 
     Attributes:
-        found: what is finished, a `Comparison`.
+        found: the finished part, a `Comparison`.
     """
 
     def __init__(self, message: str, found: Comparison) -> None:
@@ -106,18 +106,19 @@ def compare(
             are compared.
         cc: names of algorithms, also with parameters ("vegas path_change=reset"), "FILE.py:CLASS",
             `Controller` subclasses, or names with parameters as in `Flow`.
-        whole: play the scenario as it stands, with all its flows. Its first flow with a controller takes
-            each algorithm in turn and is what the rows are about. Only relay and duration may be changed.
+        whole: play the scenario as it is, with all its flows. Its first flow with a controller takes each
+            algorithm in turn, and the rows describe that flow. Only relay and duration may be changed.
         rate: instead of the link's own, "10 Mbit/s".
         rtt: round-trip propagation delay instead of the link's own, "600 ms"; half of it each way.
         ber: bit error rate instead of the link's own losses.
         per: packet error rate instead of the link's own losses.
         buffer: limit of the queue in the forward direction, "1 bdp", "432 packets".
         timeline: a file with the link's rate, delay and losses over time (docs/timeline.md), as `bentpipe
-            orbit path`, `weather` and `timeline import` write. What it has no column of stays as it is.
-        flows: so many flows of the algorithm at once.
+            orbit path`, `weather` and `timeline import` write. Quantities without a column stay as they are.
+        flows: number of flows of the algorithm at once.
         relay: instead of that of the first flow, or each of several in turn: "none, hybla, cubic" is no
-            relay, and relays that send with Hybla and with CUBIC; `relays.relay_of` says what else there is.
+            relay, and relays that send with Hybla and with CUBIC; `relays.relay_of` describes the other
+            forms.
         duration: simulated time, "120 s".
         seeds: runs per algorithm, with seeds `seed`, `seed` + 1 and so on.
         seed: the first seed.
@@ -126,20 +127,19 @@ def compare(
 
     Returns:
         A frame with the columns label, cc; relay, the algorithm with which the relay sends on (null if there
-        is none); flows, runs; group, 1 for the fastest and all that cannot be told from it at 95 %
-        confidence (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows together) with the
-        ends of its 95 % confidence interval, goodput_low_bps and goodput_high_bps (null for one run);
-        utilisation of the busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and
-        runs); loss (lost of sent data packets), lossy (whether that exceeds `LOSSY`), retransmitted (of
-        sent); timeouts (per run); jain (fairness between the flows); completion_s, the mean time of
-        transfers of a size that were completed (of an application's transfers, their mean), and completed,
-        their share (null if the flows have no size); and limited_cwnd and so on, the shares of time that
-        each limit held the flows back.
+        is none); flows, runs; group, 1 for the fastest and all that do not differ from it at 95 % confidence
+        (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows together) with the ends of its
+        95 % confidence interval, goodput_low_bps and goodput_high_bps (null for one run); utilisation of the
+        busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and runs); loss (lost of
+        sent data packets), lossy (whether that exceeds `LOSSY`), retransmitted (of sent); timeouts (per run);
+        jain (fairness between the flows); completion_s, the mean time of transfers of a size that were
+        completed (of an application's transfers, their mean), and completed, their share (null if the flows
+        have no size); and limited_cwnd and so on, the shares of time that each limit held the flows back.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
         ControllerError: a controller written in Python failed.
-        ComparisonStopped: the user stopped it; what is finished is in it.
+        ComparisonStopped: the user stopped it; it contains the finished runs.
     """
     found = run_comparison(
         link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline,
@@ -171,7 +171,7 @@ def run_comparison(
     progress: Callable[[State], None] | None = None,
     traced: dict[str, Result] | None = None,
 ) -> Comparison:
-    """`compare`, with what else there is to say; a controller that fails does not stop the others.
+    """`compare`, with warnings, failures and notes; a controller that fails does not stop the others.
 
     If `traced` is given, the first run of each row is put there under its label (and its relay, if there are
     several). Its flows and links are recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
@@ -231,7 +231,7 @@ def run_comparison(
 
 @dataclass(frozen=True)
 class _Contender:
-    """What a row is about: an algorithm of the sender, a relay or None, and all relays of the comparison."""
+    """The subject of a row: an algorithm of the sender, a relay or None, and all relays of the comparison."""
 
     cc: Any
     relay: dict[str, Any] | None
@@ -239,18 +239,18 @@ class _Contender:
 
     @property
     def named(self) -> dict[str, Any]:
-        """The columns of the row that say what it is about."""
+        """The columns of the row that identify its subject."""
         return {**_named(self.cc), "relay": self._sends_on}
 
     @property
     def title(self) -> str:
-        """What a legend calls it."""
+        """Its name in a legend."""
         label: str = _named(self.cc)["label"]
         return label if len(self.ways) == 1 else f"{label}, relay {self._sends_on or NONE}"
 
     @property
     def _sends_on(self) -> str | None:
-        """The algorithm behind the relay, with place and buffer if only they tell it from another."""
+        """The algorithm behind the relay, with place and buffer if only they distinguish it from another."""
         if self.relay is None:
             return None
         label: str = _named(self.relay.get("cc", self.cc))["label"]
@@ -259,11 +259,11 @@ class _Contender:
 
 
 def relays(given: Relays, flow: Flow) -> list[dict[str, Any] | None]:
-    """What stands in `Flow.relay` for each of the relays; None for "none".
+    """The value of `Flow.relay` for each of the relays; None for "none".
 
     Args:
         given: as `compare` has it.
-        flow: whose path it is, and whose own relay says what is left open.
+        flow: the flow of the path, whose own relay fills in missing keys.
 
     Raises:
         ScenarioError: a text is not understood, an algorithm is unknown, or one relay is there twice.
@@ -300,7 +300,7 @@ def _found(
     *,
     stopped: bool,
 ) -> Comparison:
-    """The rows of all algorithms of which a run is finished, the fastest group first."""
+    """The rows of all algorithms with a finished run, the fastest group first."""
     runs = [[r for r in results[i * seeds :][:seeds] if r is not None] for i in range(len(contenders))]
     warnings = dict.fromkeys(text for r in results if r is not None for text in r["warnings"])
     rows = {i: {**contenders[i].named, **_row(of, flows)} for i, of in enumerate(runs) if of}
@@ -315,7 +315,7 @@ def _found(
 
 
 def _played_in_part(base: Scenario) -> list[str]:
-    """A line for each time line of which the runs play the beginning only."""
+    """A line for each time line that the runs play only in part."""
     from bentpipe.timeline.measures import lasts
 
     run_s = seconds(base.duration, "duration")
@@ -388,7 +388,7 @@ def _algorithm(part: str) -> str | dict[str, Any]:
 
 
 def named_algorithm(given: Any) -> Any:
-    """What to put into `Flow.cc` for one of the algorithms to compare."""
+    """The value of `Flow.cc` for one of the algorithms to compare."""
     if isinstance(given, str) and ":" in given and not given.startswith("python:"):
         return load_controller(given)
     if isinstance(given, str):
@@ -412,7 +412,7 @@ def _argument(text: str) -> tuple[str, Any]:
 
 
 def _named(algorithm: Any) -> dict[str, Any]:
-    """The columns that say which algorithm a row is about."""
+    """The columns that identify the algorithm of a row."""
     if isinstance(algorithm, type):
         return {"label": algorithm.__name__, "cc": algorithm.__name__}
     name = algorithm["name"] if isinstance(algorithm, dict) else algorithm
@@ -447,7 +447,7 @@ def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario,
 
 
 def _name(model: Flow, others: Sequence[Flow]) -> str:
-    """What the compared flows are called: one name, so that all algorithms meet the same random numbers.
+    """The name of the compared flows: one name, so that all algorithms meet the same random numbers.
 
     It is that of the scenario if no other flow has it.
     """
@@ -472,7 +472,7 @@ def _change(
     buffer: str | None,
     timeline: str | Path | None,
 ) -> None:
-    """Puts what the caller asked for in place of the link's own values."""
+    """Replaces the link's own values with those that the caller gave."""
     if len(base.links) != 1:
         names = ", ".join(base.links)
         raise _core.ScenarioError(

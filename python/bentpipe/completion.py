@@ -1,4 +1,4 @@
-"""What a shell may offer for a word that is being typed: scenarios, algorithms, queues and studies."""
+"""Shell completions: scenarios, algorithms, queues and studies."""
 
 from __future__ import annotations
 

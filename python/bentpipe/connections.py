@@ -55,7 +55,7 @@ class Connection:
         ssthresh_segments: None before the first threshold.
         pacing_bps: the most at which it may be paced, which few connections are; None before there is a rate.
         rtt_min_s: None before the first sample.
-        acked_bytes: of this end's data, what the other end has acknowledged.
+        acked_bytes: this end's data that the other end has acknowledged.
     """
 
     local: Endpoint
@@ -72,7 +72,7 @@ class Connection:
 
     @property
     def over_loopback(self) -> bool:
-        """Do both ends belong to this machine?"""
+        """Whether both ends belong to this machine."""
         return (
             ipaddress.ip_address(self.remote.address).is_loopback or self.local.address == self.remote.address
         )
@@ -96,7 +96,7 @@ class Connections:
         self._socket.close()
 
     def read(self) -> list[Connection]:
-        """The connections of now.
+        """The current connections.
 
         Raises:
             OSError: the kernel refuses.
@@ -126,7 +126,7 @@ class Connections:
 
 
 def _address(packed: bytes) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """An address; one of IPv4 in a socket of IPv6 is what it is at the other end."""
+    """An address; an IPv4 address in an IPv6 socket is converted to IPv4."""
     address = ipaddress.ip_address(packed)
     return getattr(address, "ipv4_mapped", None) or address
 

@@ -1,8 +1,8 @@
 """The base class of congestion controllers written in Python.
 
 A controller keeps its window in `cwnd` and its slow-start threshold in `ssthresh`, both in segments, and
-changes them when it is told of an acknowledgement or of congestion. The sender does the rest: fast recovery,
-retransmission, the limits of the receiver. Reno, complete:
+changes them on an acknowledgement or on congestion. The sender does the rest: fast recovery, retransmission,
+the limits of the receiver. Reno, complete:
 
     import bentpipe as bp
 
@@ -25,7 +25,7 @@ Use the class wherever an algorithm is named: `bp.Flow(MyReno, path=["sat"])`, o
 `bentpipe compare --link geo --cc reno,my.py:MyReno`.
 
 A window grows in the phase "loss", too: that is the slow start after a timeout. An exception of a controller,
-or a window that is no number, ends the run in a `ControllerError`. It names class, method, file and line,
+or a window that is not a number, ends the run in a `ControllerError`. It names class, method, file and line,
 simulated time and flow.
 """
 
@@ -70,7 +70,7 @@ class FlowState(TypedDict):
     phase: str
     """One of "open", "recovery" (fast recovery) or "loss" (after a timeout)."""
     cwnd_limited: bool
-    """Did the window, and nothing else, hold the sender back in the last round trip?"""
+    """Whether the window, and nothing else, limited the sender in the last round trip."""
     reduced: bool
     """At a timeout: has congestion cut the window already in the window of data that is outstanding? A window
     algorithm then keeps its slow-start threshold."""
@@ -79,7 +79,7 @@ class FlowState(TypedDict):
 
 
 class AckReport(TypedDict):
-    """What an acknowledgement brought. Times in seconds, data in bytes."""
+    """The data of an acknowledgement. Times in seconds, data in bytes."""
 
     acks: int
     """Acknowledgements in this report."""
@@ -88,12 +88,12 @@ class AckReport(TypedDict):
     lost: int
     """Newly declared lost."""
     uncounted: int
-    """Of `acked`, what must not count for growth: beyond one segment an ACK (RFC 5681), or two (RFC 3465).
-    All of it, if no ACK advanced."""
+    """The part of `acked` that must not count for growth: beyond one segment an ACK (RFC 5681), or two (RFC
+    3465). All of it, if no ACK advanced."""
     ce: int
     """Newly acknowledged as marked "congestion experienced"."""
     round_end: bool
-    """Is this the last acknowledgement of a round trip?"""
+    """Whether this is the last acknowledgement of a round trip."""
     rtt_s: float | None
     """Mean of the round-trip time samples; None, as the next two, without a sample."""
     rtt_min_s: float | None
@@ -103,23 +103,23 @@ class AckReport(TypedDict):
     rate: int | None
     """Delivery rate in bytes per second; None without a sample."""
     app_limited: bool
-    """Was the sender short of data when the segment of that sample was sent?"""
+    """Whether the sender was short of data when the segment of that sample was sent."""
 
 
 class PathChange(TypedDict):
     """A hint that the path changes hands: another satellite, gateway or route. Times in seconds."""
 
     ahead_s: float
-    """How long it is until the change; 0 if it has happened."""
+    """Time until the change; 0 if it has happened."""
     dark_s: float
-    """How long nothing passes from then on; 0 also if that is not known."""
+    """Time from then on in which nothing passes; 0 also if unknown."""
 
 
 class RateChange(TypedDict):
     """A hint that the rate of the path's slowest link changes. Rates in bytes per second."""
 
     ahead_s: float
-    """How long it is until the change; 0 if it has happened."""
+    """Time until the change; 0 if it has happened."""
     before: int
     """The rate until then."""
     after: int
@@ -201,7 +201,7 @@ def load_controller(spec: str) -> type[Controller]:
 
 
 def check_controller(found: Any, spec: str) -> None:
-    """Checks that `found` is a class with the methods of a controller, each of which runs when it is called.
+    """Checks that `found` is a class with the methods of a controller, none of them a generator or `async`.
 
     Raises:
         ScenarioError: it is not; `spec` names it in the message.
@@ -228,7 +228,7 @@ def check_controller(found: Any, spec: str) -> None:
 
 
 def misspelt(objects: Iterable[Any]) -> list[str]:
-    """Warnings about attributes and methods that look like those of `Controller` and are none of them.
+    """Warnings about attributes and methods that look like those of `Controller` but are not.
 
     Args:
         objects: controllers after a run; each class is looked at once.
@@ -250,9 +250,9 @@ def _defined(cls: type) -> list[str]:
 
 
 def _alike(name: str, known: str) -> bool:
-    """Is `name` a slip of `known`: two letters swapped, or one wrong, missing or too many?
+    """Whether `name` is a misspelling of `known`: two letters swapped, or one wrong, missing or extra.
 
-    Names of one's own are none: the first letter is right (not rwnd), and nothing is added at an end (not
+    A user's own names are not: the first letter is right (not rwnd), and nothing is added at an end (not
     cwnd2, _cwnd).
     """
     name, n = name.lower(), len(known)

@@ -1,4 +1,4 @@
-"""What works on this machine, and what to install for the rest."""
+"""Check of this machine: what works, and what to install for the rest."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from bentpipe import extras
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked for.
+    """One item of the check.
 
     Attributes:
-        name: what it is.
+        name: its name.
         found: its version or state; None if it is missing.
         needed: True if nothing works without it.
-        purpose: what it is for.
-        remedy: what to do if it is missing.
+        purpose: its purpose.
+        remedy: the remedy if it is missing.
     """
 
     name: str
@@ -141,7 +141,7 @@ def _packet_filter() -> Check:
 
 
 def _kernel() -> list[Check]:
-    """What controllers in the kernel's TCP need, on this machine and when they are built."""
+    """Checks for controllers in the kernel's TCP: the needs of this machine and of the build."""
     from bentpipe.kernel import machine
 
     verb = "bentpipe kernel"

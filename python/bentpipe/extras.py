@@ -10,7 +10,7 @@ PACKAGES = {
     "marimo": "bentpipe explore",
     "ray": "many runs on a cluster (--ray)",
 }
-"""What each package is for, by its name on the package index. `pyproject.toml` has an extra for each."""
+"""The purpose of each package, by its name on the package index. `pyproject.toml` has an extra for each."""
 
 
 def install(package: str) -> str:
@@ -22,7 +22,7 @@ def missing(asker: str, package: str) -> _core.ScenarioError:
     """The error of a verb or an option that needs a package which is not installed.
 
     Args:
-        asker: what needs it, such as "--ray".
+        asker: the verb or option that needs it, such as "--ray".
         package: a name of `PACKAGES`.
     """
     return _core.ScenarioError(f"{asker} needs the package {package}: {install(package)}")

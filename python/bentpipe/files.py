@@ -1,8 +1,8 @@
-"""Files and directories that appear complete or not at all, whoever ends the process that writes them.
+"""Files and directories that appear complete or not at all, even if the process that writes them is killed.
 
-What is written has a name of its own beside its place, `.NAME.PID.N`, until it is complete. For a name of
-more than 200 bytes its SHA-256 sum stands there, since no name has more than 255. What a killed process
-leaves under such a name is removed when the same place is written to again.
+A file has a temporary name beside its place, `.NAME.PID.N`, until it is complete. For a name of more than 200
+bytes its SHA-256 sum is used instead, since no name has more than 255. Leftovers of a killed process under
+such a name are removed when the same place is written to again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_BYTES = 1 << 36
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: what messages call it, and how its content begins."""
+    """A kind of file: its name in messages, and the first bytes of its content."""
 
     name: str
     begins: tuple[bytes, ...]
@@ -57,7 +57,7 @@ TIMINGS = Kind("a file of timings", (b'{\n "schema": ',))
 
 
 def check_kind(path: Path, kind: Kind) -> None:
-    """Makes sure that writing to `path` replaces nothing, an empty file, or one of the same kind.
+    """Checks that writing to `path` replaces nothing, an empty file, or one of the same kind.
 
     Raises:
         ScenarioError: `path` is a file of another kind.
@@ -74,10 +74,10 @@ def check_kind(path: Path, kind: Kind) -> None:
 
 
 def check_figure(option: str, path: Path) -> None:
-    """Makes sure that `option` names a figure of a known format, which replaces nothing but a figure.
+    """Checks that `option` names a figure of a known format, which replaces nothing but a figure.
 
     Raises:
-        ScenarioError: the ending of the name is no format, or `path` is a file of another kind.
+        ScenarioError: the ending of the name is not a format, or `path` is a file of another kind.
         OSError: it is a directory, or cannot be read.
     """
     if path.suffix not in FIGURES:
@@ -86,7 +86,7 @@ def check_figure(option: str, path: Path) -> None:
 
 
 def cache_folder(name: str) -> Path:
-    """Where values lie that were computed before: in `$XDG_CACHE_HOME`, or `~/.cache` in its place."""
+    """The folder of values that were computed before: in `$XDG_CACHE_HOME`, or `~/.cache` in its place."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "bentpipe" / name
 
@@ -124,7 +124,7 @@ def write_frame(path: Path, frame: pl.DataFrame, kind: str = ".parquet") -> str:
     """
     from io import BytesIO
 
-    # Not by polars itself: of a full disk it says that the format is broken.
+    # Not by polars itself: its error for a full disk is that the format is broken.
     whole = BytesIO()
     if kind == ".csv":
         frame.write_csv(whole)
@@ -155,7 +155,7 @@ def read_frame(path: Path, wanted: str) -> pl.DataFrame:
 
 
 def check_file(path: Path, wanted: str) -> None:
-    """Makes sure that `read_frame` will read the file.
+    """Checks that `read_frame` will read the file.
 
     Raises:
         Changed: the file is another one.
@@ -196,12 +196,12 @@ def replaced_directory(path: Path) -> Iterator[Path]:
 
 
 def try_place(path: Path) -> None:
-    """Makes the directory that `path` stands in, and makes sure that something can be made there.
+    """Makes the parent directory of `path`, and checks that it is writable.
 
     Leftovers of killed processes are removed.
 
     Raises:
-        OSError: it cannot.
+        OSError: it cannot be made or written to.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
@@ -214,10 +214,10 @@ def try_place(path: Path) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Removes what killed processes have left of their work on `path`, and ends what only lacked its name.
+    """Removes leftovers of killed processes at `path`, and completes a directory that only lacked its name.
 
     Raises:
-        OSError: the directory that `path` stands in cannot be read.
+        OSError: the parent directory of `path` cannot be read.
     """
     if not path.parent.is_dir():
         return
@@ -248,13 +248,13 @@ def _beside(path: Path) -> Path:
 
 
 def _mark(name: str) -> str:
-    """A name, or if only what is put around it makes it too long, the sum that stands for it there."""
+    """A name, or its SHA-256 sum where a prefix and suffix alone would make the name too long."""
     given = os.fsencode(name)
     return hashlib.sha256(given).hexdigest() if _LONGEST < len(given) <= _NAME_MAX else name
 
 
 def _runs(pid: int) -> bool:
-    """Is there a process with this number?"""
+    """Whether there is a process with this number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,9 +1,9 @@
-"""Files that others wrote: their bytes, lines, JSON and tables, within bounds, and messages about them.
+"""Files from elsewhere: their bytes, lines, JSON and tables, within bounds, and messages about them.
 
 A file may be hostile, or simply not the one that was meant. So none is read beyond `MOST_BYTES`, before or
 after decompression; none yields more values than memory has room for; nothing is waited for; and a message
-repeats at most 60 characters. What does not look like the expected format is not repeated at all: a scenario
-may come from elsewhere, name a file of somebody else, and its messages may be sent back.
+repeats at most 60 characters. Content that does not look like the expected format is not repeated at all: a
+scenario may come from elsewhere, name another user's file, and its messages may be sent back.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def head(path: Path, size: int) -> bytes:
     """The first bytes of a file of any size, decompressed if it is compressed by gzip.
 
     Raises:
-        ScenarioError: it begins like gzip and is damaged, or it is no regular file.
+        ScenarioError: it begins like gzip and is damaged, or it is not a regular file.
         OSError: it cannot be read.
     """
     found = _core.read_file(path, size, True)
@@ -146,7 +146,7 @@ def split(path: Path, found: str, most: int = MOST_LINES) -> list[str]:
 
 
 def check_count(path: Path, there: int, most: int, what: str) -> None:
-    """Makes sure that a file has no more of something than memory has room for.
+    """Checks that a file has no more of something than memory has room for.
 
     Raises:
         ScenarioError: it has.
@@ -156,7 +156,7 @@ def check_count(path: Path, there: int, most: int, what: str) -> None:
 
 
 def value(path: Path, given: bytes) -> Any:
-    """What JSON from a file stands for.
+    """The value of JSON from a file.
 
     Raises:
         ScenarioError: it is damaged, or holds too many values.
@@ -175,10 +175,10 @@ def value(path: Path, given: bytes) -> Any:
 def parquet(path: Path, key: str) -> tuple[pl.DataFrame, str | None]:
     """A Parquet table, and the value of one key of its metadata.
 
-    What the file says of its rows is looked at before they are read: a few bytes may stand for billions.
+    The file's own count of rows is checked before they are read: a few bytes may declare billions.
 
     Raises:
-        ScenarioError: it is none, damaged, too large, or no regular file.
+        ScenarioError: it is not Parquet, damaged, too large, or not a regular file.
         OSError: it cannot be read.
     """
     import polars as pl
@@ -201,7 +201,7 @@ def parquet(path: Path, key: str) -> tuple[pl.DataFrame, str | None]:
 
 
 def _decompressed(path: Path, packed: bytes, most: int, *, cut: bool = False) -> bytes:
-    """The first `most` bytes that gzip stands for; `cut`: its end may be missing."""
+    """The first `most` bytes of a gzip stream; `cut`: its end may be missing."""
     found = bytearray()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:

@@ -1,4 +1,4 @@
-"""The measures of a run: what each number means, in one place.
+"""The measures of a run: the meaning of each number, in one place.
 
 Tables, figures, reports, answers and evaluations ask here. A measure is a number of the flows of one
 algorithm in one run, because flows of one run are not independent; intervals are over runs. Names are those
@@ -33,7 +33,7 @@ LOG_FROM = 20.0
 
 @dataclass(frozen=True)
 class Measure:
-    """What a column says.
+    """The meaning of a column.
 
     Attributes:
         column: its name, with the SI unit at the end.
@@ -75,12 +75,12 @@ _ROWS = (
 MEASURES: Mapping[str, Measure] = {measure.column: measure for measure in _ROWS}
 """Every measure by its column."""
 
-#: Columns of which less is better, by how their names begin: those that are no measure of the table.
+#: Beginnings of the names of columns in which less is better, for columns that the table lacks.
 _LESS = ("queue", "rtt", "completion", "dropped", "retransmitted")
 
 
 def measure(column: str) -> Measure:
-    """The measure of a column; of one that the table lacks, what follows from its name."""
+    """The measure of a column; for one that the table lacks, a measure derived from its name."""
     if column in MEASURES:
         return MEASURES[column]
     base = column.rpartition(".")[2]

@@ -1,10 +1,10 @@
-"""How much memory a process has held."""
+"""Peak memory of a process."""
 
 from __future__ import annotations
 
 
 def peak_bytes(pid: int | str = "self") -> int | None:
-    """Most memory that a process has held so far; None where the system does not tell, as after its end.
+    """Most memory that a process has held so far; None where the system does not report it, as after its end.
 
     `ru_maxrss` will not do: a child begins with that of the process which started it.
     """

@@ -37,7 +37,7 @@ class Model(Checked):
 
     kind: ClassVar[str | None] = None
     carriage: ClassVar[str | None] = None
-    """What carries traffic: "connection", "application" (on a connection), "dialogue" or "datagrams"."""
+    """The carrier of traffic: "connection", "application" (on a connection), "dialogue" or "datagrams"."""
 
     def to_dict(self) -> dict[str, Any]:
         """The table: fields that are None are left out, and `from_` is written `from`."""

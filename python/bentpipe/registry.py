@@ -1,4 +1,4 @@
-"""The lists of algorithms and of queues, as the core's registries have them."""
+"""Lists of algorithms and of queues, from the registries of the core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GRADES = {
     "B": "from knowledge of a published standard or paper",
     "C": "a reconstruction; the original could not be obtained",
 }
-"""How well an algorithm is pinned down."""
+"""The degree to which an algorithm is specified."""
 
 
 @cache
@@ -27,12 +27,12 @@ def _entries() -> tuple[dict[str, Any], ...]:
 def controllers() -> list[dict[str, Any]]:
     """Every algorithm, in the order of tables and legends.
 
-    Each is a dict with id, label, about, source, reference, grade, colour, marker, sender (what it asks of
-    the connection: aen, bulk_repeat, fixed_rto, dctcp, l4s), params (name, kind, default, min, max, choices,
-    unit, about, from_path, and shared: is it one that all algorithms take?), refuses_hystart (why it cannot
-    start by HyStart++ or another choice of slow_start; None if it can), uses_path_hints (does it answer a
-    hint that the path changes hands?), header (bytes of the congestion header that its packets carry) and
-    queue (the kind of queue that computes for it, or None).
+    Each is a dict with id, label, about, source, reference, grade, colour, marker, sender (its requirements
+    on the connection: aen, bulk_repeat, fixed_rto, dctcp, l4s), params (name, kind, default, min, max,
+    choices, unit, about, from_path, and shared: whether all algorithms take it), refuses_hystart (why it
+    cannot start by HyStart++ or another choice of slow_start; None if it can), uses_path_hints (whether it
+    answers a hint that the path changes hands), header (bytes of the congestion header that its packets
+    carry) and queue (the kind of queue that computes for it, or None).
     """
     return [dict(entry) for entry in _entries()]
 
@@ -56,7 +56,7 @@ VALUES = {
     "size": "bytes, kB or MB",
     "boolean": "true, false",
 }
-"""The values of a queue's key that is no number: the units of a text, or words."""
+"""The values of a queue's key that is not a number: the units of a text, or words."""
 
 
 @cache
@@ -110,7 +110,7 @@ def style(cc: str) -> dict[str, str]:
 
 
 def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The entry whose `key` is `name`, or an error that names `what` was looked for and the nearest names."""
+    """The entry whose `key` is `name`, or an error that names `what` and the nearest names."""
     known = {entry[key]: entry for entry in entries}
     found = known.get(name.lower())  # names ignore case
     if found is None:
@@ -124,7 +124,7 @@ def chooses(key: str) -> bool:
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:
-    """One line that says that `name` is unknown and which names are near, or which there are if none is."""
+    """One line that says that `name` is unknown and lists near names, or all names if none is near."""
     import difflib
 
     if near := difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5):

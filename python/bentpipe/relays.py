@@ -1,4 +1,4 @@
-"""The relay of a flow as options say it: none, where it stands, with what it sends (RFC 3135)."""
+"""The relay of a flow as given by options: none, or its place and its algorithm (RFC 3135)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bentpipe import _core
 from bentpipe.registry import controllers
 
 BUFFER = "4 MB"
-"""A relay's buffer, if nobody says another: some six bandwidth-delay products of 10 Mbit/s and 500 ms."""
+"""A relay's buffer, by default: some six bandwidth-delay products of 10 Mbit/s and 500 ms."""
 GATEWAY = "gateway"
 """The place between the two links of a path, as the simulator calls it."""
 NONE = "none"
-"""In place of a relay: that there is none."""
+"""The word for no relay."""
 _KEYS = ("buffer", "cc")
 _EXAMPLE = '"none", "hybla", or "gateway, buffer=8 MB, cc=hybla"'
 
@@ -22,19 +22,19 @@ _EXAMPLE = '"none", "hybla", or "gateway, buffer=8 MB, cc=hybla"'
 def relay_of(
     text: str, own: Mapping[str, Any] | None = None, path: Sequence[str] = ()
 ) -> dict[str, Any] | None:
-    """The relay that `--relay` says: keys of a flow's `relay`; None for "none".
+    """The relay of `--relay`: keys of a flow's `relay`; None for "none".
 
-    "gateway, buffer=8 MB, cc=hybla" is a place, and what is to differ. Without `cc` both halves have the
+    "gateway, buffer=8 MB, cc=hybla" is a place, and changed keys. Without `cc` both halves have the
     algorithm of the flow. "hybla" is the algorithm of the second half, at the place and with the buffer of
     the flow's own relay, or at the gateway if it has none.
 
     Args:
-        text: what was written.
+        text: the user's text.
         own: the relay of the flow in the scenario.
         path: the directions that the flow crosses; a name of theirs is a place.
 
     Raises:
-        ScenarioError: it says something else.
+        ScenarioError: the text is none of these.
     """
     head, *rest = (part.strip() for part in text.split(","))
     given = {key.strip(): value.strip() for key, _, value in (part.partition("=") for part in rest)}
@@ -62,7 +62,7 @@ def listed(text: str) -> list[str]:
 
 
 def place_on(path: Sequence[str], at: str) -> int:
-    """Behind which direction of a path a relay stands that is there."""
+    """The direction of a path behind which an existing relay is placed."""
     plain = [plain_name(name) for name in path]
     return 0 if at == GATEWAY and GATEWAY not in plain else plain.index(plain_name(at))
 

@@ -1,4 +1,4 @@
-"""What a run yields: numbers per flow and per link, traces over time, and a directory to keep them in."""
+"""The result of a run: numbers per flow and per link, traces over time, and a directory to keep them in."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 LIMITS = ("handshake", "cwnd", "rwnd", "app", "pacing", "recovery", "timeout")
-"""What can hold a flow back, as in its `limited` object: opening the connection, the congestion
-window, the receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
+"""The limits of a flow, as in its `limited` object: opening the connection, the congestion window, the
+receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
 
 PARTS = ("first", "subflow")
 """The values of `half` of rows whose data another row has, too: the half before a relay, whose data the
@@ -124,14 +124,14 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What ought to be checked before the results are trusted, a line each."""
+        """Points to check before the results are trusted, a line each."""
         return list(self.json["warnings"])
 
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow, as in the result object; `limited` is spread over `limited_cwnd` and so on.
 
-        A source of short flows is one row. Applications that send in pieces have transfer (what a piece is:
+        A source of short flows is one row. Applications that send in pieces have transfer (the kind of piece:
         connection, burst, response, page, segment or packet), transfers, completed (how many), and of the
         times that these took completion_mean_s, completion_p50_s, _p95_s and _p99_s. A video has
         video_bitrate_bps (mean of the segments received), video_startup_s, video_played_s, video_stalls,
@@ -158,15 +158,15 @@ class Result:
     def link_trace(self) -> pl.DataFrame:
         """The links over time.
 
-        Columns t_s; link ("sat/forward"); queue_packets; delivered_packets; dropped_packets, and of these
-        dropped_queue, those that the queue dropped. And what their time lines say: rate_bps (0 in an outage),
+        Columns t_s; link ("sat/forward"); queue_packets; delivered_packets; dropped_packets; dropped_queue,
+        the drops at the queue among them. Also the state of their time lines: rate_bps (0 in an outage),
         delay_s (one way), handovers (so far). Empty unless the scenario records links.
         """
         return self._columns("link_trace", "link")
 
     @cached_property
     def probes(self) -> pl.DataFrame:
-        """What each controller names of its inside, as Vegas-A's alpha, over time.
+        """Internal quantities that controllers name, such as Vegas-A's alpha, over time.
 
         Columns t_s; flow; probe, its name, which ends in its unit ("base_rtt_s"; one without is a pure
         number); value, null while it is not known. docs/controllers.md lists the probes of each controller.
@@ -184,8 +184,8 @@ class Result:
     def transfers(self) -> pl.DataFrame:
         """Every short flow, burst, response, page and segment of video, flow by flow.
 
-        Columns flow, start_s, bytes, and completion_s: seconds until all was acknowledged or, of what was
-        asked for, from the request until all of it was received; null if the run ended before. Empty unless
+        Columns flow, start_s, bytes, and completion_s: seconds until all was acknowledged or, for requested
+        data, from the request until all of it was received; null if the run ended before. Empty unless
         the scenario records transfers.
         """
         import polars as pl
@@ -224,7 +224,7 @@ class Result:
         return named(frame, **{key: names}) if key in frame.columns else frame
 
     def save(self, directory: str | Path) -> Path:
-        """Writes run.json, flows.parquet, links.parquet, and what was traced.
+        """Writes run.json, flows.parquet, links.parquet, and the traces.
 
         The directory appears complete or not at all; an earlier result in its place is replaced.
 
@@ -250,7 +250,7 @@ class Result:
 
     @classmethod
     def load(cls, directory: str | Path) -> Result:
-        """Reads what `save` wrote.
+        """Reads a directory that `save` wrote.
 
         Raises:
             ScenarioError: `directory` is not a result directory, is damaged, or is of a later version.
@@ -295,7 +295,7 @@ def replaced(directory: Path) -> str | None:
 
 
 def read_about(source: Path) -> dict[str, Any]:
-    """What run.json says, checked; its "files" are the tables, each with its sum."""
+    """The contents of run.json, checked; its "files" are the tables, each with its sum."""
     try:
         about = json.loads(foreign.content(source / "run.json"))
         if about["schema"] != 1:
@@ -314,7 +314,7 @@ def read_about(source: Path) -> dict[str, Any]:
 
 
 def _sum(about: dict[str, Any]) -> str:
-    """What tells whether run.json is as it was saved."""
+    """A checksum that shows whether run.json is as it was saved."""
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
@@ -330,9 +330,9 @@ def _read_frame(path: Path, wanted: str) -> pl.DataFrame:
 
 
 def check_place(directory: str | Path) -> Path:
-    """Makes sure that a result can be written to `directory`, and makes the directory that it stands in.
+    """Checks that a result can be written to `directory`, and makes its parent directory.
 
-    Returns where that is: what a symbolic link points to, if it is one.
+    Returns its path: the target, if it is a symbolic link.
 
     Raises:
         ScenarioError: it exists and holds something that is not a result.

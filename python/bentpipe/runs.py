@@ -22,8 +22,8 @@ class Capture:
 
     Args:
         path: the file; it appears when the run is complete.
-        at: where the packets are seen: "sender" (the hosts that send data), "receiver", or the name of a link
-            (what is offered to it, both directions).
+        at: the point of observation: "sender" (the hosts that send data), "receiver", or the name of a link
+            (the traffic offered to it, in both directions).
         whole: keep the payload, which is zeros, and not only the headers.
     """
 
@@ -42,15 +42,15 @@ def run(
     """Simulates one scenario.
 
     Args:
-        scenario: what to simulate: a scenario, its table as a dict, a TOML or JSON file, the name of a
-            scenario that comes with the package, or a directory that `Result.save` wrote.
+        scenario: a scenario, its table as a dict, a TOML or JSON file, the name of a scenario that comes with
+            the package, or a directory that `Result.save` wrote.
         seed: used instead of the scenario's own.
-        pcap: write the packets to this file, as the senders see them; or a `Capture`, which says where.
+        pcap: write the packets to this file, as the senders see them; or a `Capture`, which gives the place.
         progress: called now and then with the simulated share of the duration, 0 to 1.
 
     Raises:
         ScenarioError: the scenario is not correct, or its packets cannot be captured as asked for; the file
-            for them exists and is no capture.
+            for them exists and is not a capture.
         ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
         OSError: the capture cannot be written; nothing is left of it.
     """
@@ -68,12 +68,12 @@ def run(
 
 
 def prepare_capture(path: Path) -> None:
-    """Makes sure that a capture may be written there.
+    """Checks that a capture may be written there.
 
     Raises:
-        ScenarioError: the file exists and is no capture.
+        ScenarioError: the file exists and is not a capture.
     """
-    if not path.is_dir():  # the engine says that
+    if not path.is_dir():  # the engine reports that
         check_kind(path, CAPTURE)
     remove_leftovers(path)
 
@@ -90,7 +90,7 @@ def run_many(
     other, because only one thread at a time can run Python; the others use `threads` threads.
 
     Args:
-        scenarios: what to simulate, each as for `run`.
+        scenarios: the scenarios to simulate, each as for `run`.
         threads: 0 for one per processor.
         progress: called with the number of runs done so far.
 

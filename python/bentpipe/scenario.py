@@ -63,8 +63,8 @@ class Scenario(Checked):
         flows: in the order of the result.
         duration: "120 s".
         seed: each random source draws from its own stream of this seed.
-        title: one line for people.
-        record: what to trace; nothing by default.
+        title: one line of text.
+        record: the traces to record; nothing by default.
         stations: own ground stations by name, {"lat": 39.4, "lon": 116.4}.
     """
 
@@ -92,7 +92,7 @@ class Scenario(Checked):
 
     @classmethod
     def of(cls, given: Scenario | Mapping[str, Any] | str | Path) -> Scenario:
-        """The scenario that is given: one, its table as a dict, or what `load` reads.
+        """The scenario that is given: one, its table as a dict, or an argument of `load`.
 
         Raises:
             ScenarioError: it is none of these, or not correct.
@@ -144,7 +144,7 @@ class Scenario(Checked):
         )
 
     def controllers(self) -> dict[str, Callable[..., Any]]:
-        """The controller classes of the flows that have one, by the key that stands for each in the JSON."""
+        """The controller classes of the flows that have one, by the key that represents each in the JSON."""
         return self._keyed()[1]
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,12 +171,12 @@ class Scenario(Checked):
         """This scenario as JSON, checked and with every default filled in. It means the same run.
 
         Raises:
-            ScenarioError: it is not correct; the message names the key and what would be right.
+            ScenarioError: it is not correct; the message names the key and the correct form.
         """
         return _core.check(self.as_written())
 
     def as_written(self) -> str:
-        """This scenario as JSON, not checked and without the defaults: what every command simulates.
+        """This scenario as JSON, not checked and without the defaults: the form that every command simulates.
 
         Raises:
             ScenarioError: a value has no word in JSON; the message names the key.
@@ -230,7 +230,7 @@ class Scenario(Checked):
 
 
 _ATTRIBUTES = {"link": "links", "flow": "flows", "station": "stations"}
-"""The names in Python of the keys of a table that are called otherwise there."""
+"""The names in Python of the keys of a table that have other names there."""
 
 
 def _check_table(table: Mapping[str, Any]) -> None:

@@ -14,8 +14,8 @@ from bentpipe import terminal
 def scenario_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a scenario, as TOML or JSON holds it.
 
-    `$id` names the version of Bentpipe that it belongs to. `x-quantity` says which quantity a text holds, and
-    `x-hint` what to write where a key is missing, `x-carriage` what carries a kind of traffic.
+    `$id` names the version of Bentpipe that it belongs to. `x-quantity` names the quantity in a text,
+    `x-hint` the text for a missing key, and `x-carriage` the carrier of a kind of traffic.
     """
     from bentpipe import _core
 

@@ -1,4 +1,4 @@
-"""Where a scenario is read from: a file, a shipped name, a stored result, or standard input."""
+"""The source of a scenario: a file, a shipped name, a stored result, or standard input."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 MOST_BYTES = 16 << 20
 """Bytes of a scenario, as in the simulator (crates/sim/src/scenario/text.rs)."""
 STDIN = "-"
-"""Stands for standard input."""
+"""Represents standard input."""
 FILE_KEYS = ("timeline", "file", "opportunities")
 """Last parts of keys whose values are names of files."""
 _CC = re.compile(r"flow\.(\d+|\*)\.cc")
 _RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
 SWEEP_KEYS = ("vary", "seeds")
-"""The keys at the top of a file that say what a sweep varies."""
+"""The keys at the top of a file that define the axes of a sweep."""
 
 
 class Source:
@@ -34,17 +34,17 @@ class Source:
 
     Args:
         given: a TOML or JSON file; a name of a scenario that comes with the package ("geo", in any case); a
-            directory that `bentpipe run --out` wrote, or the run.json in it; "-", standard input; or what
-            such a file holds, as a dict.
+            directory that `bentpipe run --out` wrote, or the run.json in it; "-", standard input; or the
+            contents of such a file, as a dict.
 
     Raises:
-        ScenarioError: there is no such scenario, or the text is not what it should be.
+        ScenarioError: there is no such scenario, or the text is not correct.
     """
 
     def __init__(self, given: str | Path | Mapping[str, Any]) -> None:
         self._path: Path | None = None
         self._text = ""
-        #: What messages call it.
+        #: Its name in messages.
         self.name = "scenario"
         if isinstance(given, Mapping):
             self._text = json.dumps(given)
@@ -60,7 +60,7 @@ class Source:
 
     @property
     def folder(self) -> Path:
-        """Where the files are that it names."""
+        """The folder of the files that it names."""
         return Path() if self._path is None else self._path.parent
 
     def raw(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Source:
             text = self._text if self._path is None else foreign.content(self._path, MOST_BYTES).decode()
             table = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
-            self.load()  # says it better
+            self.load()  # has a better message
             raise _core.ScenarioError(f"{self.name}: {error}") from None
         if not isinstance(table, dict):
             raise _core.ScenarioError(f"{self.name}: a scenario is a table")
@@ -91,7 +91,7 @@ class Source:
         Args:
             overrides: values by dotted key, or pairs of a key and its value as TOML. "none" for the `relay`
                 of a flow takes it away.
-            sweep: leave out the keys that say what a sweep varies, `vary` and `seeds`.
+            sweep: leave out the keys that define the axes of a sweep, `vary` and `seeds`.
             own: an algorithm may be a class in Python, "FILE.py:CLASS"; the table then has the class.
 
         Raises:
@@ -118,7 +118,8 @@ class Source:
             for flow in flows if which == "*" else [flows[int(which)]]:
                 flow.pop("relay", None)
         for i, flow in enumerate(flows):
-            if found := classes.get(str(i)) or classes.get("*"):
+            found = classes.get(str(i)) or classes.get("*")
+            if found is not None and flow.get("cc") == f"python:{found.__name__}":
                 flow["cc"] = found
         return table
 
@@ -166,7 +167,7 @@ class Source:
         return self._path.read_text(encoding="utf-8", errors="replace") if readable else ""
 
     def _check_links(self, keys: Iterable[str]) -> None:
-        """Makes sure that overrides change links that there are, or make whole ones.
+        """Checks that overrides change existing links, or make complete ones.
 
         Raises:
             ScenarioError: a link has no such name; the message has those that are near.
@@ -184,7 +185,7 @@ class Source:
 
 
 def _without_relays(overrides: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], set[str]]:
-    """The overrides but for those that take the relay of a flow away, and of which flows: numbers, or "*"."""
+    """The overrides except those that remove the relay of a flow, and the flows of these: numbers, or "*"."""
     pairs: list[tuple[str, str]] = []
     bare: set[str] = set()
     for key, value in overrides:
@@ -234,7 +235,7 @@ def _standard_input() -> str:
 
 
 def _stored(path: Path) -> dict[str, Any] | None:
-    """The scenario of a stored result, with the seed of its run; None if `path` is none."""
+    """The scenario of a stored result, with the seed of its run; None if `path` is not one."""
     directory = path.parent if path.name == "run.json" else path
     if not (directory / "run.json").is_file():
         return None
@@ -247,7 +248,7 @@ def _stored(path: Path) -> dict[str, Any] | None:
 def _from_here(key: str, value: str) -> str:
     """The value of an override; of a file that is in the working directory, where it is.
 
-    Files that a scenario names lie beside it, but whoever writes an override means those beside themselves.
+    Files that a scenario names lie beside it, but an override refers to files in the working directory.
     """
     if key.rpartition(".")[2] not in FILE_KEYS:
         return value

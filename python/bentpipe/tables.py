@@ -1,4 +1,4 @@
-"""The tables of the command line."""
+"""Tables for the output of the command line."""
 
 from __future__ import annotations
 
@@ -124,11 +124,11 @@ _PIECES = {
     "segment": "video segments",
     "packet": "packets",
 }
-"""What transfers are called in the head of their table."""
+"""The names of transfers in the head of their table."""
 
 
 def _show_transfers(flows: Sequence[dict[str, Any]]) -> None:
-    """What applications sent in pieces, how long the pieces took, and how a video was seen."""
+    """Data that applications sent in pieces, the times of the pieces, and the playback of a video."""
     for piece, name in _PIECES.items():
         rows = [
             [
@@ -235,7 +235,7 @@ def _what_each_got(found: Comparison, link: str) -> tuple[str, list[str], list[l
 
 
 def show_comparison(found: Comparison, link: str) -> None:
-    """Algorithms on one link, the fastest group first: what each got, and what held each back."""
+    """Algorithms on one link, the fastest group first: the goodput of each, and its limits."""
     rows = found.rows
     if not rows:
         return
@@ -257,17 +257,17 @@ def show_comparison(found: Comparison, link: str) -> None:
 
 
 def _contender(row: dict[str, Any], *, relayed: bool) -> list[str]:
-    """The cells of a comparison that say what a row is about."""
+    """The cells of a comparison that identify a row."""
     return [terminal.named(row["label"]), *([terminal.named(row["relay"] or NONE)] if relayed else [])]
 
 
 def _holds(rows: Sequence[dict[str, Any]], what: str) -> bool:
-    """Whether a limit held any flow back for so long that it is shown."""
+    """Whether a limit held any flow back for long enough to be shown."""
     return any(row[f"limited_{what}"] >= 0.0005 for row in rows)
 
 
 def _remarks(found: Comparison, *, repeated: bool) -> Iterator[str]:
-    """What a reader of a comparison must know beside its numbers."""
+    """Notes for a reader of a comparison."""
     rows = found.rows
     if repeated and len(rows) > 1:
         yield "Within a group no difference to its first is certain (Holm's correction, 95 %)."
@@ -379,7 +379,7 @@ def _allowed(param: dict[str, Any]) -> str:
 
 
 def show_claims(title: str, claims: Sequence[dict[str, Any]], page: Path) -> None:
-    """The claims of one study, and where its page is."""
+    """The claims of one study, and the path of its page."""
     shown = terminal.table(title, ["<claim", "~paper", "<measured", "<95 % interval", "<verdict", "~note"])
     for claim in claims:
         shown.add_row(
@@ -391,7 +391,7 @@ def show_claims(title: str, claims: Sequence[dict[str, Any]], page: Path) -> Non
 
 
 def show_counts(results: Sequence[StudyResult], page: Path) -> None:
-    """How many claims of each study have each verdict, and where the page about all is."""
+    """The number of claims of each study with each verdict, and the path of the page about all."""
     verdicts = ("reproduced", "same order", "not reproduced")
     shown = terminal.table("All studies", ["<study", *verdicts, "runs", "packets"])
     for result in results:
@@ -404,7 +404,7 @@ def show_counts(results: Sequence[StudyResult], page: Path) -> None:
 
 
 def show_places(study: Study) -> None:
-    """The figures and tables of a paper, and what we have of each."""
+    """The figures and tables of a paper, and our version of each."""
     shown = terminal.table(study.title, ["<figure or table", "~what it shows", "~here", "~judged by"])
     for place in study.places():
         here = place.option if place.given else f"none: {place.why}"
@@ -415,7 +415,7 @@ def show_places(study: Study) -> None:
 
 
 def show_shown(of: Shown, files: Sequence[Path]) -> None:
-    """What a figure or table shows, what the paper prints of it, and where it is written."""
+    """The contents of a figure or table, the paper's numbers for it, and its path."""
     console = terminal.console()
     for said in (of.title, of.caption, of.source):
         console.print(said, markup=False)
@@ -432,7 +432,7 @@ def show_shown(of: Shown, files: Sequence[Path]) -> None:
 
 
 def show_fit(found: Fit, files: Sequence[Path]) -> None:
-    """What a search found, how it was confirmed, what it did not try, and where that is written."""
+    """The result of a search, its confirmation, the combinations not tried, and the path of the page."""
     shown = terminal.table(found.study.title, ["~choices", "<seeds", "free choices", "checks that hold"])
     searched = f"1 to {found.seeds}"
     rows = [(searched, of) for of in found.search.front()] + [
@@ -460,7 +460,7 @@ def _cell(value: Any) -> str:
 
 
 def show_checks(checks: Sequence[Check]) -> None:
-    """What works, what does not, and what to do about it."""
+    """The state of each item, and the remedy if it does not work."""
     rows = []
     for check in checks:
         mark = "ok" if check.found else "MISSING" if check.needed else "absent"

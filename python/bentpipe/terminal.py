@@ -1,4 +1,4 @@
-"""What the command line shows: tables, progress bars and lines of error. Rich is loaded when it is used."""
+"""Output of the command line: tables, progress bars and lines of error. Rich is loaded on first use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ as a whole, which takes a minute for 100,000 rows."""
 
 
 def console() -> Console:
-    """Where tables go: standard output."""
+    """The console for tables: standard output."""
     from rich.console import Console
 
     shown = sys.stdout is not None and sys.stdout.isatty()
@@ -49,7 +49,7 @@ def console() -> Console:
 
 
 def table(title: str, columns: Sequence[str]) -> Table:
-    """An empty table; heads say how a column is laid out.
+    """An empty table; heads define the alignment of a column.
 
     Numbers to the right; "<" in front of a head means text to the left, and "~" text that may be broken.
     """
@@ -123,7 +123,7 @@ def named(text: str) -> str:
 
 
 def rest(shown: int, there: int, what: str) -> None:
-    """Says how many rows were left out, if any were."""
+    """Reports the number of rows left out, if any were."""
     if there > shown:
         line(f"... and {there - shown:,} {what} more; --json prints and --out writes all")
 
@@ -145,7 +145,7 @@ def error_lines(lines: Sequence[str]) -> None:
 
 
 def note(text: str) -> None:
-    """One line on standard error about work that goes on; nothing if nobody can read it."""
+    """One line on standard error about ongoing work; nothing if standard error is not visible."""
     if sys.stderr is not None:
         with suppress(OSError):
             print(plain(text), file=sys.stderr, flush=True)
@@ -165,11 +165,11 @@ def answer(value: Any) -> None:
 
 
 class OutputFailed(Exception):
-    """Standard output takes no more; the cause is the OSError. It is none: Typer makes a status of those."""
+    """Standard output takes no more; the cause is the OSError. Typer would turn an OSError into a status."""
 
 
 class _Output:
-    """Standard output, whose failures are told from those of files. After one it swallows the rest."""
+    """Standard output, with failures distinct from those of files. After one it swallows the rest."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -206,7 +206,7 @@ def copy(path: Path) -> None:
 
 @contextmanager
 def guarded_output() -> Iterator[None]:
-    """A block in which what cannot be printed raises `OutputFailed`."""
+    """A block in which a failure to print raises `OutputFailed`."""
     if sys.stdout is None:  # the caller has closed it
         yield
         return
@@ -246,7 +246,7 @@ class Bar:
                 self._shown = None
 
     def __call__(self, done: float, total: float = 1.0) -> None:
-        """So much of the whole is done."""
+        """Takes the share of the whole that is done."""
         self._done, self._total = done, total
         with self._lock:
             if self._shown is not None:
@@ -276,14 +276,14 @@ class Bar:
 
 
 class FitBar(Bar):
-    """The bar of a search: what is being tried, how many combinations of it, and what is best so far."""
+    """The bar of a search: the stage, its number of combinations, and the best so far."""
 
     def __init__(self) -> None:
         super().__init__("starting")
         self._begun = ("", 0)
 
     def at(self, state: Progress) -> None:
-        """The search has come so far. Without a terminal, a line says what begins."""
+        """Takes the state of the search. Without a terminal, a line reports each new stage."""
         best = f", best {state.held} of {state.checks} checks" if state.checks else ""
         if not self._wanted and self._begun != (state.what, state.total):
             self._begun = state.what, state.total
@@ -295,14 +295,14 @@ class FitBar(Bar):
 
 
 class RunsBar(Bar):
-    """The bar of many runs: what is being worked on, runs of all, their rate, and the time."""
+    """The bar of many runs: the current work, runs done and in all, their rate, and the time."""
 
     def __init__(self, what: str = "starting") -> None:
         super().__init__(what)
         self._ahead = ""
 
     def at(self, state: State) -> None:
-        """The job has come so far."""
+        """Takes the state of the job."""
         what = [", ".join(state.running)] if state.running else []
         what += [f"drawing {', '.join(state.drawing)}"] if state.drawing else []
         self._what = "; ".join(what) or self._what

@@ -1,4 +1,4 @@
-"""Values with units, for people: reading a few, and writing them."""
+"""Values with units in text: reading a few, and writing them."""
 
 from __future__ import annotations
 

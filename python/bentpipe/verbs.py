@@ -1,4 +1,4 @@
-"""What the verbs of the command line share: how they end, and how they answer."""
+"""Shared parts of the verbs of the command line: exit statuses, options, and answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def probability(text: str) -> float:
     """The value of an option that is a probability: "1e-4", or "0.01 %".
 
     Raises:
-        BadParameter: it is none.
+        BadParameter: it is not a probability.
     """
     number, percent, rest = text.partition("%")
     try:
@@ -35,14 +35,14 @@ def probability(text: str) -> float:
 
 
 class Stopped(Exception):
-    """The user interrupted work; the message says what is kept, or how it goes on."""
+    """The user interrupted work; the message says what is kept, or how to resume."""
 
 
 def overrides(texts: Sequence[str]) -> list[tuple[str, str]]:
     """The pairs of `--set KEY=VALUE`.
 
     Raises:
-        ScenarioError: a text is none.
+        ScenarioError: a text is not of this form.
     """
     from bentpipe._core import ScenarioError
 

@@ -1,4 +1,4 @@
-"""Measures the emulator: how late packets are, what it costs, the most that it forwards; beside others.
+"""Measures the emulator beside others: lateness of packets, processor time, and the highest rate forwarded.
 
     make bench-emu                     # as root, on a quiet machine; 15 minutes
     python scripts/emulators --quick   # short runs at 100 Mbit/s, for a look
@@ -10,11 +10,11 @@ docs/emulator.md. Each row is two runs:
 
 - load: four TCP connections of iperf3 with CUBIC at full speed; their goodput, the processor time of the
   emulator alone for each 100 Mbit that it forwards, and Bentpipe's own histogram of lateness;
-- delay: 100 packets a second that are sent back at once, while UDP takes half of the rate; by how much their
-  round trips are longer than the link's.
+- delay: 100 packets a second that are sent back at once, while UDP takes half of the rate; the amount by
+  which their round trips exceed the link's.
 
 The most that Bentpipe forwards is the highest rate of a link, in steps of 15 %, at which 99 % of packets are
-within the bound of lateness and TCP gets nine tenths of what it can.
+within the bound of lateness and TCP gets nine tenths of its maximum.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RATES_MBPS = (10, 100, 300, 1000)
 RTTS_MS = (20, 500)
 STEP, FIRST_MBPS, LAST_MBPS = 1.15, 300.0, 4000.0
 PAYLOAD = 1448 / 1500
-"""What TCP with timestamps gets of a rate that counts IP bytes."""
+"""The goodput of TCP with timestamps at a rate that counts IP bytes."""
 
 
 def measured(tool: Tool, rate_mbps: float, rtt_ms: float, load_s: float) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def most(load_s: float) -> dict[str, Any]:
 
 
 def tables(stored: dict[str, Any]) -> str:
-    """What docs/emulator.md shows."""
+    """The contents of docs/emulator.md."""
     where = stored["machine"]
     text = [
         f"Measured on {where['date']}, Linux {where['kernel']}, {where['processors']} processors"
@@ -116,7 +116,7 @@ def say(text: str) -> None:
 
 
 def machine() -> dict[str, Any]:
-    """Where it is measured."""
+    """The machine of the measurement."""
     about = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     names = [line.partition(":")[2].strip() for line in about if line.startswith("model name")]
     return {

@@ -1,4 +1,4 @@
-"""What is sent over a link that is measured: TCP at full speed, or probes beside some UDP."""
+"""Traffic over a measured link: TCP at full speed, or probes beside some UDP."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Link(Protocol):
         """Processor time of the emulator so far."""
 
     def lateness(self) -> dict[str, Any]:
-        """After the end: what the emulator says of its own lateness."""
+        """After the end: the emulator's report on its own lateness."""
 
 
 def tcp(link: Link, seconds: float, skip_s: float) -> tuple[float, float]:
@@ -70,7 +70,7 @@ def tcp(link: Link, seconds: float, skip_s: float) -> tuple[float, float]:
 
 
 def excess(link: Link, rate_mbps: float, rtt_ms: float, seconds: float) -> dict[str, float]:
-    """By how much round trips of probes are longer than the link's, while UDP takes some of the rate."""
+    """The excess of the probes' round trips over the link's, while UDP takes some of the rate."""
     echo = link.popen([sys.executable, "-c", _ECHO], "far")
     try:
         server = _server(link)

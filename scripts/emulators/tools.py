@@ -35,7 +35,7 @@ class Tool(Protocol):
     name: str
 
     def lacks(self) -> str:
-        """Why it cannot be measured here; empty if it can."""
+        """The reason why it cannot be measured here; empty if it can."""
 
     def link(self, rate_mbps: float, rtt_ms: float) -> Any:
         """A context with a link of this rate both ways, with a queue of one bandwidth-delay product."""
@@ -52,7 +52,7 @@ class Bentpipe:
     name = "bentpipe"
 
     def lacks(self) -> str:
-        """Why it cannot be measured here."""
+        """The reason why it cannot be measured here."""
         return "" if os.geteuid() == 0 else "it takes root"
 
     @contextmanager
@@ -90,7 +90,7 @@ class Mahimahi:
     name = "mahimahi"
 
     def lacks(self) -> str:
-        """Why it cannot be measured here."""
+        """The reason why it cannot be measured here."""
         for program in ("mm-link", "mm-delay"):
             path = shutil.which(program)
             if path is None:
@@ -164,7 +164,7 @@ class Netem:
     name = "netem"
 
     def lacks(self) -> str:
-        """Why it cannot be measured here."""
+        """The reason why it cannot be measured here."""
         if os.geteuid() != 0:
             return "it takes root"
         words = ["unshare", "-n", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]

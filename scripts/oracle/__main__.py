@@ -1,7 +1,7 @@
-"""Records what the kernel's own congestion control does, ACK by ACK, as test data for ours (docs/oracle.md).
+"""Records the kernel's own congestion control, ACK by ACK, as test data for ours (docs/oracle.md).
 
 Boots Debian's kernel in QEMU with time counted in instructions, so that a run gives the same bits on every
-machine. Keeps what it downloads and makes in out/oracle and goes on where it was interrupted.
+machine. Keeps what it downloads and makes in out/oracle and resumes where it was interrupted.
 
     python scripts/oracle record [--algorithm NAME]... [--link NAME]... [--again]
     python scripts/oracle twice ALGORITHM LINK
@@ -132,7 +132,7 @@ def kernels(every: list[str]) -> None:
 
 
 def main() -> int:
-    """Does what the arguments say; 1 if something is missing, 130 when interrupted."""
+    """Runs the command of the arguments; 1 if something is missing, 130 when interrupted."""
     parser = argparse.ArgumentParser(
         prog="oracle", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -23,7 +23,7 @@ TARGET = "x86_64-unknown-linux-gnu"
 
 @dataclass(frozen=True)
 class Attached:
-    """One controller in one kernel: how it was attached, its own status, and what crossed the link."""
+    """One controller in one kernel: how it was attached, its own status, and the traffic on the link."""
 
     kernel: str
     how: str

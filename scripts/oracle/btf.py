@@ -1,6 +1,6 @@
-"""Reads a kernel's own description of its types (BTF): where a member of a structure stands.
+"""Reads a kernel's own description of its types (BTF): the place of a member in a structure.
 
-Format: `Documentation/bpf/btf.rst` of the kernel. Only what is needed for that is read.
+Format: `Documentation/bpf/btf.rst` of the kernel. Only the parts needed for that are read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _THROUGH = {8, 9, 10, 11, 18}  # typedef, volatile, const, restrict, type tag: t
 
 @dataclass(frozen=True)
 class Place:
-    """Where a member stands: its byte, and for a bit field its first bit there and its width."""
+    """The place of a member: its byte, and for a bit field its first bit there and its width."""
 
     byte: int
     bit: int = 0
@@ -51,7 +51,7 @@ class Types:
     def place(self, structure: str, member: str) -> Place:
         """The place of `member` in `struct structure`.
 
-        Members of structures without a name, and of the one that stands first in it, count as its own.
+        Members of structures without a name, and of the first member, count as its own.
 
         Raises KeyError if the kernel has no such structure or member.
         """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools import Missing, need
 
-# What is looked for in apt's list of packages, and where the version comes from.
+# By series: the pattern for apt's list of packages, and the suite of the version.
 SERIES = {
     "6.1": (r"linux-image-6\.1\.0-(\d+)-amd64", "bookworm"),
     "6.12": (r"linux-image-6\.12\.(\d+)\+deb12-amd64", "bookworm-backports"),
@@ -53,7 +53,7 @@ class Kernel:
         return list(done.items())
 
     def has(self, module: str) -> bool:
-        """Does the kernel come with this module?"""
+        """Whether the kernel comes with this module."""
         return module in self._modules
 
 
@@ -71,7 +71,7 @@ def newest(series: str) -> str:
 
 
 def kernel(series: str, keep: Path) -> Kernel:
-    """The kernel of `series`; what was downloaded and unpacked before is used again."""
+    """The kernel of `series`; earlier downloads are used again."""
     root = keep / f"linux-{series}"
     if not (root / "boot").is_dir():
         package = newest(series)

@@ -1,4 +1,4 @@
-"""What the guest does: its first program, a shell script of busybox."""
+"""The guest's first program: a shell script of busybox."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ poweroff -f
 
 
 def assemble(kernel: Kernel, modules: tuple[str, ...], body: str, programs: tuple[Path, ...] = ()) -> Files:
-    """A guest that runs `body`, a shell script, and hands out what that left in /out."""
+    """A guest that runs `body`, a shell script, and hands out the files that it left in /out."""
     wanted = kernel.modules(*modules)
     load = "".join(f"insmod /modules/{name}.ko || echo 'no {name}'\n" for name, _ in wanted)
     files = base(_BEGIN + load + body + _END, wanted)
@@ -63,7 +63,7 @@ def probes(types: Types, module: Module) -> list[str]:
     """The kernel probes, as lines for tracefs's `kprobe_events` (`Documentation/trace/kprobetrace.rst`).
 
     Every one shows the socket's port, clock, sequence numbers and window. `ack` is before the answer to an
-    ACK, `avoid` at the call of `cong_avoid`, and so on; `cut` is what `ssthresh` returned.
+    ACK, `avoid` at the call of `cong_avoid`, and so on; `cut` is the result of `ssthresh`.
     """
 
     def tp(member: str) -> Place:
@@ -126,7 +126,7 @@ def probes(types: Types, module: Module) -> list[str]:
 
 
 def network(link: Link, congestion: str) -> str:
-    """The shell script that makes `link`, with `congestion` for what the sender sends."""
+    """The shell script that makes `link`, with `congestion` for the sender's traffic."""
     lines = ["ip netns add s; ip netns add r; ip netns add d"]
     lines += ["ip link add s0 netns s type veth peer name r0 netns r"]
     lines += ["ip link add d0 netns d type veth peer name r1 netns r"]

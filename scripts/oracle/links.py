@@ -46,7 +46,7 @@ LINKS = {
 class Module:
     """An algorithm of the kernel: its name there, the module's name, and the functions that it registers.
 
-    Functions of the kernel proper (`tcp_reno_ssthresh`) stand here too where the algorithm uses them.
+    Functions of the kernel proper (`tcp_reno_ssthresh`) are listed too where the algorithm uses them.
     """
 
     name: str
@@ -58,9 +58,9 @@ class Module:
     cwnd_event: str = ""
     in_ack_event: str = ""
     smoothed: bool = False
-    """Does it, or our controller of that name, read the smoothed RTT? Then the table has it."""
+    """Whether it, or our controller of that name, reads the smoothed RTT. Then the table has it."""
     ticks: bool = False
-    """Does it count the kernel's clock ticks? Then the table has them."""
+    """Whether it counts the kernel's clock ticks. Then the table has them."""
 
 
 _RENO = ("tcp_reno_cong_avoid", "tcp_reno_ssthresh")

@@ -1,4 +1,4 @@
-"""Boots a kernel in QEMU with time counted in instructions, and gives back what the guest wrote."""
+"""Boots a kernel in QEMU with time counted in instructions, and returns the guest's output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs that the oracle needs from the system, and what to say where one is missing."""
+"""The programs that the oracle needs from the system, and the message where one is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Missing(Exception):
-    """Something that the oracle needs is not there; the message says what, and how to get it."""
+    """Something that the oracle needs is missing; the message names it, and how to get it."""
 
 
 def need(program: str, package: str) -> Path:

@@ -1,6 +1,6 @@
-"""From a guest's trace to the small table that the tests of crates/cc replay.
+"""Conversion of a guest's trace to the small table that the tests of crates/cc replay.
 
-A line of the table is an event; its first cell says which. An empty cell stands for the value of the line of
+A line of the table is an event; its first cell gives the kind. An empty cell has the value of the line of
 this kind before. docs/oracle.md lists the cells.
 """
 
@@ -21,7 +21,7 @@ SLOW_PATH = 1
 # `enum tcp_ca_event`: something is sent while nothing is in flight.
 TX_START = 0
 
-# A table ends after so many lines, to keep the test data small.
+# A table ends after this number of lines, to keep the test data small.
 MOST = 750
 
 _LINE = re.compile(r"^.*\[\d+\] \S+ +([\d.]+): (\w+): (.*)$", re.MULTILINE)
@@ -53,7 +53,7 @@ def events(text: str) -> list[Event]:
 
 
 def _check(found: list[Event]) -> None:
-    """The probe of tcp_probe and the samples of pkts_acked must say what the kernel probes say."""
+    """The probe of tcp_probe and the samples of pkts_acked must agree with the kernel probes."""
     sample: Event | None = None
     for event in found:
         if event.kind == "sample":
@@ -78,7 +78,7 @@ def _check(found: list[Event]) -> None:
 
 
 def _after(found: list[Event], index: int) -> tuple[int, int]:
-    """Window and threshold after the event at `index`: what the next event shows."""
+    """Window and threshold after the event at `index`: as the next event shows them."""
     for event in found[index + 1 :]:
         if event.kind == "tcp_probe":
             return event["snd_cwnd"], event["ssthresh"]

@@ -1,7 +1,7 @@
-"""What mkdocs needs beside docs/*.md: pages written from the code, and links that lead out of docs/.
+"""Hooks of mkdocs: pages written from the code, and links that lead out of docs/.
 
 mkdocs calls `on_files` and `on_page_markdown`. The pages of docs/ are written for a code host. There
-README.md stands above them with the sources, and a list needs no empty line before it.
+README.md is above them, with the sources, and a list needs no empty line before it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-"""Pages above docs/, and what they are called on the site."""
+"""Pages above docs/, and their names on the site."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -58,7 +58,7 @@ def begun(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """A page that stood above docs/, for a place inside it."""
+    """A page from above docs/, adapted to a place inside it."""
     text = re.sub(r"\]\(docs/", "](", text)
     text = re.sub(r"\]\(scenarios/?\)", "](presets.md)", text)
     text = re.sub(r"\]\((LICENSE-\w+)\)", r"](\1.txt)", text)
@@ -97,7 +97,7 @@ def spaced(text: str) -> str:
 
 
 def command_line() -> str:
-    """Every verb and option, as typer tells them."""
+    """Every verb and option, as typer lists them."""
     command = [sys.executable, "-m", "typer", "bentpipe.cli", "utils", "docs", "--name", "bentpipe"]
     told = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     return told.replace("# `bentpipe`", "# Command line", 1).replace("\n## `bentpipe ", "\n## `")
@@ -142,7 +142,7 @@ def python() -> str:
 
 
 def options(module: str) -> Iterator[str]:
-    """What mkdocstrings shows of a module: what it offers to others, wherever it is defined."""
+    """The members of a module that mkdocstrings shows: its public names, wherever they are defined."""
     import importlib
 
     found = importlib.import_module(f"bentpipe.{module}")

@@ -4,7 +4,7 @@
     print(*advice.sentences())
     advice.write("advice")
 
-docs/advise.md says how it is found.
+docs/advise.md describes the method.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""What makes an algorithm fast and reckless: it takes what it has from others, or from the link itself.
+"""Rules that flag an algorithm as fast and reckless: its speed comes at the expense of others or of the link.
 
-Each threshold is a number of ours, chosen so that CUBIC, Reno and their like stay far below it.
-docs/advise.md gives the reasons.
+The thresholds are our own choice, set so that CUBIC, Reno and their like stay far below it. docs/advise.md
+gives the reasons.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from bentpipe.advice.question import Question
 from bentpipe.advice.trials import Trials
 
 LOSS_TIMES = 3.0
-"""Own losses count as reckless from so many times those of CUBIC on, on the same link and seeds ..."""
+"""Own losses count as reckless from this multiple of CUBIC's, on the same link and seeds ..."""
 LOSS_LEAST = 0.02
 """... and from this share of the packets sent on, which is where BBRv3 stops probing (its LossThresh)."""
 HARM_MOST = 0.5
-"""The most that a CUBIC flow may lose against what it has beside another CUBIC flow, if the one beside it
-then has more than it: one that leaves the link to nobody takes nothing."""
+"""The greatest loss allowed to a CUBIC flow against its share beside another CUBIC flow, if the flow beside
+it then has more than it: a flow that leaves capacity unused takes nothing from others."""
 HARM_LEAST_SHARE = 0.05
 """A rival that has less than this share of the link beside its own kind cannot use it: nothing is taken."""
 QUEUE_TIMES = 2.0
-"""A median queueing delay of so many times that of CUBIC is a standing queue ..."""
+"""A median queueing delay of this multiple of CUBIC's is a standing queue ..."""
 QUEUE_LEAST_S = 0.05
 """... if it is at least this long. Conversation suffers from less (ITU-T G.114 allows 150 ms in all)."""
 
 
 @dataclass(frozen=True)
 class Flag:
-    """One reason not to recommend an algorithm: what kind, and one clause with the numbers."""
+    """One reason not to recommend an algorithm: its kind, and one clause with the numbers."""
 
     kind: str
     text: str
 
 
 def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endless: bool = True) -> list[Flag]:
-    """Why this algorithm is reckless on the link, or nothing.
+    """The reasons why this algorithm is reckless on the link; empty if it is not.
 
     Args:
-        one: what was measured of it, with the harm that it does.
-        all_trials: of all algorithms by id; CUBIC's is what it is held against.
-        shared: do flows of others use the link? If not, harm to CUBIC is no reason.
-        endless: do the flows have data all the time? If not, there is start-up alone, and what it drops and
-            queues does not stay.
+        one: its measurements, with the harm that it does.
+        all_trials: of all algorithms by id; CUBIC's are the reference.
+        shared: whether flows of others use the link. If not, harm to CUBIC is no reason.
+        endless: whether the flows have data all the time. If not, there is start-up alone, and its drops and
+            queues do not last.
     """
     cubic = all_trials["cubic"]
     ours, theirs = _means(one), _means(cubic)
@@ -65,7 +65,7 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endles
 
 
 def reckless_runs(one: Trials, cubic: Trials, *, shared: bool, endless: bool) -> tuple[list[bool], float]:
-    """In which runs alone it is reckless, and in what share of its runs beside CUBIC; NaN if it has none.
+    """Reckless runs of role "alone", and the share of reckless runs beside CUBIC; NaN if it has none.
 
     The runs may be over different links.
     """
@@ -107,7 +107,7 @@ def _waits(own: _Values, cubic: _Values) -> bool:
 
 
 def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, list[Flag]]:
-    """Those that are reckless, by id, with the reasons; nobody before CUBIC, the measure, was run."""
+    """The reckless algorithms by id, with the reasons; empty before CUBIC, the reference, has run."""
     if "cubic" not in trials:
         return {}
     shared, endless = question.shared, question.endless

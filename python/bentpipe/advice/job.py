@@ -1,4 +1,4 @@
-"""From a question to an answer: measures the speed, makes a plan, runs it, judges."""
+"""The job of `advise`, from question to answer: measures the speed, makes a plan, runs it, judges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bentpipe.scenario import Scenario
 
 BUDGET = "30 s"
-"""How long an answer may take, about, unless somebody says."""
+"""Approximate time limit of an answer by default."""
 _UNWEIGHED = Link(rate="1 Mbit/s", delay="1 ms")
 """In the place of a measured link while the rest of a question is checked."""
 
@@ -53,43 +53,43 @@ def advise(
     progress: Told | None = None,
     begun: float | None = None,
 ) -> Advice:
-    """Which congestion control to use on a link, with evidence.
+    """Recommends a congestion control for a link, with evidence.
 
     Every registered algorithm races on the link, seed after seed, and leaves when its interval lies below
     that of the best. The best are then run as one flow beside one of CUBIC and beside one of Reno, and with
-    one file of 2 MB. What is fast because it takes from others is flagged and not recommended.
+    one file of 2 MB. Those that are fast at the expense of others are flagged and not recommended.
 
     Args:
         link: a shipped scenario's name, a TOML file, a `Link` or a `Scenario`: its links and its unresponsive
             traffic. Or leave it out, and give rate and rtt.
         scenario: instead, a whole scenario; its first flow takes each algorithm in turn.
         measured: instead, files of measurements of the link (iperf3, ping, irtt, pcap; docs/advise.md).
-        rate: "20 Mbit/s", or a range "15 Mbit/s..25 Mbit/s". Ranges may stand for the next four, too.
+        rate: "20 Mbit/s", or a range "15 Mbit/s..25 Mbit/s". The next four may be ranges, too.
         rtt: round-trip time without queues, "600 ms".
         per: packet error rate, 1e-4 or "1e-5..1e-3".
         ber: bit error rate.
         buffer: "1 bdp", "432 packets", "1 MB".
         timeline: a file with the link over time (docs/timeline.md).
-        flows: so many flows of the algorithm at once.
+        flows: number of flows of the algorithm at once.
         relay: instead of the flow's own: "none", "hybla" or "gateway, buffer=8 MB" (`relays.relay_of`).
         competing: flows beside them all the time, such as "3 cubic"; during the measurements, too.
-        goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` says what each is.
-        shared: do flows of others use the link? If not, harm to them flags nothing.
+        goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` defines each.
+        shared: whether flows of others use the link. If not, harm to them flags nothing.
         cc: judge these only (and CUBIC and Reno, for comparison): names, also with parameters,
             "FILE.py:CLASS", `Controller` subclasses, or a text of several with commas between.
         duration: simulated time of a run; by default a time line whole, else as `schedule.run_time` says.
         seed: the first seed.
-        budget: how long it may take, about, and without what the weighing of measurements takes. The speed
-            of this machine decides how many seeds that is.
+        budget: approximate time that it may take, not counting the weighing of measurements. The speed of
+            this machine decides how many seeds that is.
         thorough: more seeds, without a budget.
         plan: repeat exactly the plan of an earlier answer, "60x12x60s+5".
-        progress: called with what is being done, the runs done of it, and all of its runs.
+        progress: called with the current task, the runs done of it, and all of its runs.
         begun: when the budget began, by `time.monotonic`; by default now.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
         Unanswered: interrupted before the first seed of all algorithms was done. Later interrupts give an
-            answer from what is done, whose `interrupted` is true.
+            answer from the finished runs, whose `interrupted` is true.
     """
     begun = time.monotonic() if begun is None else begun
     if sum(given is not None for given in (link, scenario)) + bool(measured) > 1:
@@ -133,13 +133,13 @@ def advise(
 def _weighed(
     question: Question, files: Sequence[str | Path], limit_s: float, tell: Told, *, exact: bool
 ) -> tuple[Question, str | None]:
-    """The question over links that measurements leave possible.
+    """The question over the links that are consistent with the measurements.
 
     Takes a quarter of the time limit at most, or, if it is to be exact, as much work as is usual for it.
-    Beside it stands the budget whose usual work was done; None if it is that of 30 s.
+    The returned budget is that whose usual work was done; None if it is that of 30 s.
 
     Raises:
-        ScenarioError: a file is wrong, or does not tell enough.
+        ScenarioError: a file is wrong, or does not contain enough data.
         Unanswered: interrupted.
     """
     from bentpipe.measured import estimate
@@ -196,7 +196,7 @@ def _spelled(cc: Any) -> str:
 
 
 def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | None, dict[str, Span]]:
-    """A link as the file has it, with means for what depends on one value, such as a buffer in BDPs.
+    """A link as the file has it, with means for keys that depend on one value, such as a buffer in BDPs.
 
     Raises:
         ScenarioError: the file has a rate or a delay, and another one is given.
@@ -219,7 +219,7 @@ def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | 
 
 
 def _judged(race: Race, repeat: str) -> Advice:
-    """What follows from the runs that are done."""
+    """Builds the answer from the runs that are done."""
     question, known = race.question, race.trials()
     flagged = flags.all_flags(known, question)
     fine = {name: one for name, one in known.items() if name not in flagged}

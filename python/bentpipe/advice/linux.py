@@ -1,9 +1,9 @@
-"""How an algorithm is had on Linux: built in, as a module, by `bentpipe kernel attach`, or not at all.
+"""Availability of an algorithm on Linux: built in, as a module, by `bentpipe kernel attach`, or not at all.
 
 Source: the kernel's net/ipv4/Kconfig (the TCP_CONG_* options, their names and defaults), and
 net/ipv4/Makefile (the names of the modules). Reno is part of net/ipv4/tcp_cong.c and always there. CUBIC is
-`default y`; of the rest, which are modules, a distribution builds those that it wants. What else can be
-attached, and what the kernel then lacks of it, `_core.kernel_gaps` knows (docs/kernel.md).
+`default y`; the rest are modules, and a distribution builds those that it wants. `_core.kernel_gaps` lists
+what else can be attached, and which features the kernel then lacks (docs/kernel.md).
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ MODULES = {
     "nv": "tcp_nv",
     "dctcp": "tcp_dctcp",
 }
-"""By the id of an algorithm: "built in", or the name of its kernel module. Linux has no others of ours."""
+"""By the id of an algorithm: "built in", or the name of its kernel module. Linux has no others."""
 _OPTIONS = {"highspeed": "HSTCP"}
-"""Where the name of an option is not that of the module."""
+"""Modules whose names differ from those of their options."""
 
 KINDS = ("built in", "module", "attach", "router", "simulation")
-"""How an algorithm is had, the easiest first."""
+"""Ways to obtain an algorithm, the easiest first."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How an algorithm is had.
+    """The way to obtain an algorithm.
 
     Attributes:
         kind: one of `KINDS`.
         text: in a few words, "Linux module tcp_hybla".
-        commands: what root types on the machine that sends to make it the default; empty if it cannot be had.
-        lacks: what the kernel cannot carry of it, a sentence each.
+        commands: what root types on the sender to make it the default; empty if it is not available.
+        lacks: features that the kernel cannot support, a sentence each.
     """
 
     kind: str
@@ -60,17 +60,17 @@ class Way:
 
     @property
     def had(self) -> bool:
-        """Can it be had today, without a change to routers?"""
+        """Whether it is available today, without a change to routers."""
         return self.kind in ("built in", "module", "attach")
 
     @property
     def effort(self) -> int:
-        """How easy it is: 0 is there already."""
+        """Its rank by ease of installation: 0 is already present."""
         return KINDS.index(self.kind)
 
 
 def way(cc: str) -> Way:
-    """How the algorithm of this id is had; an id that is not registered is a class of the user's."""
+    """The way to obtain the algorithm of this id; an id that is not registered is a user's class."""
     if (found := MODULES.get(cc)) is not None:
         return _of_linux(cc, found)
     entry = next((entry for entry in controllers() if entry["id"] == cc), None)
@@ -88,12 +88,12 @@ def way(cc: str) -> Way:
 
 
 def in_a_word(cc: str) -> str:
-    """How it is had, for a narrow column: the module's name, or the kind of its way."""
+    """The way to obtain it, for a narrow column: the module's name, or the kind."""
     return MODULES.get(cc) or way(cc).kind
 
 
 def where(cc: str) -> str:
-    """Where it is in the kernel's source, and its option; empty if Linux does not have it."""
+    """Its file in the kernel's source, and its option; empty if Linux does not have it."""
     found = MODULES.get(cc)
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""The page of an answer: what to do, how each algorithm did, what it costs, and what the answer rests on."""
+"""HTML page of an answer: the recommendation, results of each algorithm, costs, and assumptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GOAL_COLUMNS = {
     "fair": ("Goodput of the worse-off of two flows, Mbit/s", 1e-6),
     "completion": (f"Completion of {FILE}, s", 1.0),
 }
-"""By goal: the head of its column, and what a value is multiplied by."""
+"""By goal: the head of its column, and the factor for its values."""
 COSTS = (
     ("queue_p95_s", "Queue, p95, ms", 1e3),
     ("loss", "Lost, %", 100.0),
@@ -28,7 +28,7 @@ COSTS = (
     ("harm_cubic", "CUBIC beside it loses, %", 100.0),
     ("harm_reno", "Reno beside it loses, %", 100.0),
 )
-"""What an algorithm costs: quantity, head of its column, factor."""
+"""Costs of an algorithm: quantity, head of its column, factor."""
 
 
 def write_page(advice: Advice, path: Path) -> Path:
@@ -68,7 +68,7 @@ def build(advice: Advice) -> Page:
 
 
 def _turning_on(page: Page, advice: Advice) -> None:
-    """How Linux gets what is recommended."""
+    """Instructions for installing the recommended algorithm on Linux."""
     chosen = advice.recommended
     if chosen is None:
         page.paragraphs("Nothing that can be had is fit to be used.")
@@ -130,7 +130,7 @@ def _ranked(page: Page, advice: Advice) -> None:
 
 
 def _trade_off(page: Page, advice: Advice) -> None:
-    """Goodput against queueing delay, and what a CUBIC flow keeps, a point for each algorithm."""
+    """Goodput against queueing delay, and the share that a CUBIC flow keeps, a point for each algorithm."""
     page.chart(
         _points(advice, "queue_p95_s", 1e3, "goodput_bps", 1e-6),
         x=Axis("queueing delay (p95), ms"),

@@ -1,4 +1,4 @@
-"""What is asked: a link, what of it is unknown, who shares it, and what matters."""
+"""The question put to `advise`: a link, its unknown values, competing flows, and the goal."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ GOALS = {
     "fair": "the most goodput for the worse-off of two flows, one of them CUBIC or Reno",
     "completion": "the shortest time for a file on an idle link",
 }
-"""What may matter most, and how it is measured."""
+"""The goals, and the quantity that measures each."""
 FILE = "2 MB"
 """The file whose completion time is measured."""
 RIVALS = ("cubic", "reno")
-"""Beside whom each algorithm is run."""
+"""The algorithms beside which each algorithm is run."""
 _FOR_HANDOVERS = {"satcp": "CUBIC", "leocc": "BBR"}
 _JITTER = "1 s"
-"""Flows that start in one nanosecond march in step for ever; nobody's do."""
+"""Flows that start in the same nanosecond stay synchronised for ever; real flows never do."""
 _ROWS = 400
 LONGEST_WHOLE_S = 600.0
 """A time line up to this length is played whole; of a longer one each seed plays another window."""
@@ -43,7 +43,7 @@ LONGEST_WHOLE_S = 600.0
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm to judge: its id, its name for people, and what stands in `Flow.cc`."""
+    """An algorithm to judge: its id, its display name, and its value for `Flow.cc`."""
 
     id: str
     label: str
@@ -52,23 +52,23 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked.
+    """The question.
 
     Attributes:
         link: a scenario, its name or file, or a link; None if `spans` say all.
         whole: play the scenario with all its flows; its first flow takes each algorithm.
         spans: rate, rtt, buffer, per and ber, where given.
         timeline: a file with the link over time.
-        flows: so many flows of the algorithm at once.
+        flows: number of flows of the algorithm at once.
         relay: instead of that of the flow, as `comparison.relays` reads it.
-        competing: flows of others beside them all the time, (algorithm, how many).
+        competing: competing flows present all the time, (algorithm, number).
         goal: one of `GOALS`.
-        shared: do flows of others use the link?
+        shared: whether flows of others use the link.
         seed: of the first run.
-        name: of the link, for people.
+        name: display name of the link.
         notes: more assumptions to state, such as where estimates come from.
-        draws: links that measurements leave possible; run n is over the n-th, and then from the first on.
-            They take up `spans`, which go before what is measured.
+        draws: links that are consistent with the measurements; run n is over the n-th, cyclically. They
+            already include `spans`, which take precedence over measurements.
     """
 
     link: str | Path | Link | Scenario | None = None
@@ -96,7 +96,7 @@ class Question:
         return dataclasses.replace(self, link=Scenario.load(self.link), name=Path(self.link).name)
 
     def check(self) -> None:
-        """Makes sure that the question can be asked.
+        """Checks that the question is complete and valid.
 
         Raises:
             ScenarioError: a value is wrong or missing.
@@ -123,7 +123,7 @@ class Question:
 
     @property
     def title(self) -> str:
-        """What is asked about in a few words: "vsat, 20 flows", "20 Mbit/s, 600 ms, per 1e-4"."""
+        """The question in a few words: "vsat, 20 flows", "20 Mbit/s, 600 ms, per 1e-4"."""
         said = [str(v) if name in ("rate", "rtt") else f"{name} {v}" for name, v in self.spans.items()]
         parts = [self.name, *said]
         parts += [f"time line {Path(self.timeline).name}"] if self.timeline is not None else []
@@ -134,26 +134,26 @@ class Question:
 
     @cached_property
     def endless(self) -> bool:
-        """Do the flows have data to send all the time? Then there is a long run beside the start-up."""
+        """Whether the flows always have data to send. If so, there is a long run as well as the start-up."""
         _, model = self.link_of(0)
         return model.traffic is None or (isinstance(model.traffic, Bulk) and model.traffic.size is None)
 
     @cached_property
     def line_s(self) -> float | None:
-        """How long the link's time line lasts, seconds; None without one, or if it begins anew."""
+        """Length of the link's time line, seconds; None without one, or if it repeats."""
         base, _ = self.link_of(0)
         ends = [lasts(link.timeline) for link in base.links.values() if link.timeline is not None]
         return max((end for end in ends if end is not None), default=None)
 
     @property
     def whole_s(self) -> float | None:
-        """How long a run is that plays the time line whole; None if there is none, or it is too long."""
+        """Length of a run that plays the whole time line; None if there is none, or it is too long."""
         line_s = self.line_s
         return line_s if line_s is not None and line_s <= LONGEST_WHOLE_S else None
 
     @cached_property
     def handovers(self) -> bool:
-        """May the path change hands?"""
+        """Whether the path may have handovers."""
         base, _ = self.link_of(0)
         return any(
             link.timeline is not None or link.handover is not None or link.up is not None
@@ -168,7 +168,7 @@ class Question:
         return {(link, direction or "forward") for link, _, direction in named}
 
     def candidates(self, chosen: Sequence[Any]) -> tuple[list[Candidate], list[str]]:
-        """The algorithms to judge, those that Linux has first; and which were left out, and why.
+        """The algorithms to judge, those in Linux first; and those left out, with the reasons.
 
         Args:
             chosen: names, "FILE.py:CLASS" or `Controller` subclasses; none for all that are registered.
@@ -246,7 +246,7 @@ class Question:
         return self.draws[n % len(self.draws)] if self.draws else None
 
     def _values(self, n: int) -> dict[str, str]:
-        """What run `n` changes of the link, as texts of a scenario."""
+        """The changes that run `n` makes to the link, as texts of a scenario."""
         if (draw := self._draw(n)) is not None:
             return draw.values()
         unknown_spans = [span for span in self.spans.values() if not span.known]

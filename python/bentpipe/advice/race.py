@@ -1,4 +1,4 @@
-"""The race of all algorithms within a budget: seed by seed, and who is clearly behind the best leaves.
+"""The race of all algorithms within a budget: seed by seed; those clearly behind the best drop out.
 
 A race (O. Maron, A. Moore, Hoeffding Races: Accelerating Model Selection Search for Classification and
 Function Approximation, NIPS 1993) spends the runs where they still decide something.
@@ -18,37 +18,37 @@ from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.trials import Trials, Wanted
 
 Told = Callable[[str, int, int], None]
-"""Called with what is being done, the runs done of it, and all of its runs."""
+"""Called with the current task, the runs done of it, and all of its runs."""
 FINALISTS = 12
-"""Of so many of the best it is measured what they cost."""
+"""The costs of this number of the best are measured."""
 _ROLES = {
     "throughput": ("alone",),
     "delay": ("alone",),
     "fair": ("alone", *RIVALS),
     "completion": ("alone", "file"),
 }
-"""The runs of each seed that a goal needs. Alone is always one: by it standing queues and losses are seen."""
+"""The runs of each seed that a goal needs. "alone" is always one: it shows standing queues and losses."""
 _CLEARING = 3
 """Seeds beside CUBIC after which a leader may be called harmless ..."""
 _CONDEMNING = 10
-"""... and after which harm alone condemns it, if the race has had so many."""
+"""... and after which harm alone condemns it, if the race has had that many."""
 _FIRST_LOOKS_S = (0.5, 5.0, 60.0)
-"""Simulated seconds of runs that tell the round trip: the next if nothing is back yet."""
+"""Simulated seconds of the runs that measure the round trip: the next if nothing is back yet."""
 
 
 class Unanswered(KeyboardInterrupt):
-    """The user stopped before anything was known; the message says so."""
+    """The user interrupted before any result was available; the message says so."""
 
 
 class Race:
     """The runs of an answer.
 
     Attributes:
-        question: what is asked.
-        asked: the algorithms, CUBIC and Reno first, then the easiest to have.
-        cut: what was left out, and why, sentences.
+        question: the question.
+        asked: the algorithms, CUBIC and Reno first, then by ease of installation.
+        cut: what was left out, with the reasons, as sentences.
         rtt_s: the round-trip time without queues, as CUBIC sees it.
-        left: who left the race, by id, and after how many seeds.
+        left: algorithms that dropped out, by id, with the number of seeds they had.
         plan: the plan as it was carried out.
         interrupted: whether the user stopped it.
     """
@@ -96,8 +96,8 @@ class Race:
     def _sized(self, full_s: float, budget: Budget) -> Plan:
         """The plan that fits the budget; its first seed may be done then.
 
-        That seed with runs of full length tells how much work they are. If they are too much, all begins
-        anew with shorter runs.
+        That seed, with runs of full length, shows how much work a run is. If it is too much, everything
+        starts again with shorter runs.
         """
         drawn = bool(self.question.draws)
         seeds = schedule.LINKS if drawn else schedule.MOST_SEEDS
@@ -112,7 +112,7 @@ class Race:
         return schedule.shorter(plan, self.rtt_s, seed, left)
 
     def trials(self) -> dict[str, Trials]:
-        """What is known of each algorithm that was run, in the order of `asked`."""
+        """The measurements of each algorithm that was run, in the order of `asked`."""
         floors = self._floors()
         found = {}
         for one in self.asked:
@@ -134,7 +134,7 @@ class Race:
         return [one for one in ranked if one in chosen]
 
     def _race(self, plan: Plan, budget: Budget) -> int:
-        """Seed after seed, until nothing is left to decide; how many there were.
+        """Seed after seed, until nothing is left to decide; returns their number.
 
         The first seed alone may be incomplete: it then has the first algorithms of `asked`.
         """
@@ -192,7 +192,7 @@ class Race:
         return max(n, 1)
 
     def _settle(self, seeds: int, budget: Budget) -> bool:
-        """Sends away who is clearly behind the best; true if nothing is left to decide."""
+        """Drops the algorithms that are clearly behind the best; true if nothing is left to decide."""
         leader = self._leader(seeds, budget)
         if leader is None:
             return False
@@ -203,7 +203,7 @@ class Race:
             if name == leader or name in self.left:
                 continue
             least = schedule.LEAST_SEEDS_HAD if linux.way(name).had else schedule.LEAST_SEEDS
-            if name in RIVALS:  # they are what the others are held against, and stay
+            if name in RIVALS:  # the others are compared with them, so they stay
                 open_ones += not (ranking.is_behind(best, one, goal) or ranking.is_tied(best, one, goal))
             elif ranking.is_behind(best, one, goal):
                 if seeds >= least:
@@ -215,10 +215,10 @@ class Race:
         return open_ones == 0 and seeds >= schedule.LEAST_SEEDS_HAD
 
     def _leader(self, seeds: int, budget: Budget) -> str | None:
-        """The best that can be had and takes nothing from others; None if the time ended before that.
+        """The best that is available and takes nothing from others; None if the time ended before that.
 
-        Beside CUBIC only those are run that would lead: until then it need not be known of the others. One
-        that is condemned for its harm alone has been run ten times, if the race has had so many seeds.
+        Beside CUBIC only the candidates for the lead are run: the others need no such run until then. One
+        that is condemned for its harm alone has had ten runs, if the race has had that many seeds.
         """
         while True:
             known = self.trials()
@@ -235,17 +235,17 @@ class Race:
                     return None
 
     def _first(self, known: dict[str, Trials], without: Container[str]) -> str:
-        """The best that can be had and is not among these; CUBIC if there is none."""
+        """The best that is available and is not among these; CUBIC if there is none."""
         ranked = ranking.order(known, self.question.goal)
         return next((one for one in ranked if one not in without and linux.way(one).had), "cubic")
 
     def _is_open(self, found: Sequence[Flag], name: str, seeds: int) -> bool:
-        """Is harm the only reason against an algorithm, and would more seeds tell more?"""
+        """Whether harm is the only reason against an algorithm, and more seeds would add information."""
         done = len(self._found.get((name, "cubic"), ()))
         return {flag.kind for flag in found} == {"harm"} and done < min(seeds, _CONDEMNING)
 
     def _have(self, name: str, role: str, seeds: int, budget: Budget) -> bool:
-        """Makes sure that so many seeds of an algorithm in a role are there; false if the time ended."""
+        """Ensures that an algorithm has this number of seeds in a role; false if time ran out."""
         done = self._found.setdefault((name, role), [])
         one = next(one for one in self.asked if one.id == name)
         wanted = [Wanted(one, role, n) for n in range(len(done), seeds)]
@@ -259,7 +259,7 @@ class Race:
         return not self.interrupted
 
     def _costs(self, plan: Plan, budget: Budget) -> int:
-        """What the finalists cost, seed by seed: the roles that the race did not need; how many seeds."""
+        """Measures the finalists' costs: the roles that the race did not need; number of seeds."""
         chosen = [one for one in self.asked if one.id in self.finalists(self.trials())]
         each = 0.0
         for n in range(plan.costs):

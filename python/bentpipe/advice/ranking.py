@@ -1,4 +1,4 @@
-"""Which algorithms serve a goal best, who is out of the race, and groups that the runs cannot tell apart."""
+"""Ranking of algorithms for a goal: the best, those out of the race, and groups that are tied."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from bentpipe.advice.trials import Trials
 
 SAME = 0.02
 """Means that differ by no more than this share of the better one are a tie, however certain the difference
-is: links and kernels differ by more from what is simulated here."""
+is: links and kernels differ by more from this simulation."""
 ENOUGH = 0.8
 """For the goal "delay": the share of the most goodput that an algorithm must have to be ranked first."""
 SURE = 0.998
-"""Who leaves the race is worse with this confidence (two-sided, so one in a thousand by chance)."""
+"""Confidence that an algorithm leaving the race is worse (two-sided; one in a thousand by chance)."""
 NEAR = 0.05
 """Over measured links an algorithm is good where it is no more than this share behind the best."""
 LIKELY = 0.95
-"""Of the intervals by which two are told apart in the answer."""
+"""Confidence of the intervals that separate two algorithms in the answer."""
 
 QUANTITIES = {
     "throughput": ("goodput_bps", True),
@@ -26,9 +26,9 @@ QUANTITIES = {
     "fair": ("worse_bps", True),
     "completion": ("file_s", False),
 }
-"""By goal: what is compared, and whether more of it is better."""
+"""By goal: the quantity that is compared, and whether more of it is better."""
 _DUST_S = 1e-3
-"""Queueing delays below this are the same to anybody."""
+"""Queueing delays below this are equally good."""
 
 
 def order(trials: Mapping[str, Trials], goal: str) -> list[str]:
@@ -37,7 +37,7 @@ def order(trials: Mapping[str, Trials], goal: str) -> list[str]:
 
 
 def as_good(one: Trials, best: Trials, goal: str, within: float = SAME) -> bool:
-    """Is its mean no more than this share behind that of the best?"""
+    """Whether its mean is at most this share behind that of the best."""
     name, highest = QUANTITIES[goal]
     ours, theirs = one.mean(name), best.mean(name)
     return ours >= theirs * (1 - within) if highest else ours <= theirs * (1 + within) + _least(name)
@@ -53,9 +53,8 @@ def fast_enough(trials: Mapping[str, Trials]) -> set[str]:
 def lead(best: Trials, one: Trials, goal: str, confidence: float) -> tuple[float, float]:
     """By how much `best` is better than `one`, seed by seed: both ends of the interval, in its mean.
 
-    Negative where `one` is better. A seed that one of them lacks is left out; with fewer than two in common
-    nothing is known: minus and plus infinity. That an algorithm did not finish a file counts as
-    infinitely worse.
+    Negative where `one` is better. Seeds that either lacks are left out; with fewer than two in common
+    nothing is known: minus and plus infinity. An unfinished file counts as infinitely worse.
     """
     name, highest = QUANTITIES[goal]
     ahead, behind = best.values.get(name, []), one.values.get(name, [])
@@ -74,16 +73,16 @@ def lead(best: Trials, one: Trials, goal: str, confidence: float) -> tuple[float
 def often_good(
     trials: Mapping[str, Trials], reckless: Mapping[str, tuple[Sequence[bool], float]], goal: str
 ) -> dict[str, float]:
-    """How probable it is that each is good on the link: close to the best there, and not reckless there.
+    """The probability that each is good on the link: close to the best there, and not reckless there.
 
-    Each run is over another link that may be the one. The share of the runs in which an algorithm is at most
-    `NEAR` behind the best that is not reckless in that run, and not reckless itself, is multiplied by the
-    share of its runs beside CUBIC in which it does no harm.
+    Each run is over another of the possible links. The result is a product: the share of the runs in which an
+    algorithm is at most `NEAR` behind the best that is not reckless in that run, and is not reckless itself,
+    times the share of its runs beside CUBIC in which it does no harm.
 
     Args:
         trials: of the algorithms to choose among, by id.
         reckless: of each, in which runs it is reckless, and how often it is beside CUBIC, NaN if unknown.
-        goal: what matters.
+        goal: the goal of the question.
     """
     name, highest = QUANTITIES[goal]
     runs = max((len(one.values.get(name, ())) for one in trials.values()), default=0)
@@ -113,7 +112,7 @@ def _lost(best: float, one: float, goal: str) -> float:
 
 
 def is_behind(best: Trials, one: Trials, goal: str) -> bool:
-    """Does its interval lie below that of the best, by more than `SAME`? Then it leaves the race."""
+    """Whether its interval lies below that of the best by more than `SAME`. If so, it leaves the race."""
     name, _ = QUANTITIES[goal]
     if goal == "delay" and lead(best, one, "throughput", SURE)[0] > 1 - ENOUGH:
         return True
@@ -122,17 +121,17 @@ def is_behind(best: Trials, one: Trials, goal: str) -> bool:
 
 
 def is_tied(best: Trials, one: Trials, goal: str) -> bool:
-    """Is it certain enough that the two differ by no more than `SAME`?"""
+    """Whether the two differ by at most `SAME` with sufficient confidence."""
     low, high = lead(best, one, goal, LIKELY)
     return -SAME <= low and high <= SAME
 
 
 def groups(trials: Mapping[str, Trials], goal: str) -> list[list[str]]:
-    """Groups of algorithms, the best group first; those of a group are tied.
+    """Groups of algorithms, the best group first; the members of a group are tied.
 
     The seeds give the intervals (`stats.groups`, run by run on common random numbers). Groups whose best
     means differ by no more than `SAME` are one. Algorithms that lack the quantity in some seed, or that left
-    the race before its end, stand alone, such as those that did not finish a file.
+    the race before its end, are groups of their own, for example those that did not finish a file.
     """
     name, highest = QUANTITIES[goal]
     ranked = order(trials, goal)
@@ -152,7 +151,7 @@ def groups(trials: Mapping[str, Trials], goal: str) -> list[list[str]]:
 
 
 def _place(one: str, trials: Mapping[str, Trials], goal: str) -> tuple[int, float]:
-    """What algorithms are sorted by."""
+    """The sort key of algorithms."""
     name, highest = QUANTITIES[goal]
     mean = trials[one].mean(name)
     if math.isnan(mean):
@@ -177,5 +176,5 @@ def _joined(given: list[list[str]], trials: Mapping[str, Trials], name: str) -> 
 
 
 def _least(name: str) -> float:
-    """What is the same to anybody, in the unit of the quantity."""
+    """The difference that does not matter, in the unit of the quantity."""
     return _DUST_S if name == "queue_p95_s" else 0.0

@@ -1,4 +1,4 @@
-"""What is run, within a budget: how many algorithms, at most how many seeds of each, for how long.
+"""The plan of runs within a budget: number of algorithms, maximum number of seeds, length of runs.
 
 A budget is a time. It means the work that two processors of 2024 do in that time. Work is counted in
 simulated packets, so the same question has the same answer on every machine, however busy it is.
@@ -14,7 +14,7 @@ from bentpipe import _core
 from bentpipe.units import seconds
 
 LEAST_SEEDS = 3
-"""Seeds after which an algorithm may leave the race; with fewer an interval says next to nothing."""
+"""Seeds after which an algorithm may leave the race; with fewer, an interval says almost nothing."""
 LEAST_SEEDS_HAD = 5
 """The same for one that Linux or an agent can run today."""
 MOST_SEEDS = 20
@@ -24,20 +24,20 @@ LEAST_TRIPS = 40
 LEAST_RUN_S = 10.0
 """... and its least simulated seconds: handovers and bursts of losses are rarer than round trips."""
 WORK_PER_S = 4_000_000
-"""Packets for each second of a budget: what two processors simulate, measure and judge in it."""
+"""Packets for each second of a budget: the work of two processors in it."""
 RUN = 20_000
-"""Packets that take as long as what a run takes beside its packets."""
+"""Fixed cost of a run, in packets that take the same time."""
 PATIENCE = 2.0
-"""After this multiple of the budget the answer ends with what is done: the machine is slow or busy."""
+"""After this multiple of the budget the answer ends with the finished runs: the machine is slow or busy."""
 TRYING = 1 / 6
 """The share of the budget that the first seed with runs of full length may take, or runs are shorter."""
 TOGETHER = 8
 """Algorithms of the first seed that are run together; then it is seen whether there is room for more."""
 COSTS = 10
-"""Seeds for what the best cost: beside CUBIC and Reno, and a file."""
+"""Seeds for the costs of the best: beside CUBIC and Reno, and a file."""
 LINKS, COSTS_OF_LINKS = 40, 20
-"""The same two numbers where measurements leave several links possible, and each seed is another one: what an
-algorithm is worth then is a share of the links."""
+"""The same two numbers where several links are consistent with the measurements, and each seed is another
+one: the value of an algorithm is then a share of the links."""
 RACING = 0.7
 """The share of the budget beyond which the race begins no further seed."""
 _TEXT = re.compile(r"(\d+)x(\d+)x([0-9.]+s)(?:\+(\d+))?")
@@ -45,13 +45,13 @@ _TEXT = re.compile(r"(\d+)x(\d+)x([0-9.]+s)(?:\+(\d+))?")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run. The same plan gives the same numbers, whatever the machine.
+    """The runs to make. The same plan gives the same numbers, whatever the machine.
 
     Attributes:
         algorithms: how many race, the first in the order of `Question.candidates`.
-        seeds: at most so many seeds of each; the race ends when nothing is left to decide.
+        seeds: maximum number of seeds of each; the race ends when nothing is left to decide.
         run_s: simulated seconds of a run.
-        costs: seeds for what the best of them cost.
+        costs: seeds for the costs of the best of them.
     """
 
     algorithms: int
@@ -80,20 +80,20 @@ class Budget:
         self.ends = None if limit_s is None else begun + PATIENCE * limit_s
 
     def spend(self, packets: float) -> None:
-        """A run that simulated this number of packets is over."""
+        """Records the work of a finished run, in packets."""
         self.spent += RUN + packets
 
     def part(self, share: float) -> float:
-        """The work that is a share of it."""
+        """The work that corresponds to a share of the budget."""
         return share * self._whole
 
     @property
     def late(self) -> bool:
-        """Has it taken so long that what is done must do?"""
+        """Whether time is up, so that the answer rests on the finished runs."""
         return self.ends is not None and time.monotonic() > self.ends
 
     def room(self, each: float, share: float = 1.0) -> bool:
-        """Can so much more work be done within this share of the budget?"""
+        """Whether this much more work fits into this share of the budget."""
         return self.spent + each <= self.part(share) and not self.late
 
 
@@ -101,7 +101,7 @@ def read(text: str) -> Plan:
     """The plan that `str` wrote: "60x12x60s+5".
 
     Raises:
-        ScenarioError: it is none.
+        ScenarioError: it is not a plan.
     """
     found = _TEXT.fullmatch(text.replace(" ", ""))
     if found is None:
@@ -117,23 +117,24 @@ def read(text: str) -> Plan:
 
 
 def thorough(algorithms: int, run_s: float) -> Plan:
-    """Without a budget: many seeds, and as many of what the best cost."""
+    """Without a budget: many seeds, and as many for the costs of the best."""
     return Plan(algorithms, 3 * MOST_SEEDS, run_s, MOST_SEEDS)
 
 
 def run_time(rtt_s: float) -> float:
-    """How long a run lasts unless somebody says: a hundred round trips, from 60 to 180 s."""
+    """The default length of a run: a hundred round trips, from 60 to 180 s."""
     return float(min(max(60, round(100 * rtt_s)), 180))
 
 
 def shorter(whole: Plan, rtt_s: float, seed: float, left: float) -> Plan:
-    """The plan with the longest runs of which `LEAST_SEEDS_HAD` seeds fit the budget; the shortest if none.
+    """The plan with the longest runs that let `LEAST_SEEDS_HAD` seeds fit the budget; else the shortest.
 
     Args:
         whole: with runs of full length.
-        rtt_s: the round-trip time, of which a run has at least `LEAST_TRIPS`, and at least `LEAST_RUN_S`.
+        rtt_s: the round-trip time; a run has at least `LEAST_TRIPS` of them, and lasts at least
+            `LEAST_RUN_S`.
         seed: the work of one seed of all algorithms with runs of full length.
-        left: the work that there is for the race.
+        left: the work available for the race.
     """
     run_s = whole.run_s
     least = min(max(LEAST_TRIPS * rtt_s, LEAST_RUN_S) / run_s, 1.0)

@@ -27,10 +27,10 @@ _SHOWN = ("queue_p95_s", "loss", "startup_s", "file_s", "harm_cubic")
 
 
 def check(paper: str) -> None:
-    """Makes sure that a sheet can be written.
+    """Checks that a sheet can be written.
 
     Raises:
-        ScenarioError: no paper is called so, or the package is missing.
+        ScenarioError: there is no such paper size, or the package is missing.
     """
     if paper.lower() not in (name.lower() for name in PAPERS):
         raise _core.ScenarioError(unknown("paper", paper, list(PAPERS)))
@@ -49,7 +49,7 @@ def write_sheet(advice: Advice, path: str | Path, paper: str = "A4") -> Path:
         paper: one of `PAPERS`.
 
     Raises:
-        ScenarioError: no paper is called so, or fpdf2 is not installed.
+        ScenarioError: there is no such paper size, or fpdf2 is not installed.
         OSError: it cannot be written.
     """
     from bentpipe.files import replace
@@ -111,7 +111,7 @@ def _text(pdf: FPDF, text: str, size: float, *, bold: bool = False) -> None:
 
 
 def _table(pdf: FPDF, advice: Advice, size: float) -> None:
-    """The best and those that are reckless, with what they cost."""
+    """The best and the reckless algorithms, with their costs."""
     label, scale = GOAL_COLUMNS[advice.question.goal]
     costs = [(name, head, factor) for name, head, factor in COSTS if name in _SHOWN]
     name, _ = ranking.QUANTITIES[advice.question.goal]
@@ -147,7 +147,7 @@ def _mean(row: dict[str, Any], name: str, scale: float) -> str:
 
 
 def _figure(advice: Advice) -> bytes:
-    """Goodput over queueing delay, and what a CUBIC flow loses over goodput: a PNG."""
+    """Goodput over queueing delay, and the loss of a CUBIC flow over goodput: a PNG."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 3.1), layout="constrained")

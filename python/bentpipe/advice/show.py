@@ -1,4 +1,4 @@
-"""An answer on the terminal, readable at 60 columns."""
+"""Display of an answer on the terminal, readable at 60 columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COSTS = [
 
 
 def show(advice: Advice) -> None:
-    """The advice in sentences, who was how good, what it costs, what it rests on, and how to repeat it."""
+    """Shows the advice in sentences, the results, the costs, the assumptions, and how to repeat it."""
     console = terminal.console()
     for sentence in advice.sentences():
         console.print(terminal.plain(sentence))

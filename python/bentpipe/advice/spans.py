@@ -1,4 +1,4 @@
-"""Values of a link that are known, and those of which only a range is: "600 ms", "550-650 ms"."""
+"""Values of a link: known ones, and ranges of unknown ones: "600 ms", "550-650 ms"."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Span:
 
     @property
     def known(self) -> bool:
-        """Is it one value?"""
+        """Whether it is a single value."""
         return self.low == self.high
 
     def at(self, share: float) -> str:
@@ -95,7 +95,7 @@ def span(name: str, text: str | float) -> Span:
 
 
 def points(count: int, n: int) -> list[float]:
-    """How far into each of `count` ranges the `n`-th run lies, 0 to 1: a point of Halton's sequence.
+    """The position of the `n`-th run in each of `count` ranges, 0 to 1: a point of Halton's sequence.
 
     The points of any first few runs lie evenly over all ranges (J. H. Halton, On the efficiency of certain
     quasi-random sequences of points, Numerische Mathematik 2, 1960). All algorithms of run n have the same.
@@ -128,7 +128,7 @@ def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:
 
 
 def _shown(value: float) -> str:
-    """Up to four digits, without zeros that say nothing: "0.005", "1e-5"."""
+    """Up to four digits, without insignificant zeros: "0.005", "1e-5"."""
     if 0 < value < 1e-3:
         return re.sub("e-0+", "e-", f"{value:.4g}")
     text = digits(value)

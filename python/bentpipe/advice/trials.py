@@ -1,4 +1,4 @@
-"""The runs of an algorithm in its roles, and what is measured of each seed."""
+"""Runs of an algorithm in its roles, and the quantities measured for each seed."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from bentpipe.sweeps.execution import Ran
 Floats = NDArray[np.float64]
 
 ROLES = ("alone", *RIVALS, "file")
-"""What an algorithm is run for."""
+"""The roles in which an algorithm is run."""
 REACHED = 0.9
 """Start-up is over when goodput reaches this share of its mean over the second half of the run."""
 STEADY = 0.5
-"""What a flow does in the long run is measured after this share of the run."""
+"""Long-run quantities are measured after this share of the run."""
 _END = (1.0 - STEADY) / 5
 
 FILE_S = 300.0
@@ -35,7 +35,7 @@ FILE_S = 300.0
 
 
 class Wanted(NamedTuple):
-    """A run: of which algorithm, in which role, with the seed of which number."""
+    """A run: its algorithm, its role, and the number of its seed."""
 
     candidate: Candidate
     role: str
@@ -44,11 +44,11 @@ class Wanted(NamedTuple):
 
 @dataclass
 class Trials:
-    """What was measured of one algorithm, by quantity: the value of seed 0 first, NaN where there is none.
+    """The measurements of one algorithm, by quantity: the value of seed 0 first, NaN where there is none.
 
     Quantities, in SI units. After start-up, that is over the second half of the run (the whole run, if the
     flows do not have data all the time): goodput_bps (all of its flows together), queue_p50_s and queue_p95_s
-    (RTT over the least of that seed), own_loss (dropped at a queue, of what came there). Over the whole run:
+    (RTT over the least of that seed), own_loss (dropped at a queue, of arrivals there). Over the whole run:
     jain (between its flows), loss (lost of sent data packets), resent (retransmitted, of sent), startup_s. Of
     a file: file_s. Of two flows, after start-up: beside_cubic_bps (its own goodput), cubic_bps (that of the
     rival), beside_reno_bps, reno_bps, worse_bps (the lower of both, mean over the two rivals), harm_cubic
@@ -77,14 +77,14 @@ def run_all(
     needed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[dict[Wanted, dict[str, float]], bool]:
-    """Makes these runs and measures them; also says whether the user stopped it.
+    """Makes these runs and measures them; also returns whether the user interrupted.
 
     Args:
-        question: what is asked.
+        question: the question.
         wanted: the runs.
         run_s: simulated seconds of a run; the file has more if it needs them.
-        budget: their work is spent of it; if it is late, what is done is returned.
-        needed: so many of the first runs are made whatever the time.
+        budget: charged with their work; if it is late, the finished runs are returned.
+        needed: this number of the first runs is made however late it is.
         progress: called with the number of runs that are done.
 
     Raises:
@@ -111,7 +111,7 @@ def run_all(
 
 
 def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
-    """What a run tells; of the role "alone" rtt_min_s, rtt_p50_s and rtt_p95_s as well."""
+    """The measurements of a run; in the role "alone" also rtt_min_s, rtt_p50_s and rtt_p95_s."""
     result = ran.result
     match role:
         case "alone":
@@ -125,7 +125,7 @@ def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
 
 
 def harm(trials: Mapping[str, Trials]) -> None:
-    """Adds what each algorithm does to a CUBIC and to a Reno flow beside it, seed by seed.
+    """Adds the effect of each algorithm on a CUBIC and on a Reno flow beside it, seed by seed.
 
     Harm is the share that the rival loses against what it has beside its own kind, at least 0: R. Ware,
     M. K. Mukerjee, S. Seshan, J. Sherry: Beyond Jain's Fairness Index: Setting the Bar For The Deployment of
@@ -142,7 +142,7 @@ def harm(trials: Mapping[str, Trials]) -> None:
 
 
 def startup(t: Floats, delivered: Floats, rtt_s: float) -> float:
-    """Seconds until goodput is as high as it will be: `REACHED` of its mean over the second half of the run.
+    """Seconds until goodput is at its final level: `REACHED` of its mean over the second half of the run.
 
     Goodput is averaged over two round trips, because acknowledgements come in bursts. NaN if it never is.
 
@@ -164,10 +164,10 @@ def startup(t: Floats, delivered: Floats, rtt_s: float) -> float:
 
 
 def steady_goodput(t: Floats, delivered: Floats) -> float:
-    """Bits per second after start-up: over what follows the first `STEADY` of the run. 0 without a trace.
+    """Bits per second after start-up: over the run after its first `STEADY`. 0 without a trace.
 
     Bytes behind a hole are delivered at once when it is filled, which may move a round trip's worth over
-    either end. So the mean of the first fifth of that time is held against the mean of the last.
+    either end. So the mean of the first fifth of that time is compared with the mean of the last.
 
     Args:
         t: instants of the trace, seconds.
@@ -250,7 +250,7 @@ def _delivered(rows: pl.DataFrame) -> tuple[Floats, Floats]:
 
 
 def _own_loss(question: Question, links: pl.DataFrame | None, begin: float) -> float:
-    """What queues dropped after this share of the run, of what came to the busiest of them."""
+    """Drops at queues after this share of the run, as a share of arrivals at the busiest queue."""
     if links is None or links.height == 0:
         return math.nan
     names = ["/".join(direction) for direction in question.crossed]

@@ -1,4 +1,4 @@
-"""The answer: groups, flags, what each algorithm costs, assumptions, what was cut, and how to repeat it."""
+"""The answer as an object: groups, flags, costs, assumptions, what was cut, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 KEEP = 0.04
-"""What is easier to have is recommended if its mean is this close to the best: CUBIC before a module, a
-module before an agent. Then the effort brings nothing."""
+"""An algorithm that is easier to install is recommended if its mean is this close to the best: CUBIC before a
+module, a module before an agent. Beyond that the effort gains nothing."""
 AS_OFTEN = 0.1
-"""Where measurements leave several links possible, what is easier to have is recommended if the probability
-that it is good there is this close to the highest."""
+"""If several links are consistent with the measurements, an algorithm that is easier to install is
+recommended if its probability of being good there is this close to the highest."""
 OPEN = 0.1
-"""If another one that can be had may be better by more than this share, the answer is not yet known."""
+"""If another available algorithm may be better by more than this share, the answer is open."""
 BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "goodput_bps": (0.0, None),
     "jain": (0.0, 1.0),
@@ -51,20 +51,20 @@ BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
 
 @dataclass(frozen=True)
 class Advice:
-    """What `advise` answers.
+    """The answer of `advise`.
 
     Attributes:
-        question: what was asked.
-        plan: what was run.
-        trials: what was measured, by the algorithm's id.
+        question: the question.
+        plan: the plan of the runs.
+        trials: measurements, by the algorithm's id.
         asked: how many algorithms were to be judged.
         finalists: ids of those that stayed in the race to its end, and of CUBIC and Reno, the best first.
-        left: who left the race, by id, and after how many seeds.
+        left: algorithms that dropped out, by id, with the number of seeds they had.
         groups: groups of ids, the best group first, tied inside; without those that are flagged.
         flagged: why an algorithm is fast and reckless, by its id.
-        assumptions: what the answer rests on, sentences.
-        cut: what was left out, and why, sentences.
-        command: what repeats it.
+        assumptions: assumptions of the answer, as sentences.
+        cut: what was left out, with the reasons, as sentences.
+        command: the command that repeats it.
         rtt_s: the least round-trip time seen, seconds.
         interrupted: whether it was stopped before all runs were done.
     """
@@ -98,27 +98,27 @@ class Advice:
 
     @property
     def best(self) -> str | None:
-        """The id of the best algorithm, whether it can be had or not; None if all are flagged."""
+        """The id of the best algorithm, available or not; None if all are flagged."""
         return next(iter(self._fine(lambda way: True)), None)
 
     @property
     def recommended(self) -> str | None:
-        """The id of the algorithm to use: the best that can be had, or one as good that is easier to have.
+        """The id of the algorithm to use: the best available, or one as good that is easier to install.
 
-        None if no algorithm that can be had is fit to be used.
+        None if no available algorithm is suitable.
         """
         return self._of(self._fine(lambda way: way.had))
 
     @property
     def recommended_in_linux(self) -> str | None:
-        """The same of those that are built into Linux or modules of it."""
+        """The same among those that are built into Linux or are modules of it."""
         return self._of(self._fine(lambda way: way.kind in ("built in", "module")))
 
     @cached_property
     def often_good(self) -> Mapping[str, float]:
         """Over measured links: the probability that each is good there (`ranking.often_good`); else empty.
 
-        It is known of those that can be had, are not flagged, and stayed in the race.
+        Known for those that are available, are not flagged, and stayed in the race.
         """
         question, cubic = self.question, self.trials.get("cubic")
         if not question.draws or cubic is None:
@@ -132,7 +132,7 @@ class Advice:
 
     @property
     def doubts(self) -> list[str]:
-        """Why the answer is not yet known, clauses; empty if the runs decide it."""
+        """The reasons why the answer is still open, as clauses; empty if the runs decide it."""
         found = []
         if len(self.trials) < self.asked:
             found.append(f"the time was enough for {len(self.trials)} of {self.asked} algorithms")
@@ -148,7 +148,7 @@ class Advice:
         return found or self._rivals()
 
     def _rivals(self) -> list[str]:
-        """Those that can be had, are as good by their means, and may yet be better by more than `OPEN`."""
+        """Available algorithms that are as good by their means, and may yet be better by more than `OPEN`."""
         chosen, goal = self.recommended, self.question.goal
         if chosen is None:
             return []
@@ -169,20 +169,20 @@ class Advice:
         return [f"{label}{more} may be better by up to {gain}"]
 
     def _fine(self, wanted: Callable[[Way], bool]) -> list[str]:
-        """Those that are not flagged and had in such a way, the best first."""
+        """The unflagged algorithms that are obtained in such a way, the best first."""
         fine = {one: self.trials[one] for group in self.groups for one in group}
         ranked = ranking.order(fine, self.question.goal)
         return [one for one in ranked if wanted(linux.way(one)) and fine[one].of(self._quantity)]
 
     def _is_beaten(self, one: str, others: Sequence[str]) -> bool:
-        """Did it leave the race, clearly behind another one in their common seeds? Its mean is of fewer."""
+        """Whether it left the race, clearly behind another in their common seeds. Its mean is over fewer."""
         goal = self.question.goal
         return one in self.left and any(
             ranking.is_behind(self.trials[other], self.trials[one], goal) for other in others
         )
 
     def _of(self, had: Sequence[str]) -> str | None:
-        """The one to recommend of these: of those that are as good as the best, the easiest to have."""
+        """The one to recommend: among those as good as the best, the easiest to install."""
         some = [one for one in had if not self._is_beaten(one, had)]
         often = {one: self.often_good[one] for one in some if one in self.often_good}
         if often:
@@ -220,7 +220,7 @@ class Advice:
         return pl.DataFrame(flat, infer_schema_length=None)
 
     def rows(self) -> list[dict[str, Any]]:
-        """For each algorithm that was run: rank, flags, how it is had, and its quantities.
+        """For each algorithm that was run: rank, flags, the way to obtain it, and its quantities.
 
         The unflagged come first, by group. A quantity is an object with centre, low, high (null for one run),
         runs and alike, or null if it was never measured.
@@ -309,7 +309,7 @@ class Advice:
 
 
 def _easiest(some: Sequence[str]) -> str | None:
-    """The one that is easiest to have, the first of several: CUBIC is there already."""
+    """The one that is easiest to install, the first of several: CUBIC is already present."""
     return min(some, key=lambda one: -1 if one == "cubic" else linux.way(one).effort, default=None)
 
 

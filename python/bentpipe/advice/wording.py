@@ -45,7 +45,7 @@ def amount(goal: str, values: list[float], *, of_what: bool = True) -> str:
 
 
 def sentences(advice: Advice) -> list[str]:
-    """What to do, what would be better if it could be had, what is as good, what to keep away from."""
+    """The sentences: the recommendation, better but unavailable ones, equally good ones, ones to avoid."""
     chosen = advice.recommended
     if chosen is None:
         return ["Nothing can be recommended: each algorithm takes what it has from others or from the link."]
@@ -67,7 +67,7 @@ def sentences(advice: Advice) -> list[str]:
 
 
 def _use(advice: Advice, one: str) -> str:
-    """The sentence that says what to do."""
+    """The sentence of the recommendation."""
     doubts = bool(advice.doubts)
     if one == "cubic":
         fit = "fit to share a link " if advice.question.shared else ""
@@ -86,7 +86,7 @@ def _use(advice: Advice, one: str) -> str:
 
 
 def _beyond_reach(advice: Advice, chosen: str) -> list[str]:
-    """What is better and cannot be had."""
+    """The better algorithms that are not available."""
     best, goal = advice.best, advice.question.goal
     if (
         best is None
@@ -98,7 +98,7 @@ def _beyond_reach(advice: Advice, chosen: str) -> list[str]:
 
 
 def _reckless(advice: Advice, chosen: str) -> list[str]:
-    """What is as good as the best, and must not be used."""
+    """The equally good algorithms, and those that must not be used."""
     goal = advice.question.goal
     faster = [
         one
@@ -132,7 +132,7 @@ def _some(names: list[str], word: str) -> str:
 
 
 def left_out(race: Race) -> list[str]:
-    """Who left the race, and after how many seeds."""
+    """The algorithms that left the race, with their numbers of seeds."""
     if not race.left:
         return []
     labels = {one.id: one.label for one in race.asked}
@@ -143,7 +143,7 @@ def left_out(race: Race) -> list[str]:
 
 
 def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
-    """What the answer rests on."""
+    """The assumptions of the answer."""
     base, model = question.link_of(0)
     said = [*question.notes]
     if any(name in question.name.lower() for name in _LIKE_STARLINK):
@@ -192,7 +192,7 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
 
 
 def _windows(question: Question, made: Plan) -> list[str]:
-    """How much of a time line was played."""
+    """The part of a time line that was played."""
     line_s = question.line_s
     if line_s is None:
         return []

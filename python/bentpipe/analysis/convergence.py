@@ -1,7 +1,7 @@
 """Two users in the Chiu-Jain plane: trajectories of the (k, l) controls, and where they converge.
 
 D. Chiu, R. Jain: Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer
-Networks, Computer Networks and ISDN Systems 17, 1989: a point is what two users have; both hear of
+Networks, Computer Networks and ISDN Systems 17, 1989: a point is the shares of two users; both learn of
 congestion at once. Spectrum (see `bentpipe.analysis.spectrum`), section 4.1, section 4.2 and appendix B.
 """
 
@@ -49,7 +49,7 @@ def fairness_index(x1: Value, x2: Value) -> Value:
 
 
 def converges(k: float, l: float) -> Literal["always", "bounded", "open", "never"]:  # noqa: E741
-    """What is known of the convergence of the (k, l) control to fairness.
+    """The known result on the convergence of the (k, l) control to fairness.
 
     Spectrum, section 4.1 and appendix B. The spectrum, shaded in fig 2, is -1 <= l - 1/(k+1) <= 0.
 
@@ -100,7 +100,7 @@ def increase(x1: Value, x2: Value, total: Value, k: Value, l: Value) -> tuple[Va
     """The point where two (k, l) users that start at (x1, x2) reach x1 + x2 = total.
 
     Spectrum, section 4.1 and footnote 4: the increases are in the proportion of x^(l - 1/(k+1)), as eq 7
-    without its constant says. AIMD (0, 1) moves along the diagonal, SIMD (-1/2, 1) by 1/x.
+    without its constant gives. AIMD (0, 1) moves along the diagonal, SIMD (-1/2, 1) by 1/x.
 
     Args:
         x1: share of the first user, above 0.

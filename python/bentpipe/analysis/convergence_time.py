@@ -1,4 +1,4 @@
-"""How long two flows need to efficiency and to fairness, in closed form.
+"""Times to efficiency and to fairness of two flows, in closed form.
 
 Spectrum (see `bentpipe.analysis.spectrum`), section 4.2, table 2, and appendix C. Two flows with
 synchronised losses share a bottleneck of `capacity` segments and start from the windows `w1` and `w2`, whose
@@ -23,7 +23,7 @@ Control: TypeAlias = Literal["aimd", "iiad", "simd"]
 
 
 class Region(NamedTuple):
-    """Where one control converges faster than another: `region`.
+    """The region in which one control converges faster than another: `region`.
 
     Attributes:
         w1: windows of the first flow in segments, shape (n,).
@@ -158,7 +158,7 @@ def region(
     capacity: float = 100.0,
     points: int = 100,
 ) -> Region:
-    """Where `first` converges faster than `second`; by default the map of fig 4c.
+    """The region in which `first` converges faster than `second`; by default the map of fig 4c.
 
     Spectrum, section 4.2: the ratio of T_1 + T_2 of the two on a grid of initial windows, at the centres of
     `points` by `points` equal cells of (0, capacity)^2.

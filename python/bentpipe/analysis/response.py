@@ -27,7 +27,7 @@ def mathis(p: Value, rtt: Value, mss: Value = 1.0, constant: Value = RENO) -> Va
     Args:
         p: loss events per packet, above 0 and at most 1.
         rtt: round-trip time in seconds, above 0.
-        mss: what one segment counts for: 1 gives segments/s, its size in bytes gives bytes/s.
+        mss: weight of one segment: 1 gives segments/s, its size in bytes gives bytes/s.
         constant: sqrt(3/2) for periodic losses and an ACK per segment; the paper's table 1 has others.
 
     Raises:
@@ -52,7 +52,7 @@ def pftk(p: Value, rtt: Value, t0: Value, b: Value = 1.0, w_max: Value = math.in
         t0: first retransmission timeout in seconds, at least 0.
         b: segments per ACK, at least 1.
         w_max: the receiver's window in segments, above 0; may be infinite.
-        mss: what one segment counts for: 1 gives segments/s, its size in bytes gives bytes/s.
+        mss: weight of one segment: 1 gives segments/s, its size in bytes gives bytes/s.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -149,7 +149,7 @@ def aimd_rate(
         alpha: segments per round trip, above 0.
         beta: share of the window, above 0 and below 1.
         w_max: the receiver's window in segments, above 0; may be infinite.
-        mss: what one segment counts for: 1 gives segments/s, its size in bytes gives bytes/s.
+        mss: weight of one segment: 1 gives segments/s, its size in bytes gives bytes/s.
 
     Raises:
         ValueError: an argument is outside its domain.

@@ -124,7 +124,7 @@ def cuts(w: Array, least: float = 0.0) -> Cuts:
 def efficiency_seconds(t: Array, w1: Array, w2: Array, start: float, least: float = 0.0) -> float:
     """T_1 of two flows: the seconds from `start` to the first loss of either.
 
-    Spectrum, appendix C: the first loss says that the two windows fill the capacity.
+    Spectrum, appendix C: the first loss shows that the two windows fill the capacity.
 
     Args:
         t: times of the rows in seconds, shape (n,), common to both flows (see `hold`).
@@ -192,11 +192,11 @@ def smoothness(
 
     S. Floyd, M. Handley, J. Padhye: A Comparison of Equation-Based and AIMD Congestion Control, 2000;
     spectrum, section 6.2.1, with intervals of two round trips. The standard deviation over the intervals (of
-    the population) over their mean. What is delivered between two rows is spread evenly.
+    the population) over their mean. Data delivered between two rows is spread evenly.
 
     Args:
         t: times of the rows in seconds, shape (n,).
-        delivered: what was delivered up to each row, in any unit, shape (n,), never falling.
+        delivered: data delivered up to each row, in any unit, shape (n,), never falling.
         scale: length of an interval in seconds, above 0, not below the largest distance of two rows.
         start: where the first interval begins, in seconds; at the first row if absent.
         stop: where the last one ends at the latest; at the last row if absent.

@@ -4,8 +4,8 @@
     bentpipe bench --only a,c --pairs 3 --quick
     make bench                                      # the same, and writes docs/performance.md
 
-A pair is a run of ns-2 followed by one here, so that whatever else the machine does falls on both. Each run
-is a process of its own. `cases.py` says what is run, `worker.py` runs it, `measure.py` alternates,
+A pair is a run of ns-2 followed by one here, so that other load on the machine affects both. Each run
+is a process of its own. `cases.py` defines the scenarios, `worker.py` runs them, `measure.py` alternates,
 `numbers.py` makes ratios of the timings, `page.py` tables of the ratios. The timings are stored as they were
 taken (`--out`), so the tables can be written again without running anything.
 """

@@ -1,4 +1,4 @@
-"""What is measured: the scenarios of the benchmark, and what is asked of each."""
+"""Scenarios of the benchmark, and the targets of each."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Case:
     """One scenario of the benchmark.
 
     Args:
-        title: what it is.
+        title: a short description.
         file: the scenario, in scenarios/bench.
         changes: values that differ from the file's, key and value.
         quick: duration that a quick benchmark simulates instead.
         runs: how many runs with consecutive seeds make one measurement, all in one process here.
         quick_runs: how many in a quick benchmark.
-        ns2: is it run by ns-2 as well?
-        whole: does a measurement of Bentpipe count the process from its beginning, and not the call alone?
-        setup: does the time that ns-2 takes to build the scenario count?
+        ns2: whether ns-2 runs it as well.
+        whole: whether a measurement of Bentpipe counts the process from its start, not the call alone.
+        setup: whether the time that ns-2 takes to build the scenario counts.
         ns2_of: the case whose run of ns-2 this one is compared with, if it has none of its own.
         against: the case whose cost per packet this one's is compared with, if any.
         must: the ratio that is asked for: to ns-2 at least, to the case `against` at most.
@@ -153,16 +153,16 @@ CASES: Mapping[str, Case] = {
     ),
     "f": Case("a chain of 5 links, 10 flows through and 10 across each", "f", must=8, aim=12),
 }
-"""The scenarios by their names, in the order in which they are run: what is compared stands together."""
+"""The scenarios by their names, in the order of the runs: cases that are compared are adjacent."""
 
 GROWTH = ("b10000", "b100", 5.0, 3.0)
-"""The cost per packet of the first case as a multiple of the second's: what is allowed, what is aimed at."""
+"""The cost per packet of the first case as a multiple of the second's: the limit, and the target."""
 
 
 def chosen(names: Sequence[str]) -> dict[str, Case]:
     """The cases of these names and those that they are compared with.
 
-    A letter stands for all names that begin with it; no name at all for every case.
+    A letter selects all names that begin with it; no name at all selects every case.
 
     Raises:
         ScenarioError: there is no such case.

@@ -1,4 +1,4 @@
-"""What is promised beside speed: runs on several processors, memory, and a start without waiting."""
+"""Measurements besides speed: parallel runs, memory, and start-up time."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ COMMANDS = {
     "import bentpipe": ["-c", "import bentpipe"],
     "bentpipe --version": ["-m", "bentpipe.cli", "--version"],
 }
-"""What is started, by the name in the report: arguments of the Python interpreter."""
+"""The commands that are started, by the name in the report: arguments of the Python interpreter."""
 
 
 def measure(*, pairs: int, quick: bool, tell: Callable[[str], None]) -> dict[str, Any]:
-    """All that this file measures."""
+    """All measurements of this file."""
     found: dict[str, Any] = {"parallel": parallel(pairs, quick=quick)}
     tell("parallel runs: done")
     found["memory"] = {
@@ -41,7 +41,7 @@ def measure(*, pairs: int, quick: bool, tell: Callable[[str], None]) -> dict[str
 def parallel(pairs: int, *, quick: bool) -> dict[str, Any]:
     """Short runs on one thread and on two, in turns, CPU and wall seconds of `run_many`.
 
-    The CPU seconds of both are equal if threads do not get in each other's way; what wall seconds say holds
+    The CPU seconds of both are equal if threads do not get in each other's way; wall seconds are valid
     only for a machine that has nothing else to do.
     """
     from bentpipe.bench.measure import ask
@@ -60,7 +60,7 @@ def _times(answer: dict[str, Any]) -> dict[str, float]:
 
 
 def memory(case: Case, flows: int, each: int, *, quick: bool) -> dict[str, Any]:
-    """By how much the process of a run grows, with so many flows that count for `each` things."""
+    """The growth of a run's process, with this many flows that count for `each` things."""
     from bentpipe.bench.measure import ask
 
     scenarios = case.scenarios(quick=quick)

@@ -12,7 +12,7 @@ from bentpipe import _core
 
 
 def describe() -> dict[str, str]:
-    """What was measured, where and when; a value is "unknown" where the system does not tell."""
+    """Host, date and system of a measurement; a value is "unknown" where the system does not report it."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "bentpipe": _core.__version__,
@@ -41,7 +41,7 @@ def _memory() -> str:
 
 
 def _output(command: list[str]) -> str:
-    """What a command prints; empty if there is no such command or it fails."""
+    """The output of a command; empty if there is no such command or it fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):

@@ -19,7 +19,7 @@ _NS2_LIMIT_S = 1800.0
 
 
 def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
-    """What `worker.work` measures in a process of its own, and that process's CPU seconds, `whole_cpu_s`.
+    """The results of `worker.work` in a process of its own, and its CPU seconds, `whole_cpu_s`.
 
     Raises:
         RuntimeError: the process failed.
@@ -77,11 +77,11 @@ def measure(
     """All timings as they were taken, in the form that is stored.
 
     Args:
-        cases: what to run, by name.
+        cases: the cases to run, by name.
         pairs: how often; every case is run once before any is run again.
         quick: shorter runs, in which start-up and slow start weigh more.
         more: measure parallel runs, memory and start-up as well.
-        tell: is given a line after each step.
+        tell: called with a line after each step.
 
     Raises:
         RuntimeError: a run failed.

@@ -1,4 +1,4 @@
-"""ns-3 on the smallest scenario of the benchmark, e: in the larger ones a run of its takes minutes to hours.
+"""ns-3 on the smallest scenario of the benchmark, e: a run of a larger one takes minutes to hours.
 
 The environment variable BENTPIPE_NS3_PYTHON names a Python that has ns-3 (pip install ns3). The program that
 it runs belongs to the tests, so this works in a checkout of the repository alone.

@@ -29,17 +29,17 @@ class Spread:
 
 @dataclass(frozen=True)
 class Figures:
-    """What the timings of one case come to.
+    """The results of the timings of one case.
 
     Attributes:
         here: data packets that Bentpipe delivers in order per CPU second.
-        events: that its engine takes per such packet; None where it does not tell.
+        events: events of its engine per such packet; None where it does not count them.
         peak_bytes: most memory of its process, the median.
         ns2: packets per CPU second of ns-2 in this case, or in the one that `ns2_of` names; None without
             it. Its set-up counts where the case says so.
         ns2_setup_s: CPU seconds until ns-2 begins to simulate, the median.
         ns2_peak_bytes: most memory of its process, the median.
-        ratio: of the two speeds; for a case that is held against another, of the costs per packet.
+        ratio: of the two speeds; for a case that is compared with another, of the costs per packet.
     """
 
     here: Spread
@@ -61,7 +61,7 @@ def _median(runs: Sequence[dict[str, Any]], key: str) -> float | None:
 
 
 def figures(stored: dict[str, Any]) -> dict[str, Figures]:
-    """The figures of every case of a stored benchmark.
+    """The results of every case of a stored benchmark.
 
     Raises:
         ValueError: it is of another version, or holds a case that is not known.
@@ -111,13 +111,13 @@ def growth(stored: dict[str, Any]) -> Spread | None:
 
 
 def verdict(value: float, must: float | None, aim: float | None, *, least: bool) -> str:
-    """How a value stands to what is asked for: "aim", "must", "miss", or nothing where nothing is asked.
+    """The rating of a value against its targets: "aim", "must" or "miss"; empty without targets.
 
     Args:
-        value: what was measured.
-        must: what it has to be.
-        aim: what it is wished to be.
-        least: are these lower bounds? Otherwise they are upper ones.
+        value: the measured value.
+        must: the required value.
+        aim: the desired value.
+        least: whether these are lower bounds; otherwise they are upper bounds.
     """
     sign = 1.0 if least else -1.0
     for name, bound in (("aim", aim), ("must", must)):

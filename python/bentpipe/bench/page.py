@@ -108,7 +108,7 @@ def show(stored: dict[str, Any]) -> None:
 
 
 def _ns3(stored: dict[str, Any]) -> str:
-    """What one run of ns-3 came to."""
+    """The result of one run of ns-3."""
     run = stored.get("ns3")
     if run is None:
         return (
@@ -123,7 +123,7 @@ def _ns3(stored: dict[str, Any]) -> str:
 
 
 def _facts(stored: dict[str, Any]) -> list[str]:
-    """What was measured beside the scenarios, a sentence each."""
+    """The measurements besides the scenarios, a sentence each."""
     if "parallel" not in stored:
         return []
     cpu, wall = parallel(stored)

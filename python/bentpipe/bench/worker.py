@@ -1,4 +1,4 @@
-"""A process that runs scenarios and says what that took: a job as JSON comes in, the answer goes out.
+"""A process that runs scenarios and reports the cost: a job as JSON comes in, the answer goes out.
 
     echo '{"scenarios": [{...}], "threads": 1}' | python -m bentpipe.bench.worker
 
@@ -26,7 +26,7 @@ def delivered(raw: _core.RawResult) -> int:
 
 
 def run_all(texts: list[str], threads: int) -> list[_core.RawResult]:
-    """Runs scenarios on so many threads."""
+    """Runs scenarios on this number of threads."""
     pool = _core.Threads(threads)
     for number, text in enumerate(texts):
         pool.start(number, text)
@@ -41,7 +41,7 @@ def run_all(texts: list[str], threads: int) -> list[_core.RawResult]:
 
 
 def work(job: dict[str, Any]) -> dict[str, Any]:
-    """Runs the scenarios of a job: one by itself, several with so many threads."""
+    """Runs the scenarios of a job: one by itself, several on this number of threads."""
     texts = [json.dumps(scenario) for scenario in job["scenarios"]]
     looks = 0
 

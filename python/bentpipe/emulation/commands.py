@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from bentpipe.emulation.signals import Signals
 
 _STDERR = 2
-"""Where programs of --serve write: standard output is the command's alone, or with --json the report's."""
+"""Output of programs of --serve: standard output belongs to the command, or with --json to the report."""
 _WAYS = ("forward", "reverse")
 _LISTENS_S = 3.0
-"""How long a program of --serve may take until it listens."""
+"""Time limit for a program of --serve to listen."""
 _LOOK_S = 0.25
 """Between two changes of the live line."""
 _STOP_S = 0.45
@@ -268,7 +268,7 @@ def _write(out: Path, found: dict[str, Any]) -> None:
 
 
 def _summary(found: dict[str, Any]) -> None:
-    """What the link has done, in a few lines on standard error."""
+    """Reports on the link in a few lines on standard error."""
     for way in _WAYS:
         row = found[way]
         lost = [
@@ -312,7 +312,7 @@ def _summary(found: dict[str, Any]) -> None:
 
 
 def _lateness(found: dict[str, Any]) -> str:
-    """How late packets were, and whether that is within the bound."""
+    """The lateness of packets, and whether it is within the bound."""
     from bentpipe.emulation.line import short
 
     if found["kept_time"] is None:

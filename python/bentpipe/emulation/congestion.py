@@ -1,4 +1,4 @@
-"""The congestion control of programs at the ends of an emulation that choose none themselves."""
+"""Default congestion control of the programs at the ends of an emulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bentpipe.kernel.choice import LONGEST_NAME
 from bentpipe.registry import controllers
 
 Means = Literal["sysctl", "route"]
-"""How the kernel is told: by the default of a network namespace, or by its routes."""
+"""Means by which the kernel learns of it: the default of a network namespace, or its routes."""
 
 _SETTINGS = Path("/proc/sys/net/ipv4")
 _DEFAULT = _SETTINGS / "tcp_congestion_control"
@@ -27,7 +27,7 @@ def default() -> str:
 
 
 def chosen(name: str) -> str:
-    """What the kernel calls a controller: our native program or our agent if it is attached, else its own.
+    """The kernel's name of a controller: of our native program or agent if it is attached, else its own.
 
     A module of the kernel that is not loaded yet is loaded, if this process may.
 
@@ -48,14 +48,14 @@ def chosen(name: str) -> str:
 
 
 def _is_there(name: str) -> bool:
-    """Asked by a socket of its own: the list in /proc has only what is loaded."""
+    """Asked by a socket of its own: the list in /proc has only loaded algorithms."""
     if not 0 < len(name) <= LONGEST_NAME:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as asking:
         try:
             asking.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
         except OSError as refused:
-            return refused.errno == errno.EPERM  # it is there, and not for this user
+            return refused.errno == errno.EPERM  # it exists, but not for this user
     return True
 
 

@@ -25,12 +25,13 @@ class Guard:
 
     Args:
         namespaces: descriptors of the namespaces.
-        claimed: what the watcher gives back at the end (`outside`). It belongs to the guard from now on.
+        claimed: the claim that the watcher gives back at the end (`outside`). It belongs to the guard from
+            now on.
     """
 
     def __init__(self, namespaces: Sequence[int], claimed: Claim | None = None) -> None:
         self._namespaces = list(namespaces)
-        #: What is given back at the end.
+        #: The claim that is given back at the end.
         self.claimed = claimed
         self._lock = Lock()
         self._closing = False
@@ -40,7 +41,7 @@ class Guard:
     def _start(self) -> subprocess.Popen[bytes]:
         """A process that waits for the end of its standard input.
 
-        It then ends what is left in the namespaces, and gives the claim back.
+        It then ends the processes left in the namespaces, and gives the claim back.
         """
         undo: list[str] = []
         passed = self._namespaces
@@ -68,7 +69,7 @@ class Guard:
             time.sleep(max(0.0, began + _BETWEEN_S - time.monotonic()))
 
     def end(self) -> None:
-        """Has the watcher end what programs have left behind, and give the claim back."""
+        """Makes the watcher end processes left behind by programs, and give the claim back."""
         with self._lock:
             if self.claimed is not None and not self._closing:
                 os.close(self.claimed.descriptor)  # the watcher's own is the last
@@ -80,6 +81,6 @@ class Guard:
             self._watcher.stdin.close()
 
     def wait(self, most_s: float) -> None:
-        """Waits until that is done, at most so long."""
+        """Waits until that is done, within this time limit."""
         with suppress(subprocess.TimeoutExpired):
             self._watcher.wait(most_s)

@@ -1,4 +1,4 @@
-"""The live line of an emulation: the last line of the terminal, below what the command writes."""
+"""The live line of an emulation: the last line of the terminal, below the output of the command."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LiveLine:
 
     @property
     def is_shown(self) -> bool:
-        """Would a line be seen now?"""
+        """Whether a line would be visible now."""
         if not self._wanted:
             return False
         try:

@@ -37,7 +37,7 @@ def wait_for_listener(
     most_s: float,
     stopped: Callable[[], bool],
 ) -> None:
-    """Waits until a program that has just been started listens, at most so long; one need not listen at all.
+    """Waits until a program that has just been started listens, up to a time limit; it need not listen.
 
     Raises:
         ScenarioError: it has ended.

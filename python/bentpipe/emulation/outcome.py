@@ -1,4 +1,4 @@
-"""What the links of an emulation have done, in the form in which a simulation says it."""
+"""Result of an emulation in the form of a simulation's result."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A way out of an emulation: what it changes on this machine, and how that is undone.
+"""A way out of an emulation: its changes to this machine, and their reversal.
 
-The devices and the rules of the packet filter are made in Rust and go with the process. What stays is that an
-interface forwards packets: it is turned on here, and turned off by the watcher when the last emulation that
-needs it is over.
+The devices and the rules of the packet filter are made in Rust and go with the process. What remains is that
+an interface forwards packets: it is turned on here, and turned off by the watcher when the last emulation
+that needs it is over.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from bentpipe._core import ScenarioError
 
 _CLAIMS = Path("/run/bentpipe")
-"""Here is a file for each interface that forwards for emulations; its content is what was set before."""
+"""The folder with a file for each interface that forwards for emulations; it holds the previous setting."""
 _NETLINK_NETFILTER = 12
 _NF_TABLES = 10
 """The subsystem of the packet filter (include/uapi/linux/netfilter/nfnetlink.h)."""
@@ -31,19 +31,19 @@ _RESOLVER = Path("/etc/resolv.conf")
 class Claim:
     """That an interface forwards packets as long as this is held."""
 
-    #: What says whether it forwards.
+    #: The setting that controls forwarding.
     setting: Path
-    #: The file of those who need it, and a descriptor of it with a shared lock.
+    #: The file of the emulations that need it, and a descriptor of it with a shared lock.
     file: Path
     descriptor: int
 
     @property
     def closed(self) -> bool:
-        """Did it not forward before? Then nothing is to pass but for emulations."""
+        """Whether it did not forward before. If so, only packets of emulations may pass."""
         return os.pread(self.descriptor, 8, 0) == b"0"
 
     def turn_on(self) -> None:
-        """From now on it forwards. Before, somebody has to be there who turns it off."""
+        """From now on it forwards. A watcher that turns it off must run before."""
         self.setting.write_text("1", encoding="ascii")
 
 
@@ -64,7 +64,7 @@ def claim(interface: str) -> Claim:
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            with suppress(BlockingIOError):  # others need it too, and have written what was before
+            with suppress(BlockingIOError):  # others need it too, and have stored the previous setting
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if not os.pread(descriptor, 8, 0):
                     os.pwrite(descriptor, setting.read_bytes().strip(), 0)
@@ -79,7 +79,7 @@ def claim(interface: str) -> Claim:
 
 
 def packet_filter() -> bool:
-    """Can the kernel's packet filter, nf_tables, be asked here? A way out takes it."""
+    """Whether the kernel's packet filter, nf_tables, is accessible. A way out needs it."""
     generation = struct.pack("=IHHIIBBH", 20, _NF_TABLES << 8 | 16, 1, 1, 0, 0, 0, 0)  # NFT_MSG_GETGEN
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as asked:
@@ -92,7 +92,7 @@ def packet_filter() -> bool:
 
 
 def names_stay_unresolved() -> bool:
-    """Are all resolvers of this machine on its own loopback, where an end of a link cannot reach them?"""
+    """Whether all resolvers of this machine are on its loopback, out of reach of the ends of a link."""
     try:
         rows = _RESOLVER.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Which scenario is emulated, and over which of its links."""
+"""The scenario of an emulation, and the links that it uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bentpipe.scenario import Scenario
 from bentpipe.source import Source
 
 _LENGTH = "1 h"
-"""For which time a scenario without a duration is worked out: orbits, rain."""
+"""The time for which a scenario without a duration is worked out: orbits, rain."""
 
 
 def prepared(
@@ -23,19 +23,19 @@ def prepared(
     seed: int | None = None,
     duration: str | None = None,
 ) -> str:
-    """The scenario as JSON, checked, whose first flow says the route.
+    """The scenario as JSON, checked, whose first flow gives the route.
 
     Flows are not needed. Without them the route is the only link, or `path`.
 
     Args:
-        scenario: a scenario, or what `bentpipe.source.Source` reads.
+        scenario: a scenario, or an argument of `bentpipe.source.Source`.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
         path: the directions that are crossed from the near end to the far end, instead of the first flow's.
         seed: instead of the scenario's.
         duration: instead of the scenario's.
 
     Raises:
-        ScenarioError: it is not correct, or it has several links and nothing says which to cross.
+        ScenarioError: it is not correct, or it has several links and none is selected.
     """
     given = scenario.to_dict() if isinstance(scenario, Scenario) else scenario
     source = Source(given)

@@ -1,4 +1,4 @@
-"""An emulated link, and programs at its ends."""
+"""An emulated link with programs at its ends, as a context manager."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Side = Literal["near", "relay", "far"]
 _WAYS = ("forward", "reverse")
 
 LATENESS_BOUND_S = 0.002
-"""How late packets may be: an emulation in which one in a hundred was later has not kept time."""
+"""Bound on the lateness of packets: an emulation in which one in a hundred was later has not kept time."""
 _SAMPLED_S = 0.1
-"""Between samples of a trace, unless the scenario says."""
+"""Between samples of a trace, unless the scenario sets it."""
 _GRACE_S = 0.2
-"""How long a program may take to end when it is asked to."""
+"""Time that a program has to end after it is asked to."""
 
 
 class Emulation:
@@ -46,30 +46,30 @@ class Emulation:
     all programs that still run there are ended. When the process dies, they and the namespaces are gone, too.
 
     Args:
-        scenario: a scenario, or what `bentpipe.source.Source` reads. Flows are not needed.
+        scenario: a scenario, or an argument of `bentpipe.source.Source`. Flows are not needed.
         path: the directions from the near end to the far end, instead of the first flow's path.
         legs: instead of `path`, two paths one behind the other. Between them is a third end, "relay", whose
             programs are reached from either side; nothing passes it by itself.
         relay: keys of a flow's `relay`, {"at": "gateway", "buffer": "4 MB"}, instead of the first flow's, or
             as text, "gateway, buffer=8 MB, cc=hybla" or "hybla"; "none" or False: none. TCP connections are
             split there, by a relay that neither end sees.
-        cc: the congestion control of programs at the ends that choose none: one of ours that is attached, or
-            one of the kernel's. Otherwise the machine's default. A relay without a controller of its own, or
-            whose controller the kernel lacks, sends by it too.
+        cc: the congestion control of programs at the ends that choose none: one of the laboratory's that is
+            attached, or one of the kernel's. Otherwise the machine's default. A relay without a controller of
+            its own, or whose controller the kernel lacks, sends by it too.
         seed: instead of the scenario's. The same packet numbers are lost as in a simulation.
         duration: how long time lines are worked out, "10 min"; instead of the scenario's duration.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
         lateness_bound_s: how late one packet in a hundred may be before `kept_time` is false.
         trace: sample the links, every 100 ms unless the scenario records them more often; see `result`.
         mtu: the largest packet, bytes: 1280 to 9000.
-        nat: a network interface of this machine by which programs at the ends reach what is behind it.
+        nat: a network interface of this machine by which programs at the ends reach the network behind it.
         nat_side: at which end its packets come in and go out, "near" or "far".
         pcap: write the packets to this file, as the near end sees them; or a `bentpipe.Capture`, which says
             where: "sender" (the near end), "receiver" (the far end), or the name of a link.
 
     Raises:
-        ScenarioError: the scenario is not correct, or says no route.
-        OSError: the machine or the privileges do not allow it; the message says what it takes.
+        ScenarioError: the scenario is not correct, or gives no route.
+        OSError: the machine or the privileges do not allow it; the message names the requirement.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Emulation:
             if network.has_ipv6:
                 self.addresses_ipv6 = [network.addresses_ipv6(leg) for leg in range(len(links))]
             namespaces = [network.descriptor(end) for end in range(len(self._sides))]
-            # Two, so that one is there while another takes the place of one that was killed.
+            # One of them works while another replaces one that was killed.
             for _ in range(2):
                 self._guards.append(Guard(namespaces, None if self._nat is None else claim(self._nat)))
             if self._nat is not None and (claimed := self._guards[0].claimed) is not None:
@@ -189,7 +189,7 @@ class Emulation:
         return self
 
     def _choose_congestion_control(self) -> None:
-        """Tells the ends at which programs run, once their routes are there; not a relay of ours."""
+        """Sets it at all ends with programs, once their routes exist; not at our own relay."""
         if (cc := self._cc) is None:
             self.congestion_control = self.within("near", congestion.default)
             return
@@ -199,7 +199,7 @@ class Emulation:
                 self.congestion_control_by = self.within(side, lambda: congestion.set_default(cc))
 
     def check(self) -> None:
-        """Does the link still forward?
+        """Checks that the link still forwards.
 
         Raises:
             OSError: it has failed, and nothing passes any more.
@@ -264,14 +264,14 @@ class Emulation:
         return self._threads[side].submit(work).result()
 
     def snapshot(self) -> dict[str, Any]:
-        """What the link has done so far: "t_s", and for "forward" and "reverse" the numbers of each way.
+        """The counters of the link so far: "t_s", and for "forward" and "reverse" the numbers of each way.
 
         Each way has "rate_bps" (delivered since this thread's last snapshot), "queue_packets" and
-        "queue_bytes" (waiting now), "delivered_packets", "delivered_bytes", "dropped_queue",
-        "dropped_error", "marked", and "lateness_p50_s", "lateness_p99_s", "lateness_max_s". With two legs
-        the ways have the numbers of the whole, and "legs" those of each leg; "relay" has those of the relay
-        that splits connections, or None: "controller", with which it sends, "wanted", the names of which it
-        is the first that the kernel has, "connections", "unreached", "broken", "bytes".
+        "queue_bytes" (waiting now), "delivered_packets", "delivered_bytes", "dropped_queue", "dropped_error",
+        "marked", and "lateness_p50_s", "lateness_p99_s", "lateness_max_s". With two legs the ways have the
+        numbers of the whole, and "legs" those of each leg; "relay" has those of the relay that splits
+        connections, or None: "controller", with which it sends, "wanted", its list of names from which the
+        first that the kernel has is taken, "connections", "unreached", "broken", "bytes".
         """
         if self._report is not None:
             return self._report
@@ -342,7 +342,7 @@ class Emulation:
         self._report = self._final(self._network)
 
     def _end_guards(self) -> None:
-        """Their watchers end what programs have left behind, and undo what was changed on this machine."""
+        """Their watchers end processes left behind, and undo the changes to this machine."""
         for guard in self._guards:
             guard.end()
         for guard in self._guards:
@@ -368,7 +368,7 @@ class Emulation:
         }
 
     def _relayed(self, network: _core.EmulatedNetwork) -> dict[str, Any] | None:
-        """What the relay has done: its controller, connections, those unreached and broken, bytes."""
+        """The counters of the relay: its controller, connections, those unreached and broken, bytes."""
         if self._split is None:
             return None
         sending = {"controller": self.relay_controller, "wanted": self._split.controllers}
@@ -399,7 +399,7 @@ def _named_ways(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def whole(ways: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The numbers of a way in several parts, in order: what the last delivers, what all drop, how late."""
+    """The numbers of a way in several parts, in order: the last one's deliveries, all drops, the lateness."""
     last = ways[-1]
     made = {key: last[key] for key in ("delivered_packets", "delivered_bytes")}
     made["read_packets"] = ways[0]["read_packets"]

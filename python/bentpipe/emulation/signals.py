@@ -29,7 +29,7 @@ class Signals:
             self.heard = number
 
     def wait(self, program: Popen[Any], most_s: float) -> int | None:
-        """Waits so long for the end of a program, less if a signal comes; its exit status if it has ended."""
+        """Waits this long for a program to end, less if a signal comes; its exit status if it has ended."""
         if self.heard is not None and most_s > 0:
             return program.poll()
         return _end_of(program, most_s, self._woken)

@@ -1,4 +1,4 @@
-"""A relay on the path: where it stands, and how the emulation treats the connections that it splits."""
+"""A relay on the path: its place, and the treatment of the connections that it splits."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def split(
     seed: int | None = None,
     duration: str | None = None,
 ) -> Split | None:
-    """Where the path is split; None without a relay.
+    """The place at which the path is split; None without a relay.
 
     Args:
-        scenario: as for `bentpipe.emulation.scene.prepared`, like what is not named here.
+        scenario: as for `bentpipe.emulation.scene.prepared`, like arguments that are not named here.
         overrides: values by dotted key.
         path: instead of the first flow's; it has no relay then, unless `relay` is given.
-        relay: keys of a flow's `relay`, or what `relay_of` reads, instead of that of the first flow.
+        relay: keys of a flow's `relay`, or an argument of `relay_of`, instead of that of the first flow.
         seed: instead of the scenario's.
         duration: instead of the scenario's.
 
@@ -66,7 +66,7 @@ def split(
 
 
 def kernel_names(cc: str | Mapping[str, Any] | None) -> list[str]:
-    """What the kernel may call a controller: our native program, our agent's, its own."""
+    """The names that the kernel may have for a controller: our native program, our agent's, its own."""
     if cc is None:
         return []
     from bentpipe.kernel.choice import kernel_name

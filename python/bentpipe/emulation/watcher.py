@@ -1,10 +1,10 @@
-"""Ends what is left in network namespaces when their owner is gone, however it went. A process of its own.
+"""Separate process that ends others left in network namespaces when their owner has gone for any reason.
 
 Standard input is a pipe from the owner; arguments are descriptors of the namespaces. When the pipe ends, all
 processes in these namespaces are asked to end, and killed if they do not. It imports nothing of Bentpipe.
 
-With `claim DESCRIPTOR FILE SETTING` in front, it then gives a claim back (see `outside`): if nobody else
-holds it, the setting gets the value that the file says.
+With `claim DESCRIPTOR FILE SETTING` in front, it then gives a claim back (see `outside`): if no other process
+holds it, the setting gets the value in the file.
 """
 
 import fcntl
@@ -44,12 +44,12 @@ def clear(namespaces: "set[tuple[int, int]]") -> None:
                 except OSError:  # it has just ended
                     pass
         if time.monotonic() - began > 5 * _GRACE_S:
-            return  # zombies, which their parents have not asked about
+            return  # zombies that their parents have not reaped
         time.sleep(0.01)
 
 
 def give_back(descriptor: int, file: str, setting: str) -> None:
-    """Undoes what was claimed, if this was the last who needed it.
+    """Undoes a claim, if this was the last emulation that needed it.
 
     Two watchers of one emulation may end at once, each with a lock of its own. One that cannot have the file
     for itself gives its own lock up, so that the other can, and tries again.
@@ -66,7 +66,7 @@ def give_back(descriptor: int, file: str, setting: str) -> None:
         time.sleep(0.01)
     try:
         if not os.path.samestat(os.fstat(descriptor), os.stat(file)):
-            return  # the other watcher was first, and somebody has claimed it anew
+            return  # the other watcher was first, and another emulation has claimed it again
     except FileNotFoundError:
         return
     try:

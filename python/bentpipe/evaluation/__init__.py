@@ -1,7 +1,7 @@
-"""Evaluations of an algorithm by what RFC 9743 and draft-irtf-iccrg-tcpeval-01 ask for (docs/evaluate.md).
+"""Evaluations of an algorithm against RFC 9743 and draft-irtf-iccrg-tcpeval-01 (docs/evaluate.md).
 
-`criteria` lists what is asked; `single`, `mixed`, `queues`, `paths`, `satellites` and `suite` hold the
-experiments; `plan` makes their runs; `lines` says when a criterion counts as met; `answers` puts numbers and
+`criteria` lists the demands; `single`, `mixed`, `queues`, `paths`, `satellites` and `suite` hold the
+experiments; `plan` makes their runs; `lines` defines when a criterion is met; `answers` puts numbers and
 verdicts beside criteria; `show` and `report` present them.
 """
 

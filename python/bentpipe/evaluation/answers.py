@@ -24,7 +24,7 @@ def answers(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A dict for each criterion, in the order of `criteria.CRITERIA`.
 
     Keys document, section, level, asks; verdict (`lines.Verdict`); reason (why it is not evaluated, or what
-    the answer leaves out; ""); held, a list with what each line says (line, verdict, setting, found, bound,
+    the answer leaves out; ""); held, a list of results by line (line, verdict, setting, found, bound,
     settings, words); numbers, a list of dicts with experiment, setting, metric (in words), unit, beside (how
     the algorithm compares with the standard ones), and values: for each algorithm mean, low, high (None for
     a single run) and n in that unit, and all of it in words ("shown").
@@ -62,7 +62,7 @@ def shown(found: Interval | None, metric: Metric) -> str:
 
 
 def setting_in_words(chapter: Chapter, where: Mapping[str, Any]) -> str:
-    """A setting for people: "flows 8, buffer 0.5 BDP"; words of a value say themselves what they are."""
+    """A setting for display: "flows 8, buffer 0.5 BDP"; a value in words needs no name."""
     parts = []
     for key, value in where.items():
         if isinstance(value, str) and " " in value:
@@ -113,7 +113,7 @@ def _answer(evaluation: Evaluation, criterion: Criterion) -> dict[str, Any]:
 
 
 def _verdict(held: list[dict[str, Any]]) -> Verdict:
-    """The worst of what the lines say; without one it is a matter of judgement."""
+    """The worst verdict of the lines; without a line it is a matter of judgement."""
     verdicts: list[Verdict] = [one["verdict"] for one in held] or ["a matter of judgement"]
     return min(verdicts, key=WORST_FIRST.index)
 

@@ -1,4 +1,4 @@
-"""The evaluation of an algorithm: its runs, its numbers, and what they say of each criterion."""
+"""The evaluation of an algorithm: its runs, its numbers, and its answers to each criterion."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (*SINGLE, *MIXED, AQM, *PATHS, *MULTIPATH,
 
 
 class Evaluation:
-    """What an evaluation found.
+    """The result of an evaluation.
 
     Attributes:
-        contenders: the algorithm that it is about, then the standard ones.
+        contenders: the algorithm under evaluation, then the standard ones.
         extent: "quick" or "full".
         chapters: an experiment each.
         stopped: whether the user stopped it before all runs were made.
@@ -49,12 +49,12 @@ class Evaluation:
 
     @property
     def subject(self) -> Contender:
-        """The algorithm that it is about."""
+        """The algorithm under evaluation."""
         return self.contenders[0]
 
     @property
     def label(self) -> str:
-        """Its name for people."""
+        """Its display name."""
         return self.subject.label
 
     @property
@@ -64,7 +64,7 @@ class Evaluation:
 
     @property
     def runs(self) -> int:
-        """How many runs of algorithms were made."""
+        """The number of runs of algorithms."""
         made = ({(r["algorithm"], r["seed"], *_axes(c, r)) for r in c.rows} for c in self.chapters)
         return sum(map(len, made))
 
@@ -138,7 +138,7 @@ class Evaluation:
 
     @cached_property
     def answers(self) -> list[dict[str, Any]]:
-        """What is to be said of each criterion (`bentpipe.evaluation.answers`)."""
+        """The answer to each criterion (`bentpipe.evaluation.answers`)."""
         from bentpipe.evaluation.answers import answers
 
         return answers(self)
@@ -153,7 +153,7 @@ class Evaluation:
         """Writes evaluation.html, evaluation.json, numbers.csv and runs.parquet; returns the page.
 
         Raises:
-            ScenarioError: a file there is none of an evaluation.
+            ScenarioError: a file there does not belong to an evaluation.
             OSError: nothing can be written there.
         """
         from bentpipe.evaluation.writing import write
@@ -170,7 +170,7 @@ def evaluate(
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
 ) -> Evaluation:
-    """Evaluates an algorithm beside CUBIC and Reno by what RFC 9743 and the TCP evaluation suite ask for.
+    """Evaluates an algorithm beside CUBIC and Reno against RFC 9743 and the TCP evaluation suite.
 
     Every run of the algorithm has a run of CUBIC and one of Reno on the same links and with the same seed.
     If the user stops it (Ctrl-C), the evaluation has the runs that were done, and `stopped` is true.
@@ -182,7 +182,7 @@ def evaluate(
         only: names of experiments ("many-flows"); all of them by default.
         out: a directory for the page, the JSON and the numbers.
         workers: threads, or processes for a controller in Python; 0 for one per processor.
-        progress: told how far it is.
+        progress: called with the state of progress.
 
     Raises:
         ScenarioError: there is no such algorithm or experiment; `out` holds something else.

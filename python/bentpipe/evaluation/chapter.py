@@ -1,4 +1,4 @@
-"""What the runs of one experiment gave."""
+"""Results of the runs of one experiment."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Course = tuple[dict[str, Any], str, Sequence[float], Sequence[float]]
 
 @dataclass
 class Chapter:
-    """An experiment and what its runs gave.
+    """An experiment and the results of its runs.
 
     Args:
-        experiment: what was run.
+        experiment: the experiment.
         labels: the algorithms, the one that the evaluation is about first.
         rows: a dict for each run and part of its setting: algorithm, seed, the setting, the metrics.
         courses: of first runs.

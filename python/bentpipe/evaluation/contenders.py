@@ -1,4 +1,4 @@
-"""The algorithms of an evaluation: the one that it is about, and the standard ones beside it."""
+"""The algorithms of an evaluation: the one under evaluation, and the standard ones."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bentpipe.controller import check_controller
 from bentpipe.registry import find
 
 STANDARDS = ("cubic", "reno")
-"""The algorithms whose numbers stand beside each other one's: RFC 9438 and RFC 5681."""
+"""The algorithms whose numbers are shown beside those of every other one: RFC 9438 and RFC 5681."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """An algorithm of an evaluation: the one that it is about, or a standard one.
+    """An algorithm of an evaluation: the one under evaluation, or a standard one.
 
     Args:
-        label: its name for people, unique in the evaluation.
-        cc: what stands in `Flow.cc`.
+        label: its display name, unique in the evaluation.
+        cc: its value for `Flow.cc`.
         id: its registered name with its parameters, or the name of its class.
     """
 

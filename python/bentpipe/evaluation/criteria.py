@@ -1,4 +1,4 @@
-"""All that the documents ask for."""
+"""All criteria of the documents."""
 
 from __future__ import annotations
 

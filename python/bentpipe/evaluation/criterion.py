@@ -1,4 +1,4 @@
-"""What a document asks of an algorithm, and what answers it."""
+"""A criterion: the demand of a document on an algorithm, and the evidence that answers it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Criterion:
         document: `RFC` or `DRAFT`.
         section: its number there.
         level: how strongly it is put.
-        asks: what is asked for.
-        evidence: what answers it; nothing if it is not evaluated.
-        reason: why it is not evaluated, or what the evidence leaves out.
+        asks: the demand.
+        evidence: the numbers that answer it; empty if it is not evaluated.
+        reason: why it is not evaluated, or the limits of the evidence.
         lines: at which the answer is held; without one it is a matter of judgement.
     """
 

@@ -1,4 +1,4 @@
-"""What an experiment of an evaluation is: set-ups, what is measured in each run, and what is drawn of it."""
+"""Experiments of an evaluation: set-ups, the measurements of each run, and the charts of the results."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from bentpipe.evaluation.observation import Observation
 from bentpipe.scenario import Scenario
 
 Extent = Literal["quick", "full"]
-"""A full evaluation has more set-ups and more seeds. What both have, both have alike."""
+"""A full evaluation has more set-ups and more seeds. Common parts are identical in both."""
 
 Setting = Mapping[str, str | int | float]
-"""What one set-up of an experiment differs in from the others: {"flows": 8, "buffer": 0.5}."""
+"""The differences of one set-up of an experiment from the others: {"flows": 8, "buffer": 0.5}."""
 
 Numbers = Mapping[str, float]
 """Metrics of one run in SI units, by name; NaN is a value that the run does not have."""
 
 Measured = Iterable[tuple[Setting, Numbers]]
-"""Rows of one run: what is added to its setting (often nothing), and the metrics."""
+"""Rows of one run: additions to its setting (often none), and the metrics."""
 
 
 SEEDS: Mapping[Extent, int] = {"quick": 3, "full": 10}
@@ -31,7 +31,7 @@ class Metric:
     """A number that is measured in each run.
 
     Args:
-        words: what it is, "packets lost at the queue".
+        words: its description, "packets lost at the queue".
         unit: in which it is shown.
         scale: from the SI unit to that unit.
         least: the smallest possible value in the SI unit; an interval does not go below it.
@@ -71,10 +71,10 @@ class Curves:
     """A chart of a metric against a part of the setting, a curve for each algorithm.
 
     Args:
-        metric: what is drawn.
+        metric: the metric that is drawn.
         x: the part of the setting that runs along the axis; if it is text, the axis has names.
-        panel: the part of the setting of which each value has a chart of its own.
-        where: what other parts are in this chart.
+        panel: the part of the setting; each of its values has a chart of its own.
+        where: values of other parts in this chart.
         log_x: a logarithmic horizontal axis.
         log_y: a logarithmic vertical axis.
     """
@@ -110,7 +110,7 @@ class Course:
 
     Args:
         label: the vertical axis.
-        panel: the part of the setting of which each value has a chart of its own.
+        panel: the part of the setting; each of its values has a chart of its own.
         where: as for `Curves`.
     """
 
@@ -124,19 +124,19 @@ class Experiment:
     """Runs that answer one question about an algorithm.
 
     Args:
-        name: by which criteria refer to it.
+        name: the name by which criteria refer to it.
         title: the heading of its chapter.
-        question: what is asked, for the reader.
+        question: the question, for the reader.
         setup: links, flows and times, in words.
         source: the documents and sections that it is made for.
-        deviation: in what it differs from them, and why; "" for nothing.
+        deviation: differences from them, with the reasons; "" for none.
         axes: each part of a setting, and its words for an axis.
-        metrics: what is measured, by name.
+        metrics: the metrics, by name.
         settings: the set-ups of a quick evaluation, or of a full one.
         build: the scenario of a setting, an algorithm (as in `Flow.cc`) and a seed.
         measure: the numbers of one run.
-        charts: what is drawn.
-        seeds: how many seeds, by extent.
+        charts: the charts.
+        seeds: number of seeds, by extent.
         controls: runs of a setting and a seed without the algorithm, by name; their rows are for `compare`.
         course: of a run, instants and values for its `Course` charts; the runs are traced then.
         traced: whether `measure` needs the flows over time.

@@ -69,7 +69,7 @@ def _lines(
     found: Mapping[str, Sequence[Interval | None]],
     said: str,
 ) -> None:
-    """A curve for each algorithm; what would be a logarithmic axis has the values at equal distances."""
+    """A curve for each algorithm; a logarithmic axis becomes one with the values at equal distances."""
     metric = chapter.experiment.metrics[chart.metric]
     names = [_short(value) for value in at] if chart.log_x else []
     curves = []
@@ -192,7 +192,7 @@ def _curve(evaluation: Evaluation, label: str, x: Sequence[float], y: Sequence[f
 
 
 def _axis(metric: Metric, *, log: bool = False) -> Axis:
-    """From zero, as far as the metric has an end; long words stand in the title alone."""
+    """From zero, up to the metric's upper end if it has one; long words appear in the title alone."""
     least = None if log or metric.least != 0 else 0.0
     label = metric.label if len(metric.label) <= LONGEST else metric.unit or metric.words
     return Axis(label, log=log, least=least)

@@ -1,7 +1,7 @@
 """Lines at which a criterion counts as met.
 
 RFC 9743 sets no thresholds (section 5). A line is therefore ours unless its words name a source, and an
-answer always says at which line it stands. Where there is none, the numbers are a matter of judgement.
+answer always names its line. Without a line, the numbers are a matter of judgement.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Line:
         words: the line in words, with its source if it is not ours.
         most: the metric is at most this (SI unit).
         least: the metric is at least this.
-        times: the bound is so many times what the worse of the standard algorithms has there, and no
-            stricter than `most` or `least`.
+        times: the bound is this multiple of the value of the worse standard algorithm, and no stricter than
+            `most` or `least`.
         where: parts of the settings.
     """
 
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Held:
-    """What a line says of an algorithm: the verdict, and the setting that is worst for it."""
+    """The result of a line for an algorithm: the verdict, and the setting that is worst for it."""
 
     line: Line
     verdict: Verdict
@@ -61,7 +61,7 @@ class Held:
 
 
 def hold(line: Line, chapter: Chapter, subject: str, standards: Sequence[str]) -> Held | None:
-    """Holds an algorithm's numbers against a line; None if there are no numbers."""
+    """Compares an algorithm's numbers with a line; None if there are no numbers."""
     judged = []
     for setting in chapter.matching(line.where):
         found = chapter.interval(line.metric, subject, setting)
@@ -80,7 +80,7 @@ def hold(line: Line, chapter: Chapter, subject: str, standards: Sequence[str]) -
 
 
 def side(metric: Metric, chapter: Chapter, name: str, where: Setting) -> str:
-    """How the algorithm compares with the standard ones: "better than both", "like Reno"; or ""."""
+    """The comparison of the algorithm with the standard ones: "better than both", "like Reno"; or ""."""
     if not metric.good or len(chapter.labels) < 2:
         return ""
     subject, *standards = chapter.labels

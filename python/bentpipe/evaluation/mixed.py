@@ -29,7 +29,7 @@ RATE, RTT = 10.0, 40.0
 
 HARM_S = 60.0
 ALONE, OWN_KIND = "alone", "beside its own kind"
-"""What the other flow's runs with the algorithm are compared with."""
+"""The reference for the other flow's runs with the algorithm."""
 
 
 def _harm_settings(extent: Extent) -> list[Setting]:
@@ -81,7 +81,7 @@ def _harm_compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, A
 
 
 def _harm(row: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
-    """What share of the goodput that the flow has alone is lost to it."""
+    """The share of its goodput alone that the flow loses."""
     return 1 - float(row["other_share"] / alone["other_share"]) if alone["other_share"] else math.nan
 
 
@@ -189,7 +189,7 @@ MEDIA = Experiment(
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000)
 """Bytes of the short flows."""
 FIRST_S, APART_S = 10.0, 8.0
-"""When the first short flow starts, and how long after each the next."""
+"""Start of the first short flow, and the interval to each next one."""
 SHORT_END = FIRST_S + APART_S * len(SIZES)
 
 
@@ -225,7 +225,7 @@ def _short_measure(run: Observation) -> Measured:
     for i, size in enumerate(SIZES):
         for short in run.named(f"short-{size}"):
             done = short["completion_s"]
-            # A flow that was not done within the run took at least what was left of it.
+            # A flow that was not done within the run took at least the rest of it.
             least = SHORT_END - FIRST_S - i * APART_S
             yield {"size": size}, {"long": math.nan, "done": least if done is None else done}
 

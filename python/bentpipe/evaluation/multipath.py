@@ -16,12 +16,12 @@ from bentpipe.scenario import Scenario
 RATE, RTT = 10.0, 40.0
 """Mbit/s and ms of each link."""
 ALONE, OWN_KIND = "alone", "beside its own kind"
-"""What the other flow's runs with the algorithm are compared with."""
+"""The reference for the other flow's runs with the algorithm."""
 MORE_HARM = Metric("harm beyond that by its own kind", "points", 100, least=-1, most=1)
 
 
 def _compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]]) -> None:
-    """Harm, as Ware et al. have it: what the other flow loses of what it has alone."""
+    """Harm (Ware et al.): the share of its goodput alone that the other flow loses."""
     alone, own_kind = (controls.get(name, {}).get("other_share", math.nan) for name in (ALONE, OWN_KIND))
     for row in rows:
         row["harm"] = 1 - row["other_share"] / alone if alone else math.nan
@@ -107,7 +107,7 @@ SHARED = Experiment(
 # A path that fails ------------------------------------------------------------------------------------------
 
 FAILS_S, SETTLED_S, FAILOVER_S = 30.0, 35.0, 60.0
-"""When the first path goes dark, from when on goodput counts, and when the run ends."""
+"""Times at which the first path goes dark, goodput begins to count, and the run ends."""
 
 
 def _failover_settings(extent: Extent) -> list[Setting]:

@@ -17,7 +17,7 @@ FULL_PACKET = 1500
 EDGE_RTTS = (4, 28, 54, 74, 98, 124, 150, 174, 200)
 """Milliseconds of the nine pairs of hosts of a dumbbell (tcpeval section 4.1, table 1)."""
 RECORD = Record("100 ms", flows=True)
-"""What a traced run records: a row each `observation.ROW_S`."""
+"""Data that a traced run records: a row each `observation.ROW_S`."""
 
 WINDOW, LEAST_WINDOW = 4.0, 64
 """The window of every receiver, in multiples of what link and queue can hold, and in segments at least.
@@ -31,12 +31,12 @@ few carry most bytes, as tcpeval's appendix A asks."""
 
 
 def bdp_packets(rate: float, rtt: float, times: float = 1.0) -> int:
-    """Full packets in so many bandwidth-delay products; rate in Mbit/s, rtt in ms; at least 2."""
+    """Full packets in this number of bandwidth-delay products; rate in Mbit/s, rtt in ms; at least 2."""
     return max(round(rate * 1e6 * rtt / 1e3 / 8 / FULL_PACKET * times), 2)
 
 
 def drop_tail(packets: int) -> DropTail:
-    """A first-in, first-out queue of so many packets."""
+    """A first-in, first-out queue of this number of packets."""
     return DropTail(f"{packets} packets")
 
 
@@ -66,7 +66,7 @@ def out_of_step(rate: float) -> dict[str, Any]:
 def scenario(
     links: dict[str, Link], flows: list[Flow], seconds: float, seed: int, *, traced: bool = False
 ) -> Scenario:
-    """A scenario of so many seconds, whose receivers have a window (`WINDOW`)."""
+    """A scenario of this number of seconds, whose receivers have a window (`WINDOW`)."""
     own = max(
         (units.seconds(one.extra_delay, "extra_delay") for one in flows if one.extra_delay), default=0.0
     )
@@ -152,7 +152,7 @@ def _ms(value: float) -> str:
 
 
 def _values(given: Any) -> list[str]:
-    """A value, or all that it takes over time."""
+    """A value, or all of its values over time."""
     return [given] if isinstance(given, str) else [value for _, value in given]
 
 

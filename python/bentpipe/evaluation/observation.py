@@ -24,7 +24,7 @@ SMOOTH_S = 1.0
 class Observation:
     """A run: its setting, the rows of its flows and links, and its flows over time if they were recorded.
 
-    Flows are called "test" or "test-3" if they use the algorithm, and otherwise what the experiment says.
+    Flows are called "test" or "test-3" if they use the algorithm, and otherwise as in the experiment.
     """
 
     setting: Mapping[str, Any]
@@ -71,7 +71,7 @@ class Observation:
         return float(link["queue_mean_packets"] * FULL_PACKET * 8 / link["rate_bps"])
 
     def queueing_p95(self, rtt: float, name: str = "test") -> float:
-        """How far the 95th percentile of the round-trip time is above `rtt`, in seconds, mean over flows."""
+        """Excess of the 95th percentile of the round-trip time over `rtt`, in seconds, mean over flows."""
         seen = [f["rtt_p95_s"] - rtt for f in self.named(name) if f["rtt_p95_s"] is not None]
         return max(math.fsum(seen) / len(seen), 0.0) if seen else math.nan
 
@@ -89,7 +89,7 @@ class Observation:
     def arrived(self, name: str = "test") -> tuple[list[float], list[float]]:
         """Instants, and the bytes of a flow that had arrived by then, in order or not.
 
-        After a loss the bytes in order stand still and then jump; `plot.rates.spread` puts each byte at the
+        After a loss the bytes in order stay constant and then jump; `plot.rates.spread` puts each byte at the
         latest instant at which the link's rate lets it have come.
         """
         return self._arrived.get(name, ([], []))
@@ -129,7 +129,7 @@ class Observation:
         return rows["t_s"].to_list(), [float(v) for v in rows[column].to_list()]
 
     def reached(self, share: float, after: float, name: str = "test", over: float = SMOOTH_S) -> float:
-        """Seconds from `after` until a flow's goodput is `share` bits per second; if never, what was left."""
+        """Seconds from `after` until a flow's goodput is `share` bits per second; if never, what is left."""
         times, rates = self.rates(name, over)
         reached = (t - after for t, rate in zip(times, rates, strict=True) if t > after and rate >= share)
         return next(reached, self.seconds - after)

@@ -1,4 +1,4 @@
-"""The runs of an evaluation: which there are, and what is kept of each."""
+"""The runs of an evaluation: their list, and the data kept from each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOGETHER, FLOWS_TOGETHER = 600, 6000
 
 @dataclass(frozen=True)
 class Planned:
-    """A run: the place of its experiment, what it varies, and whose it is (or the name of a control)."""
+    """A run: the place of its experiment, its setting, and its algorithm (or the name of a control)."""
 
     chapter: int
     setting: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Planned:
 
     @property
     def label(self) -> str:
-        """What its rows are called."""
+        """The label of its rows."""
         return self.contender if isinstance(self.contender, str) else self.contender.label
 
 
@@ -115,7 +115,7 @@ def _some(runs: Sequence[Planned], experiments: Sequence[Experiment]) -> list[Ca
 
 
 _ANY = {"name": "the algorithm"}
-"""Stands for the algorithm in a scenario that all algorithms share."""
+"""Placeholder for the algorithm in a scenario that all algorithms share."""
 
 
 def _with(table: Mapping[str, Any], cc: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -190,14 +190,14 @@ class _Kept:
 
 
 class _Watch:
-    """Tells how far all runs are, from what is told of a part of them."""
+    """Reports the progress of all runs, from the progress of a part of them."""
 
     def __init__(self, total: int, tell: Callable[[State], None] | None) -> None:
         self._total, self._tell, self._began = total, tell, time.monotonic()
         self.failed_before = 0
 
     def tell(self, done: int, failed: int, at: Planned | None, chapters: Sequence[Chapter]) -> None:
-        """So many are done."""
+        """Takes the number of runs that are done."""
         if self._tell is None:
             return
         elapsed = time.monotonic() - self._began

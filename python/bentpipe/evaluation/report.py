@@ -57,12 +57,12 @@ def build(evaluation: Evaluation) -> Page:
 
 
 def _places(evaluation: Evaluation) -> dict[str, str]:
-    """Where each chapter stands on the page."""
+    """The place of each chapter on the page."""
     return {chapter.experiment.name: f"e-{chapter.experiment.name}" for chapter in evaluation.chapters}
 
 
 def _verdicts(page: Page, evaluation: Evaluation) -> None:
-    """What the verdicts mean, and each line with its number."""
+    """The meaning of the verdicts, and each line with its number."""
     page.section(
         "Lines and verdicts",
         [
@@ -114,7 +114,7 @@ def _answers(page: Page, evaluation: Evaluation, places: Mapping[str, str]) -> N
 
 
 def _left(page: Page, evaluation: Evaluation) -> None:
-    """What was not evaluated, and why."""
+    """The criteria that were not evaluated, with the reasons."""
     rows: list[list[Prose]] = [
         [
             f"{answer['document']} {answer['section']}",
@@ -130,7 +130,7 @@ def _left(page: Page, evaluation: Evaluation) -> None:
 
 
 def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -> None:
-    """An experiment: what it asks, how, and its figures."""
+    """An experiment: its question, its method, and its figures."""
     experiment = chapter.experiment
     page.section(experiment.title, [experiment.question, experiment.setup], id=place)
     page.paragraphs(f"Made for: {experiment.source}.", small=True)

@@ -1,8 +1,8 @@
-"""What RFC 9743 (BCP 133) asks for, section by section, and what answers it.
+"""The criteria of RFC 9743 (BCP 133), section by section, and the evidence that answers them.
 
 M. Duke, G. Fairhurst (eds.), Specifying New Congestion Control Algorithms, March 2025. Each of its key words
 in capitals has an entry, and so has each section whose criterion is stated without one. The words are ours.
-The RFC sets no thresholds (section 5); `lines` has those that answers are held against.
+The RFC sets no thresholds (section 5); `lines` has those that answers are compared with.
 """
 
 from __future__ import annotations

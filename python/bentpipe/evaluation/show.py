@@ -18,7 +18,7 @@ WIDEST = 110
 
 
 def show(evaluation: Evaluation) -> None:
-    """How many of each verdict; each criterion with its numbers; what was not evaluated; what failed."""
+    """The number of each verdict; each criterion with its numbers; criteria not evaluated; failures."""
     counted = Counter(answer["verdict"] for answer in evaluation.answers)
     _say(
         f"{terminal.named(evaluation.label)} beside {' and '.join(evaluation.standards)} "
@@ -81,7 +81,7 @@ def _number(evaluation: Evaluation, number: dict[str, Any]) -> str:
 
 
 def _say(text: str, indent: int = 0) -> None:
-    """A paragraph whose further lines stand a little to the right."""
+    """A paragraph with a hanging indent."""
     width = min(terminal.console().width, WIDEST)
     lines = textwrap.wrap(
         terminal.plain(text),

@@ -1,7 +1,7 @@
 """The experiments of the common TCP evaluation suite, draft-irtf-iccrg-tcpeval-01 ("tcpeval").
 
 D. Hayes, D. Ros, L. Andrew, S. Floyd, 2014. Its traffic comes from traces of a campus (Tmix), which are not
-part of this project. `network.transfers` stands for it, with the load that the draft asks for.
+part of this project. `network.transfers` replaces it, with the load that the draft asks for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The experiments of draft-irtf-iccrg-tcpeval-01, section by section, and what answers them.
+"""The experiments of draft-irtf-iccrg-tcpeval-01, section by section, and the evidence that answers them.
 
 D. Hayes, D. Ros, L. Andrew, S. Floyd, Common TCP Evaluation Suite, 2014. The words are ours.
 """

@@ -1,4 +1,4 @@
-"""What happens when load comes and goes (tcpeval section 5.3, RFC 9743 section 7.8)."""
+"""Experiments in which load comes and goes (tcpeval section 5.3, RFC 9743 section 7.8)."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ KINDS = {
 
 
 def check_place(directory: Path) -> None:
-    """Makes sure that an evaluation can be written to `directory` and replaces nothing but another one.
+    """Checks that an evaluation can be written to `directory` and replaces nothing but another one.
 
     Raises:
-        ScenarioError: a file there is none of an evaluation.
+        ScenarioError: a file there does not belong to an evaluation.
         OSError: nothing can be written there.
     """
     if directory.exists() and not directory.is_dir():
@@ -39,7 +39,7 @@ def check_place(directory: Path) -> None:
 
 
 def is_complete(directory: Path) -> bool:
-    """Whether an evaluation is there that was not stopped."""
+    """Whether there is an evaluation that was not stopped."""
     path = directory / JSON
     return path.is_file() and json.loads(path.read_text(encoding="utf-8")).get("stopped") is False
 
@@ -48,7 +48,7 @@ def write(evaluation: Evaluation, directory: Path) -> Path:
     """Writes all files; returns the page. One that was stopped replaces no complete one.
 
     Raises:
-        ScenarioError: a file there is none of an evaluation.
+        ScenarioError: a file there does not belong to an evaluation.
         OSError: nothing can be written there.
     """
     from bentpipe.evaluation.report import build

@@ -20,7 +20,7 @@ from bentpipe.pages import live
 
 HOST = "127.0.0.1"
 PORT = 2718
-"""The port if nobody chooses one and it is free: that of marimo."""
+"""The default port if it is free: that of marimo."""
 _STYLE = """<style>
 .explore { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
 .explore aside { display: grid; gap: .9rem; align-content: start; }
@@ -37,7 +37,7 @@ _STYLE = """<style>
 
 
 class _Server(uvicorn.Server):
-    """Ends at once when it is told to: there is nothing to finish."""
+    """Ends at once on request: there is nothing to finish."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.should_exit = self.force_exit = True
@@ -49,7 +49,7 @@ def serve(port: int | None = None, *, browser: bool = True, tell: Callable[[str]
     Args:
         port: of 127.0.0.1; None: `PORT`, or any other if it is taken.
         browser: open the page in the browser of this machine.
-        tell: given the address of the page once it is there.
+        tell: called with the address of the page once it is served.
 
     Raises:
         ScenarioError: the port is taken.

@@ -1,4 +1,4 @@
-"""What the sliders say: a link and who is on it."""
+"""Setting of the sliders: a link and the algorithms on it."""
 
 from __future__ import annotations
 

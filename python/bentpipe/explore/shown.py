@@ -1,4 +1,4 @@
-"""What the page of `explore` shows: four charts over time and a table, of the runs of a setting."""
+"""Contents of the page of `explore`: four charts over time and a table, from the runs of a setting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bentpipe.plot import rates
 from bentpipe.result import Result
 from bentpipe.runs import run_many
 
-#: The charts: name, label of the vertical axis, title, and what there is to say.
+#: The charts: name, label of the vertical axis, title, and caption.
 CHARTS = (
     ("goodput", "goodput, Mbit/s", "Goodput.", "Mean over a second or a round trip."),
     ("cwnd", "congestion window, segments", "Congestion window.", ""),
@@ -92,7 +92,7 @@ def _queue(result: Result) -> tuple[list[float], list[float]]:
 
 
 def _table(setting: Setting, each: list[tuple[str, Result]]) -> Markup:
-    """A row for each algorithm, and what must be known of them all."""
+    """A row for each algorithm, and notes on all of them."""
     rows: list[list[Prose]] = []
     goodputs = []
     for cc, result in each:

@@ -1,6 +1,6 @@
-"""Controllers inside the TCP of this machine's kernel: what `bentpipe kernel` does.
+"""Controllers inside the TCP of this machine's kernel: the package behind `bentpipe kernel`.
 
-`choice` says which controller a name means and what the kernel cannot carry of it; `attach` starts an agent,
-which `agent` is and `asking` talks to; `records` keeps what must be undone; `routes` and `cgroup` select the
-connections; `machine` looks at what the machine has.
+`choice` resolves the name of a controller and lists what the kernel cannot support; `attach` starts an agent,
+which is in `agent`; `asking` talks to it; `records` keeps what must be undone; `routes` and `cgroup` select
+the connections; `machine` examines the machine.
 """

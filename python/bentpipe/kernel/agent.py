@@ -22,16 +22,16 @@ from typing import Any, Protocol
 from bentpipe.kernel.choice import Choice
 
 STEP_S = 0.1
-"""How long the agent waits for reports before it looks whether it is to end."""
+"""Time that the agent waits for reports before it checks whether to end."""
 PATIENCE_S = 5.0
-"""How long a client may take to say what it wants."""
+"""Time limit for the request of a client."""
 
 
 class Datapath(Protocol):
-    """What is asked of `_core.KernelAgent`."""
+    """The interface that is required of `_core.KernelAgent`."""
 
     def step(self, timeout_s: float) -> bool:
-        """Waits for its end, at most so long; True if that has come. Raises what it failed by."""
+        """Waits for its end up to a time limit; True if it has ended. Raises its error if it failed."""
 
     def status(self) -> str:
         """Everything about it and its flows, as JSON."""
@@ -68,7 +68,7 @@ class Listener:
     def __init__(self, directory: Path, datapath: Datapath) -> None:
         self._datapath = datapath
         self.stop = threading.Event()
-        """Set when somebody has asked for the end."""
+        """Set when a client has asked for the end."""
         self._path = directory / "socket"
         self._path.unlink(missing_ok=True)
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -117,7 +117,7 @@ def serve(datapath: Datapath, directory: Path, ready: Callable[[], None]) -> Non
     """Runs the datapath until a signal or a client ends it; then closes it.
 
     Args:
-        datapath: what was made.
+        datapath: the datapath.
         directory: where the socket is to be.
         ready: called once questions are answered.
     """
@@ -144,7 +144,7 @@ def notify_systemd() -> None:
 
 
 def ask(directory: Path, question: str, patience_s: float = PATIENCE_S) -> dict[str, Any] | None:
-    """What an agent answers; None if nobody listens.
+    """The answer of an agent; None if none listens.
 
     Raises:
         TimeoutError: it does not answer in time.
@@ -170,7 +170,7 @@ def ask(directory: Path, question: str, patience_s: float = PATIENCE_S) -> dict[
 
 
 def wait_for_line(handle: int, patience_s: float) -> str:
-    """The line that comes on a file descriptor; what there is of it when time is over or it is closed."""
+    """The line that comes on a file descriptor; an incomplete line on timeout or if it is closed."""
     text = b""
     end = time.monotonic() + patience_s
     with selectors.DefaultSelector() as selector:
@@ -189,7 +189,7 @@ def main(arguments: list[str], maker: Maker = make) -> int:
     directory, ready = Path(arguments[0]), int(arguments[1])
 
     def say(**what: object) -> None:
-        with suppress(OSError):  # whoever started us has gone
+        with suppress(OSError):  # the process that started this one has gone
             os.write(ready, json.dumps(what).encode() + b"\n")
         with suppress(OSError):
             os.close(ready)

@@ -1,4 +1,4 @@
-"""Puts a controller into the kernel, and takes it out again with all that came with it."""
+"""Attaches a controller to the kernel, and detaches it with everything that came with it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from bentpipe.kernel.choice import Choice
 from bentpipe.kernel.records import Record, changing, records, started
 
 READY_S = 60.0
-"""How long an agent may take until its controller is registered: half a second in an emulated machine."""
+"""Time limit for an agent to register its controller; it takes half a second in an emulated machine."""
 END_S = 10.0
-"""How long an agent may take to end."""
+"""Time limit for an agent to end."""
 
 _KERNELS_OWN = {"maps.debug", "progs.debug"}
-"""What is in every bpffs from the beginning."""
+"""The initial contents of every bpffs."""
 
 PROGRAM = (sys.executable, "-m", "bentpipe.kernel.agent")
-"""What runs an agent."""
+"""The program that runs an agent."""
 
 
 class KernelFailed(Exception):
-    """The kernel, the privileges or the build do not allow it; the message says which, and what to do."""
+    """The kernel, the privileges or the build do not allow it; the message says which, with the remedy."""
 
 
 def check_machine() -> None:
@@ -66,7 +66,7 @@ def attach(
         ready: called with the record once all is done.
         check: looks whether the machine allows it.
         maker: registers it, in the foreground.
-        program: what runs an agent in the background.
+        program: the program that runs an agent in the background.
 
     Raises:
         KernelFailed: nothing is changed then.
@@ -112,7 +112,7 @@ def attach(
 
 
 def detach(record: Record) -> list[str]:
-    """Takes a controller out: routes, agent, pins, record. What was in the way, a line each."""
+    """Takes a controller out: routes, agent, pins, record. Returns the obstacles, a line each."""
     with changing():
         return _take_out(record)
 
@@ -136,7 +136,7 @@ def find(given: str | None) -> list[Record]:
 
 
 def _planned(choice: Choice, old: Record | None, *, pin: bool) -> Record:
-    """What is to be attached, with what an agent that has died has left."""
+    """The record of what is to be attached, with the remains of an agent that has died."""
     record = Record(choice) if old is None else replace(old, choice=choice, pid=0, began=0)
     if pin and record.pin is None:
         if machine.bpffs() is None:  # the agent mounts it
@@ -213,7 +213,7 @@ def _change(record: Record, changes: Sequence[routes.Change]) -> None:
 
 
 def _take_out(record: Record) -> list[str]:
-    """Undoes everything in the opposite order; what is in the way does not stop the rest."""
+    """Undoes everything in the opposite order; an obstacle does not stop the rest."""
     said = []
     if record.routes and record.netns != routes.namespace():
         said.append("its routes are in another network namespace and lose the algorithm with it")
@@ -255,7 +255,7 @@ def _unregister(record: Record) -> None:
 
 
 def _unmount(record: Record) -> None:
-    """Takes away what was made for pins, unless others are pinned there."""
+    """Removes directory and mount that were made for pins, unless others are pinned there."""
     if record.pin is None:
         return
     with suppress(OSError):
@@ -273,7 +273,7 @@ def _unmount(record: Record) -> None:
 
 
 def _forget(record: Record, old: Record | None) -> None:
-    """Puts back what was known before an attempt."""
+    """Restores the state before an attempt."""
     if old is not None:
         old.write()
         return
@@ -282,7 +282,7 @@ def _forget(record: Record, old: Record | None) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process of ours and waits for it."""
+    """Ends one of our processes and waits for it."""
     process.terminate()
     try:
         process.wait(END_S)

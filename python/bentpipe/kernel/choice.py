@@ -1,4 +1,4 @@
-"""Which controller a name means, what the kernel calls it, and what the kernel cannot carry of it."""
+"""Resolution of a controller's name: its name in the kernel, and the features that the kernel lacks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Choice:
     """A controller to put into the kernel.
 
     Attributes:
-        given: what the user wrote.
+        given: the user's text.
         cc: identifier in the registry, or the name of a class of the user's.
-        spec: what `_core.KernelAgent` is told: the algorithm as in a scenario, or None for a class.
+        spec: the argument of `_core.KernelAgent`: the algorithm as in a scenario, or None for a class.
         source: "FILE.py:CLASS" with an absolute path, or None.
         native: the program without an agent.
-        name: what the kernel calls it.
+        name: its name in the kernel.
     """
 
     given: str
@@ -37,7 +37,7 @@ class Choice:
     name: str
 
     def agent_spec(self) -> Any:
-        """What `_core.KernelAgent` takes: an algorithm as in a scenario, a native program, or the class.
+        """The argument of `_core.KernelAgent`: an algorithm as in a scenario, a native program, or the class.
 
         Raises:
             ScenarioError: the file of the class does not load.
@@ -63,12 +63,12 @@ class Choice:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Choice:
-        """What `as_dict` gave."""
+        """The inverse of `as_dict`."""
         return cls(**{key: table[key] for key in cls.__dataclass_fields__})
 
 
 def choose(given: str, sets: Sequence[str] = (), *, native: bool = False) -> Choice:
-    """The controller that a user names as `bentpipe run --cc` does, with what `--set` adds.
+    """The controller that a user names as `bentpipe run --cc` does, with the parameters of `--set`.
 
     Args:
         given: `star`, `"vegas alpha=2"` or `my.py:Mine`.
@@ -97,13 +97,13 @@ def choose(given: str, sets: Sequence[str] = (), *, native: bool = False) -> Cho
 
 
 def kernel_name(cc: str, *, native: bool = False) -> str:
-    """What the kernel calls an algorithm: `bp_star`, or `bpn_star` for the native program."""
+    """The name of an algorithm in the kernel: `bp_star`, or `bpn_star` for the native program."""
     plain = re.sub(r"[^a-z0-9]+", "_", cc.lower()).strip("_")
     return f"{'bpn' if native else 'bp'}_{plain}"[:LONGEST_NAME].rstrip("_")
 
 
 def gaps(choice: Choice) -> list[str]:
-    """What the kernel cannot carry of a controller, a sentence each; nothing is known of a user's class."""
+    """Features of a controller that the kernel cannot support, a sentence each; empty for a user's class."""
     return [] if choice.source is not None else [*_core.kernel_gaps(choice.cc)]
 
 
@@ -116,7 +116,7 @@ def natives() -> list[str]:
 
 
 def offered() -> list[dict[str, Any]]:
-    """What can be attached: id, label, name (in the kernel), native (that program's name) and gaps."""
+    """Attachable controllers: id, label, name (in the kernel), native (that program's name) and gaps."""
     there = set(natives())
     return [
         {
@@ -145,7 +145,7 @@ def _check_native(cc: str, made: str | dict[str, Any]) -> None:
 
 
 def _check_parameters(made: str | dict[str, Any]) -> None:
-    """Lets the simulator look at the parameters: it has the ranges.
+    """Lets the simulator check the parameters: it has the ranges.
 
     Raises:
         ScenarioError: one is unknown or out of range.

@@ -210,7 +210,7 @@ def list_verb(json: Json = False) -> None:
 
 
 def _sweep() -> None:
-    """Clears away what killed runs have left, and says so."""
+    """Removes leftovers of killed runs, and reports it."""
     from bentpipe.kernel.running import sweep
 
     for text in sweep():
@@ -218,7 +218,7 @@ def _sweep() -> None:
 
 
 def _work(work: Callable[[], T]) -> T:
-    """Does it; what the kernel or the privileges do not allow is one line and exit status 1."""
+    """Runs a verb; a refusal by the kernel or for lack of privileges is one line and exit status 1."""
     from bentpipe._core import KernelError
     from bentpipe.kernel.attach import KernelFailed
 

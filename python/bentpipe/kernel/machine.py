@@ -1,4 +1,4 @@
-"""What this machine has for controllers in its kernel: read from /proc and /sys, nothing is changed."""
+"""Support of this machine for controllers in its kernel, read from /proc and /sys; nothing is changed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ BTF = Path("/sys/kernel/btf/vmlinux")
 """The kernel's description of its own types."""
 
 BPFFS = Path("/sys/fs/bpf")
-"""Where a bpffs belongs."""
+"""The usual mount point of a bpffs."""
 
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
 """Bits of the capabilities that matter here (linux/capability.h)."""
 
 
 def support() -> dict[str, Any]:
-    """What the extension says about the kernel and about itself: each fact as `{"ok", "reason", ...}`."""
+    """The extension's facts about the kernel and about itself, each as `{"ok", "reason", ...}`."""
     from bentpipe import _core
 
     return dict(json.loads(_core.kernel_support()))
@@ -40,7 +40,7 @@ def release() -> str | None:
 
 
 def capabilities() -> set[str]:
-    """Which of the capabilities that matter here this process has."""
+    """The relevant capabilities that this process has."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -60,7 +60,7 @@ def privilege() -> str | None:
 
 
 def mounted(kind: str) -> Path | None:
-    """Where a file system of this kind, "cgroup2" or "bpf", is mounted; None if it is not."""
+    """The mount point of a file system of this kind, "cgroup2" or "bpf"; None if it is not mounted."""
     try:
         lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -73,7 +73,7 @@ def mounted(kind: str) -> Path | None:
 
 
 def bpffs() -> Path | None:
-    """Where the machine's bpffs is mounted, /sys/fs/bpf; None if it is not."""
+    """The mount point of the machine's bpffs, /sys/fs/bpf; None if it is not mounted."""
     return BPFFS if BPFFS.is_mount() and mounted("bpf") is not None else None
 
 

@@ -1,7 +1,7 @@
-"""What is attached, as files: one directory for each controller, with all that `detach` must undo.
+"""Records of attached controllers: one directory for each, with all that `detach` must undo.
 
 The directory is /run/bentpipe, for its owner alone; BENTPIPE_STATE names another. A record is written before
-the thing that it tells of is done, so that a crash leaves nothing that is not known.
+action that it describes is taken, so that a crash leaves no untracked state.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Record:
         pin: directory in a bpffs where the datapath is pinned, or None.
         mounted: where the agent had to mount that, or None.
         pid: process of the agent; 0 before it has started.
-        began: when that process started, in ticks since boot: the number of a dead one is given to others.
+        began: start of that process, in ticks since boot: the number of a dead process is reused.
         netns: inode of the network namespace whose routes were changed.
         routes: of each changed route, "family" ("-4" or "-6"), "old" and "new": the words of `ip route`.
     """
@@ -46,11 +46,11 @@ class Record:
 
     @property
     def directory(self) -> Path:
-        """Where it is kept, beside the agent's socket and log."""
+        """Its path, beside the agent's socket and log."""
         return home() / self.choice.name
 
     def alive(self) -> bool:
-        """Does its agent still run?"""
+        """Whether its agent still runs."""
         return self.pid > 0 and started(self.pid) == self.began
 
     def write(self) -> None:
@@ -87,7 +87,7 @@ def records() -> list[Record]:
 
 
 def unreadable() -> bool:
-    """Is there a directory of records that this user may not look into?"""
+    """Whether there is a directory of records that this user may not read."""
     try:
         os.listdir(home())
     except PermissionError:
@@ -129,7 +129,7 @@ def _locked() -> int:
 
 
 def started(pid: int) -> int:
-    """When a process started, in ticks since boot (field 22 of /proc/PID/stat); -1 if it has ended."""
+    """The start of a process, in ticks since boot (field 22 of /proc/PID/stat); -1 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -11,7 +11,7 @@ from typing import Any
 from bentpipe._core import ScenarioError
 
 _STATES = {"linkdown", "dead", "onlink-dead", "offload", "trap", "rt_offload", "rt_trap", "notify"}
-"""What `ip route show` adds about the present, and `ip route change` does not take."""
+"""State in the output of `ip route show` that `ip route change` does not accept."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Change:
 
 
 def plan(asked: str, name: str) -> Change:
-    """How one route is to be changed; nothing is changed yet.
+    """Plans the change of one route; nothing is changed yet.
 
     Args:
         asked: a route as `ip route show` takes it: "default", "10.0.0.0/8", "default dev eth0"; "lock" at
@@ -59,7 +59,7 @@ def plan(asked: str, name: str) -> Change:
     first, *rest = words or ["default"]
     destination = _destination(first, asked)
     table = _table(rest)
-    # Not filtered by ip, which then leaves out of its answer what it was asked for.
+    # Not filtered by ip, which then omits the filtered fields from its answer.
     said = _ip([family, "route", "show", *table])
     if said.returncode != 0:
         raise ScenarioError(f"--congctl {asked}: {_reason(said)}")
@@ -99,7 +99,7 @@ def _destination(word: str, asked: str) -> str:
 
 
 def clean(words: list[str]) -> list[str]:
-    """A route as `ip route change` takes it, from what `ip route show` prints."""
+    """A route as `ip route change` takes it, from the output of `ip route show`."""
     kept: list[str] = []
     skip = False
     for i, word in enumerate(words):
@@ -149,7 +149,7 @@ def choose_everywhere(name: str) -> None:
 
 
 def undo(change: Change) -> str | None:
-    """Changes the route back if it still has our algorithm; says what is in the way, if anything is."""
+    """Changes the route back if it still has our algorithm; returns the obstacle, if there is one."""
     table = _table(change.old)
     lines = _ip([change.family, "route", "show", *table]).stdout.splitlines()
     ours = [line.split() for line in lines if f" {change.name} " in f"{line} " and " congctl " in line]
@@ -165,7 +165,7 @@ def namespace() -> int:
 
 
 def _table(words: list[str]) -> list[str]:
-    """What names the table of a route, which `ip route show` leaves out."""
+    """The words that name the table of a route, which `ip route show` leaves out."""
     at = words.index("table") if "table" in words else len(words)
     return words[at : at + 2]
 

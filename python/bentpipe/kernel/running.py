@@ -1,4 +1,4 @@
-"""One command whose TCP connections use a controller, while all others of the machine go on as before."""
+"""One command whose TCP connections use a controller, while all others of the machine are unaffected."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _RUNS = 100
 
 
 class Group(Protocol):
-    """What is asked of `_core.KernelGroup`: a control group whose TCP connections use one algorithm."""
+    """The interface of `_core.KernelGroup`: a control group whose TCP connections use one algorithm."""
 
     @property
     def path(self) -> Any:
         """Its directory."""
 
     def close(self) -> None:
-        """Removes it; what is left in it goes to the group above."""
+        """Removes it; remaining processes go to the group above."""
 
 
 def make_group(name: str) -> Group:
@@ -53,7 +53,7 @@ def make_group(name: str) -> Group:
 def sweep() -> list[str]:
     """Removes the control groups that killed runs have left; a line for each.
 
-    A command that has outlived its run goes on in the group above, where it would be without the run.
+    A command that has outlived its run continues in the group above, where it would be without the run.
     """
     from bentpipe import _core
 
@@ -97,7 +97,7 @@ def run(
         group: makes the control group.
 
     Returns:
-        The command's exit status, 128 more than its signal if that ended it; and what the agent said last,
+        The command's exit status, 128 more than its signal if that ended it; and the agent's last status,
         empty if this process was none.
 
     Raises:
@@ -139,7 +139,7 @@ def _served(choice: Choice, maker: agent.Maker) -> tuple[str, agent.Datapath | N
         try:
             return name, maker(replace(choice, name=name), None)
         except KernelError:
-            if name not in machine.registered() or number == _RUNS:  # or somebody was quicker
+            if name not in machine.registered() or number == _RUNS:  # or another process was quicker
                 raise
     raise AssertionError("the last name returns or raises")
 
@@ -181,7 +181,7 @@ def _waited(program: subprocess.Popen[bytes]) -> int | None:
 
 
 def _kill_later(program: subprocess.Popen[bytes]) -> None:
-    """A command that goes on after a signal is killed."""
+    """A command that continues after a signal is killed."""
     timer = threading.Timer(_STOP_S, program.kill)
     timer.daemon = True
     timer.start()

@@ -1,4 +1,4 @@
-"""What `bentpipe kernel` shows: what is attached, its flows, and what could be attached."""
+"""Display of `bentpipe kernel`: attached controllers, their flows, and controllers that can be attached."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _micros(value: float | None) -> str:
 
 
 def show_offered(rows: Sequence[Mapping[str, Any]]) -> None:
-    """What can be attached."""
+    """The controllers that can be attached."""
     cells = [
         [row["id"], row["label"], row["name"], row["native"] or "-", "; ".join(row["gaps"])] for row in rows
     ]

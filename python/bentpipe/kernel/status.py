@@ -1,4 +1,4 @@
-"""What is attached and what it does: the records, what their agents say, and what the kernel's maps hold."""
+"""Status of attached controllers, from the records, their agents, and the maps in the kernel."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bentpipe.kernel import agent, machine
 from bentpipe.kernel.records import Record, records
 
 OURS = re.compile(r"bpn?_[a-z0-9_-]+")
-"""Names that controllers of ours have in the kernel."""
+"""Names of our controllers in the kernel."""
 
 
 def status() -> list[dict[str, Any]]:
     """One table for each attached controller, then for those of `bentpipe kernel run` and other programs.
 
     Each has name (the kernel's), given and cc (as asked for), native, attached (False for those others),
-    agent ("running" or "gone"), pid, pin, routes, what `_core.KernelAgent.status` says (flows, reports,
-    dropped_reports, latency), and error if the agent cannot say it. A native program has no agent: its flows
-    are those of this network namespace, as the kernel's own tables have them, without what is an agent's.
+    agent ("running" or "gone"), pid, pin, routes, the values of `_core.KernelAgent.status` (flows, reports,
+    dropped_reports, latency), and error if the agent cannot answer. A native program has no agent: its flows
+    are those of this network namespace, as the kernel's own tables have them, without an agent's values.
     """
     known = {one["name"]: one for one in _kernels() if one.get("registered")}
     there = records()
@@ -38,12 +38,12 @@ def status() -> list[dict[str, Any]]:
 
 
 def unseen() -> list[str]:
-    """Names of ours that the kernel offers, for a user who may not see more."""
+    """Our names that the kernel offers, for an unprivileged user."""
     return sorted(name for name in machine.registered() if OURS.fullmatch(name))
 
 
 def together() -> dict[str, Any]:
-    """All controllers as if they were one: their flows, what their agents missed, and the slowest latency."""
+    """All controllers as if they were one: their flows, reports missed by agents, and the slowest latency."""
     there = status()
     slow = max(
         (one["latency"] for one in there if one.get("latency")),
@@ -108,7 +108,7 @@ def _one(record: Record, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kernels() -> list[dict[str, Any]]:
-    """What the maps of all datapaths hold; nothing without the privilege to look."""
+    """The contents of the maps of all datapaths; empty without the privilege to read them."""
     from bentpipe import _core
 
     return list(json.loads(_core.kernel_status()))

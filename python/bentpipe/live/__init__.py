@@ -1,4 +1,4 @@
-"""A page that shows numbers as they happen: to this machine only, while a command runs.
+"""A live page of numbers: served to this machine only, while a command runs.
 
     page = live.LivePage(
         "bentpipe emulate geo",
@@ -7,10 +7,10 @@
     with live.serve("127.0.0.1:0", page, source) as shown:
         print(shown.address)
 
-`source` is asked for the numbers of this moment a few times in a second: a mapping of names to numbers. The
-page (`board` describes it, `writing` makes its file) gets them as server-sent events (WHATWG HTML, section
-9.2) from `server`; `history` keeps those of the last ten minutes for browsers that come later. What an
-emulation and the kernel's flows show is in `emulation` and `kernel`.
+`source` is asked for the current numbers a few times a second: a mapping of names to numbers. The page
+(`board` describes it, `writing` makes its file) gets them as server-sent events (WHATWG HTML, section 9.2)
+from `server`; `history` keeps those of the last ten minutes for browsers that come later. `emulation` and
+`kernel` hold the pages of an emulation and of the kernel's flows.
 """
 
 from bentpipe.live.board import Family, LiveChart, LivePage, Reading, Series

@@ -1,4 +1,4 @@
-"""What a live page shows, as plain data: charts, the curves in them, and the numbers above them."""
+"""Contents of a live page, as plain data: charts, their curves, and the readings above them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Family:
 class LiveChart:
     """A chart over time: the first words of its caption, the label of its vertical axis, its curves.
 
-    On a logarithmic axis what is not above zero is left out.
+    A logarithmic axis leaves out values that are not above zero.
     """
 
     title: str
@@ -103,5 +103,5 @@ class LivePage:
         }
 
 
-#: What a source gives: names and numbers. A number that is None or not finite is a gap.
+#: The data of a source: names and numbers. A number that is None or not finite is a gap.
 Numbers = Mapping[str, float | int | None]

@@ -1,4 +1,4 @@
-"""What the page of an emulation shows: both ways of the link, and the connections over it."""
+"""Live page of an emulation: both ways of the link, and the connections over it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def watching(address: str, emulation: Emulation, title: str, lead: str = "") -> 
     Args:
         address: ``"127.0.0.1:8000"``; port 0 is any that is free.
         emulation: inside its `with` block.
-        title: what names the link.
+        title: the name of the link.
         lead: the command.
 
     Raises:
@@ -99,7 +99,7 @@ def watching(address: str, emulation: Emulation, title: str, lead: str = "") -> 
 
 
 class EmulationSource:
-    """The numbers of this moment of an emulation."""
+    """The current numbers of an emulation."""
 
     def __init__(self, snapshot: Callable[[], Mapping[str, Any]], ends: Mapping[str, Connections]) -> None:
         """`snapshot` is that of an `Emulation`; `ends` are "near", "far", and "relay" where there is one."""

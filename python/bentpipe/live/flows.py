@@ -11,7 +11,7 @@ _NEW = 0.1
 
 
 class Largest:
-    """Rates of flows from what they have delivered, and the flows with the greatest of late."""
+    """Rates of flows from their delivered bytes, and the flows with the greatest recent rates."""
 
     def __init__(self, most: int = SHOWN) -> None:
         self._most = most
@@ -20,7 +20,7 @@ class Largest:
         self._means: dict[str, float] = {}
 
     def rates(self, t_s: float, delivered: Mapping[str, float]) -> dict[str, float]:
-        """What the largest have delivered since the last call, in bit/s; all are 0 at the first.
+        """Rates of the largest since the last call, in bit/s; all are 0 at the first.
 
         Args:
             t_s: the time of now, in seconds.
@@ -29,7 +29,7 @@ class Largest:
         past, self._t_s = t_s - self._t_s, t_s
         rates = {}
         for name, now in delivered.items():
-            # What a flow has done before it was seen first has no time.
+            # Data that a flow delivered before it was first seen has no time.
             rate = 8 * max(now - self._bytes.get(name, now), 0) / past if past > 0 else 0.0
             rates[name] = rate
             mean = self._means.get(name)

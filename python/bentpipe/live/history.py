@@ -1,4 +1,4 @@
-"""The numbers of the last minutes, for all browsers that look on."""
+"""The numbers of the last minutes, for all connected browsers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from bentpipe.live.board import Numbers
 
-#: How long a number is kept, in seconds.
+#: Time for which a number is kept, in seconds.
 KEPT_S = 600.0
-#: How many numbers are kept at most, with a name each: 50 MB at the very worst. With more, less time is kept.
+#: Most numbers that are kept, with a name each: 50 MB at the very worst. With more, less time is kept.
 MOST = 400_000
 #: Rows after which a browser that did not keep up gets the whole history instead.
 BEHIND = 20
@@ -25,13 +25,13 @@ class History:
     def __init__(self) -> None:
         self._rows: deque[tuple[float, dict[str, float]]] = deque()
         self._numbers = 0
-        #: How many rows there have ever been.
+        #: The number of rows so far, removed ones included.
         self._count = 0
         self._ended: str | None = None
         self._changed = threading.Condition()
 
     def add(self, t_s: float, numbers: Numbers) -> None:
-        """A row; what is older than `KEPT_S` goes."""
+        """Adds a row; rows older than `KEPT_S` are removed."""
         row = {
             name: float(f"{value:.6g}")
             for name, value in numbers.items()
@@ -55,7 +55,7 @@ class History:
                 self._changed.notify_all()
 
     def events(self, quiet_s: float) -> Iterator[tuple[str, Any] | None]:
-        """What a browser is told: the history, each row as it comes, the end.
+        """The messages to a browser: the history, each row as it comes, the end.
 
         None after `quiet_s` seconds in which nothing happened, so that a browser that has gone is noticed.
         """

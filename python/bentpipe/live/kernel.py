@@ -1,4 +1,4 @@
-"""What the page of the kernel's flows shows: those that are steered by an algorithm of ours."""
+"""Live page of the kernel's flows that one of our algorithms controls."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def page(title: str, lead: str = "") -> LivePage:
 
 
 class KernelSource:
-    """The numbers of this moment of the kernel's flows."""
+    """The current numbers of the kernel's flows."""
 
     def __init__(
         self, status: Callable[[], Mapping[str, Any]], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`status` gives what `bentpipe kernel status --json` prints for one algorithm."""
+        """`status` gives the output of `bentpipe kernel status --json` for one algorithm."""
         self._status, self._clock = status, clock
         self._largest = Largest()
         self._before: tuple[float, dict[str, float]] | None = None

@@ -18,11 +18,11 @@ from bentpipe.live.history import History, event
 
 #: Seconds between two questions to the source.
 EVERY_S = 0.5
-#: Seconds without numbers after which a browser is sent a comment.
+#: Seconds without numbers after which a browser gets a comment.
 QUIET_S = 10.0
-#: Seconds that a browser may leave what it is sent unread.
+#: Seconds that a browser may leave data unread.
 PATIENCE_S = 30.0
-#: Browsers that may look on at once.
+#: Browsers that may be connected at once.
 BROWSERS = 32
 
 _HEADERS = {
@@ -42,7 +42,7 @@ class Shown:
         self._server, self._source, self._every_s = server, source, every_s
         self._stop = threading.Event()
         host, port = server.at
-        #: Where a browser of this machine finds the page.
+        #: The address of the page for a browser of this machine.
         self.address = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
         self._threads = [
             threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True, name="live page"),
@@ -60,7 +60,7 @@ class Shown:
         self.close("interrupted" if kind is KeyboardInterrupt else "")
 
     def close(self, said: str = "") -> None:
-        """Tells the browsers that the run has ended, and why; then stops serving. At once, and once only."""
+        """Reports to browsers that the run has ended, and why; then stops serving. At once, and once only."""
         if self._stop.is_set():
             return
         self._stop.set()
@@ -98,10 +98,10 @@ def serve(
 
     Args:
         address: ``"127.0.0.1:8000"``; port 0 is any that is free.
-        page: what it shows.
-        source: gives the numbers of this moment; called in a thread of its own.
+        page: the page.
+        source: gives the current numbers; called in a thread of its own.
         every_s: seconds between two questions to it.
-        option: what the user wrote before the address, for messages.
+        option: the user's option before the address, for messages.
 
     Raises:
         ScenarioError: the address is not one of this machine's loopback, or it is taken.
@@ -122,7 +122,7 @@ def loopback(address: str, option: str = "--web") -> tuple[str, int]:
     """Host and port of ``"127.0.0.1:8000"``.
 
     Raises:
-        ScenarioError: it is no such address, or one that others could reach.
+        ScenarioError: it is not such an address, or one that others could reach.
     """
     host, colon, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
@@ -172,10 +172,10 @@ class _Server(ThreadingHTTPServer):
         self.server_address = self.socket.getsockname()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away is no error of ours, and the terminal belongs to the command."""
+        """A browser that goes away is not an error, and the terminal belongs to the command."""
 
     def admit(self) -> bool:
-        """Counts a browser that wants to look on; False if there are too many."""
+        """Counts a browser that connects; False if there are too many."""
         with self._left:
             if self._looking >= BROWSERS:
                 return False
@@ -183,13 +183,13 @@ class _Server(ThreadingHTTPServer):
             return True
 
     def leave(self) -> None:
-        """A browser has gone or has been told the end."""
+        """A browser has left or has been notified of the end."""
         with self._left:
             self._looking -= 1
             self._left.notify_all()
 
     def all_told(self, most_s: float) -> None:
-        """Waits until no browser looks on, at most so long."""
+        """Waits until no browser is connected, up to a time limit."""
         with self._left:
             self._left.wait_for(lambda: self._looking == 0, most_s)
 
@@ -203,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE_S
 
     def do_GET(self) -> None:
-        """The page or the events, for those who came to this machine under its own name."""
+        """The page or the events, for requests that name this machine."""
         path = self.path.partition("?")[0]
         if not self._ours():
             self._say(403, "This page answers to the address of this machine only.\n")

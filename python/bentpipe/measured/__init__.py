@@ -1,11 +1,11 @@
-"""What measurements say of a link: its rate, round-trip time, losses and buffer, each with a range.
+"""Estimates of a link from measurements: rate, round-trip time, losses and buffer, each with a range.
 
     found = bp.measured.estimate(["ping.log", "upload.pcapng"])
     print(found)
     text = bp.measured.scenario_text(["ping.log", "upload.pcapng"])
 
-iperf3, ping, irtt and captures of packets are read; which one a file is, its content says. docs/advise.md has
-the methods, and how far each is from a known truth.
+iperf3, ping, irtt and captures of packets are read; the kind of a file follows from its content.
+docs/advise.md describes the methods, and their errors against a known truth.
 """
 
 from bentpipe.measured.link import Estimates, estimate, measured_files, scenario_text

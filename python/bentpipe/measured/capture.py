@@ -1,4 +1,4 @@
-"""What a capture of TCP connections says: pcap and pcapng, by tshark.
+"""Estimates from a capture of TCP connections: pcap and pcapng, read by tshark.
 
 tshark knows every kind of link layer and tunnel, IPv6, and files cut short, and is kept up. The packages for
 Python that read captures are not (dpkt: 2022), or take minutes for a large one (scapy).
@@ -33,11 +33,11 @@ _TOP = 0.9
 _BUSY_S, _BUSY = 0.002, 0.02
 """A round trip this much above the least one has waited in a queue, so the transmitter was busy."""
 _LEAST_BIN_S, _LEAST_BIN_SEGMENTS = 0.05, 100
-"""A rate is measured over at least so long, and over so many segments: fewer tell of bursts."""
+"""A rate is measured over at least this time and this number of segments: less would measure bursts."""
 _STRAY = 0.05
 """So small a share of all losses may be of a full queue, though samples next to them show a shorter one."""
 _FRESH = 0.25
-"""A sample that is older than this share of the least round trip says nothing of the queue now."""
+"""A sample that is older than this share of the least round trip does not show the current queue."""
 _LEAST_PACKETS = 200
 _MOST_PACKETS = 2_000_000
 """In a capture, which may be compressed: a packet takes a kilobyte of memory by the time that it is a row."""
@@ -68,8 +68,8 @@ Losses = list[Watched | Count]
 def estimates(path: Path) -> tuple[list[Estimate], Losses]:
     """Round-trip time, rate, loss with its bursts, and buffer, from the connection that carries most.
 
-    And the packets of which is known whether the link lost them, in order; if a queue may have dropped those
-    that are missing, only how many there are at most.
+    Also the packets that are known to be lost or not lost by the link, in order; if a queue may have dropped
+    the missing ones, only an upper bound of their number.
 
     Raises:
         ScenarioError: tshark is missing or refuses the file, or there is no connection with enough data.
@@ -113,7 +113,7 @@ def estimates(path: Path) -> tuple[list[Estimate], Losses]:
 
 
 def _rate(flow: Transfer, samples: Floats, floor: float, path: Path) -> Estimate | None:
-    """How fast acknowledgements advance while a queue stands, over spans between two that miss nothing."""
+    """The rate of acknowledgements during a standing queue, over spans between two that miss nothing."""
     wire = float(flow.sent[:, 3].sum() / flow.sent[:, 2].sum())
     whole = flow.acked[flow.acked[:, 3] == 0]
     if len(whole) < 2 or whole[-1, 0] == whole[0, 0]:
@@ -152,9 +152,9 @@ class _Fates:
 
 
 def _fates(flow: Transfer, samples: Floats) -> _Fates:
-    """What became of each segment.
+    """The fate of each segment.
 
-    Samples after a segment are not looked at: whether there are some depends on whether it was lost.
+    Samples after a segment are ignored: whether there are some depends on whether it was lost.
     """
     ends = flow.sent[:, 1] + flow.sent[:, 2]
     before = np.concatenate(([0.0], np.maximum.accumulate(ends)[:-1]))
@@ -203,7 +203,7 @@ def _loss(
 
 
 def _overflowed(lost: int, sent: int, loss: float) -> bool:
-    """Were more segments lost at the longest queue than the link loses by itself?"""
+    """Whether more segments were lost at the longest queue than the link loses by itself."""
     from scipy.stats import binom
 
     return lost > 0 and float(binom.sf(lost - 1, sent, loss)) < CHANCE
@@ -228,7 +228,7 @@ def _buffer(
 
 
 def _samples(flow: Transfer) -> Floats:
-    """The acknowledgements with a round trip, without those of segments sent twice: of which is it?
+    """The acknowledgements with a round trip, without those of segments sent twice, which are ambiguous.
 
     P. Karn, C. Partridge: Improving Round-Trip Time Estimates in Reliable Transport Protocols, SIGCOMM 1987.
     """

@@ -1,9 +1,10 @@
-"""Links that measurements leave possible, drawn as often as they are likely, each a whole link.
+"""Links consistent with measurements, drawn with their probability, each a complete link.
 
-First come the ranges of the estimates, and what packets in order say of losses, under each hypothesis of how
-they are lost. Then each transfer of a known algorithm is simulated over links drawn from there, and links on
-which it would not have gone as it went lose their weight: approximate Bayesian computation (M. A. Beaumont,
-W. Zhang, D. J. Balding, Approximate Bayesian Computation in Population Genetics, Genetics 162, 2002).
+First come the ranges of the estimates, and the evidence of packets in order on losses, under each hypothesis
+of the loss process. Then each transfer of a known algorithm is simulated over links drawn from there; links
+on which the simulated transfer differs from the measured one lose their weight: approximate Bayesian
+computation (M. A. Beaumont, W. Zhang, D. J. Balding, Approximate Bayesian Computation in Population Genetics,
+Genetics 162, 2002).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ least number smaller ones."""
 _LINKS = (8, 320)
 """The least and the most links in a round."""
 _ENOUGH = 60.0
-"""So many effective links need no further round."""
+"""This number of effective links needs no further round."""
 _LOSS_POINTS = (6000, 2000, 2000)
 _POWERS = (1.0, 0.5)
 """Links are first drawn from the likelihood of the probes to these powers: transfers may contradict them."""
@@ -68,18 +69,18 @@ SAME = 0.02
 _FAR = 10.0
 """Ends whose ratio is at least this are a range of magnitudes."""
 _UNSURE = 0.1
-"""The least round trip of a test, beside which a queue may have stood, says this little less than others."""
+"""A round trip whose range exceeds this share of it may include a queue: it is an upper bound only."""
 _WIDER_RATE, _SOUGHT_RATE, _BOUND_RATE, _CAPTURED = 1.5, 3.0, 20.0, 1.1
 """By how much ranges of the rate are wider where a transfer narrows them again: above what one of these got
 that filled the link, or did not, and above what another algorithm got, which may have filled it for a while;
-and at both ends of what a capture says, which sees more."""
+and at both ends of a capture's range, which has more data."""
 _WIDER_BUFFER, _BOUND_BUFFER, _LOWER_BUFFER = 1.5, 4.0, 2.0
 """The same of the buffer, above a lower bound further than below it: a queue was seen that long."""
 _ANY_BUFFER = (0.1, 4.0)
-"""In BDPs, where no file tells."""
+"""In BDPs, where no file gives it."""
 _QUEUES = (("drop-tail", 2 / 3), ("codel", 1 / 12), ("fq-codel", 1 / 12), ("pie", 1 / 12), ("red", 1 / 12))
 """Kinds of queues and how likely each is before anything was measured: most modems drop what does not fit.
-A ping alone tells nothing of them; without a transfer, the queue is the first."""
+A ping alone gives no information on them; without a transfer, the queue is the first."""
 _PACKET = 1500.0
 _UNITS = {"rate": "bit/s", "rtt": "s", "buffer": "bytes"}
 WHAT = "weighing links by what was measured"
@@ -87,13 +88,13 @@ WHAT = "weighing links by what was measured"
 
 @dataclass(frozen=True)
 class Draw:
-    """One link that the measurements leave possible.
+    """One link that is consistent with the measurements.
 
     Attributes:
         rate_bps: its rate.
         rtt_s: its round-trip time without queues.
         buffer: of its queue as a scenario has it, None if nothing is known of it.
-        losses: what the simulator plays.
+        losses: the loss model of the simulator.
         hypothesis: how it loses packets: "independent", "bursts", "fades", "per", "ber" or "none".
         loss: the share of packets lost.
         together: of bursts the mean packets in one, of fades the mean seconds; else None.
@@ -114,7 +115,7 @@ class Draw:
         return {"rate": f"{self.rate_bps:.6g} bit/s", "rtt": f"{self.rtt_s:.9g} s"}
 
     def to_dict(self) -> dict[str, Any]:
-        """The attributes as JSON has them, without what the simulator plays."""
+        """The attributes as JSON has them, without the loss model of the simulator."""
         return {name: value for name, value in vars(self).items() if name != "losses"}
 
     @property
@@ -129,7 +130,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Weighed:
-    """How measured transfers weighed links.
+    """The effect of measured transfers on the weights of links.
 
     Attributes:
         tests: the transfers.
@@ -148,13 +149,13 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Possible:
-    """The links that measurements leave possible.
+    """The links that are consistent with the measurements.
 
     Attributes:
         draws: some of them, each as likely as the others; the first few are spread over all losses.
-        hypotheses: how likely each way of losing packets is.
-        weighed: what transfers did; None if there was none of a known algorithm.
-        effort: how much was simulated for that, 1 for `PACKETS`.
+        hypotheses: probability of each loss hypothesis.
+        weighed: the effect of the transfers; None without a transfer of a known algorithm.
+        effort: amount of simulation for that, 1 for `PACKETS`.
     """
 
     draws: Sequence[Draw]
@@ -165,14 +166,14 @@ class Possible:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that measurements and the user say.
+    """All data from measurements and from the user.
 
     Attributes:
         estimates: by quantity, "rate_bps", "rtt_s" and "buffer_bytes".
         watched: packets in order.
         counts: of losses.
         tests: transfers of known algorithms.
-        given: what the user says, which goes before.
+        given: the user's values, which take precedence.
         beside: flows of others, (algorithm, how many), that ran while all of it was measured. Their queue
             is in the round trips, and it drops probes: the losses seen are an upper bound of the channel's.
     """
@@ -186,7 +187,7 @@ class Evidence:
 
     @property
     def in_order(self) -> Sequence[hypotheses.Watched]:
-        """Packets in order, of which only the way loses any."""
+        """Packets in order that only the link can lose."""
         return () if self.beside else self.watched
 
     @property
@@ -207,7 +208,7 @@ class Evidence:
         return [hypotheses.NONE]
 
     def axes(self) -> list[tuple[Axis, str]]:
-        """Rate, round trip, and buffer if anything tells it, with the units of their texts."""
+        """Rate, round trip, and buffer if a file gives it, with the units of their texts."""
         found = []
         for name in ("rate", "rtt", "buffer"):
             if name in self.given:
@@ -267,10 +268,10 @@ def possible(
     """Draws links as likely as they are after all that was measured.
 
     Args:
-        known: what was measured.
-        seed: of all chance: the same one gives the same links.
-        effort: how much is simulated, 1 for `PACKETS`.
-        tell: called with what is being done, the links done, and about how many there will be.
+        known: the measurements.
+        seed: seed of all random numbers: the same one gives the same links.
+        effort: amount of simulation, 1 for `PACKETS`.
+        tell: called with the current task, the links done, and about how many there will be.
         until: begin no further round after this moment, by `time.monotonic`; the effort that was made is in
             the answer, and gives the same again.
 
@@ -285,7 +286,7 @@ def possible(
 
 
 class _Search:
-    """The spaces of losses and of whole links, and what is drawn from them.
+    """The spaces of losses and of whole links, and the draws from them.
 
     A point of the latter has columns for `axes`, for the receive window, for the kind of the queue, and those
     of the losses.
@@ -299,7 +300,7 @@ class _Search:
         self.ahead = len(self.axes) + 2
 
     def losses(self) -> Population:
-        """What packets in order say of losses."""
+        """The evidence of packets in order on losses."""
         active = [len(one.axes) for one in self.rivals]
         first = uniform(len(self.rivals), max(active), self.random)
         return populate(first, first.log_density, self._likelihood, active, _LOSS_POINTS, self.random)
@@ -354,7 +355,7 @@ class _Search:
         return dataclasses.replace(self._drawn(picked, shares, weighed), effort=effort)
 
     def _likelihood(self, points: Points) -> Floats:
-        """What packets in order say; the columns of the losses are the last ones."""
+        """The evidence of packets in order; the columns of the losses are the last ones."""
         found = np.zeros(len(points))
         for kind, one in enumerate(self.rivals):
             of = points.kind == kind
@@ -375,8 +376,8 @@ class _Search:
     def _from(self, losses: Population) -> tuple[Source, Density]:
         """The first proposal, and the prior.
 
-        A part is from what packets in order say, a part from a flatter law, and a part lies around what was
-        sent again: transfers lose no less than the way does.
+        One part comes from the evidence of packets in order, one part from a flatter law, and one part lies
+        around the share of segments that were sent again: transfers lose no less than the link does.
         """
         kinds = losses.points.kind
         alive = _by_kind(kinds, losses.weights(), len(self.rivals)) > _ALIVE
@@ -387,7 +388,7 @@ class _Search:
         return mixed(sources), self._prior
 
     def _near(self, share: float, points: Points) -> Floats:
-        """How near losses, whose columns are the last ones, are to a share of the packets, as a logarithm."""
+        """Log density of losses, whose columns are the last ones, around a share of the packets."""
         found = np.zeros(len(points))
         for kind, one in enumerate(self.rivals):
             of = points.kind == kind
@@ -474,7 +475,7 @@ def _by_kind(kind: NDArray[np.int64], weights: Floats, kinds: int) -> Floats:
 
 
 def _ruled_out(found: Population, first: int, tests: int) -> float:
-    """The share of what was possible before that does not fit, by the first round."""
+    """The share of the previously possible links that does not fit, by the first round."""
     of = found.points.pick(np.arange(first))
     before = np.exp(found.log_prior[:first] - found.drawn[0][0].log_density(of))
     return float(before[found.log_fit[:first] < -_OUT * tests].sum() / before.sum())

@@ -1,8 +1,8 @@
-"""How well links explain measured transfers, which are simulated on each: the evidence, and its work.
+"""Fit of links to measured transfers, simulated on each link: the evidence, and the work that it takes.
 
-What a link is worth shows early. So the beginning of the cheapest transfer is simulated first, then each
-transfer whole, and a link that is hopeless by one of them is not simulated with the others (D. Prangle, Lazy
-ABC, Statistics and Computing 26, 2016, stops simulations likewise; here those that are stopped count as bad).
+The weight of a link shows early. So the beginning of the cheapest transfer is simulated first, then each
+transfer whole, and a link that fails one of them is not simulated with the others (D. Prangle, Lazy ABC,
+Statistics and Computing 26, 2016, stops simulations likewise; here those that are stopped count as bad).
 Work is counted in packets, not in seconds: the same question does the same, however busy the machine is.
 """
 
@@ -27,7 +27,7 @@ _WHOLE_LINKS = 250
 _LEAST_LINKS = 60
 """... and not at such length that fewer than these can be."""
 _HOPELESS = 10.0
-"""A link whose weight by what was simulated first is exp(-10) of the best's is not simulated further."""
+"""A link whose weight after the first simulation is exp(-10) of the best's is not simulated further."""
 _START_S, _START_TRIPS = 10.0, 20.0
 """The beginning of a transfer, in seconds or round trips: slow start meets the buffer in it."""
 _WORTH_IT = 2.0
@@ -43,7 +43,7 @@ class Fitting:
         tests: the transfers.
         beside: how many flows of others run beside them.
         rtt_s: about how long the round trip is.
-        most: the work, in packets, that there is for all links.
+        most: the work available for all links, in packets.
 
     Attributes:
         worked: the work that was done.
@@ -73,7 +73,7 @@ class Fitting:
         return self.worked / self._links if self._links else self._planned
 
     def __call__(self, links: Sequence[Played], told: Callable[[int], None]) -> Floats:
-        """The logarithm of each link's weight; `told` is called with the number of links that are done."""
+        """The logarithm of each link's weight; calls `told` with the number of links done."""
         found = np.zeros(len(links))
         alive = np.arange(len(links))
         for number, (test, lasted_s, fit) in enumerate(self._parts):
@@ -90,7 +90,7 @@ class Fitting:
         return found
 
     def _told(self, told: Callable[[int], None], before: int, done: int) -> None:
-        """A part of the transfers of a link is a part of the link."""
+        """Converts progress within the transfers of a link into a part of that link."""
         told((before + done) // len(self._parts))
 
     def _simulated(
@@ -101,7 +101,7 @@ class Fitting:
         fit: Callable[[Test, _core.RawResult, float], float],
         told: Callable[[int], None],
     ) -> Floats:
-        """How well one transfer fits on each link."""
+        """The fit of one transfer on each link."""
         cases = [Case({}, scenario(test, link, lasted_s).to_dict()) for link in links]
         found = np.zeros(len(cases))
         done = 0

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 _CONFIDENCE = 0.95
 _MOST = 10
-"""Of the least values so many tell how far apart they lie: more reach into the queue."""
+"""Number of least values that give the spacing: more would include queueing."""
 
 
 def floor(trips: NDArray[np.float64]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""How a link may lose packets: rival hypotheses, what each says of packets in order, and how it is simulated.
+"""Hypotheses of packet loss on a link: the likelihood of packets in order, and the simulated loss model.
 
 Losses are independent; or come in bursts that are counted in packets (E. N. Gilbert, Capacity of a
 Burst-Noise Channel, Bell System Technical Journal 39, 1960; E. O. Elliott, Estimates of Error Rates for Codes
@@ -21,19 +21,19 @@ from bentpipe.models import BitError, GilbertElliott, Loss, Outage, PacketError
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
 LEAST, MOST = 1e-7, 0.5
-"""Shares of packets lost that are thought of: below, a transfer of ten gigabytes sees nothing; above, none
+"""Shares of packets lost that are considered: below, a transfer of ten gigabytes sees nothing; above, none
 works."""
 MOST_LOSSES = 1000
-"""Losses of a file that are looked at one by one; by then a share is known to 3 %."""
+"""Losses of a file that are evaluated one by one; with that many a share is known to 3 %."""
 _NEAREST = 1e-3
 _PIECES = 8
-"""An outage loses everything. A fade that loses some of its packets is played as so many outages in a row."""
+"""An outage loses everything. A fade that loses some of its packets is played as several outages in a row."""
 _PACKET_BITS = 8 * 1500
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A number that is not known: it lies between two ends, in its logarithm evenly if `log`."""
+    """An unknown number: it lies between two ends, in its logarithm evenly if `log`."""
 
     name: str
     low: float
@@ -64,7 +64,7 @@ class Above(Axis):
 
 
 class Below(Axis):
-    """A number that is at most `high`: how far below it lies is not known, nor in what magnitude."""
+    """A number that is at most `high`: the distance below it is unknown, even its magnitude."""
 
     def at(self, share: Floats) -> Floats:
         """The values that lie this far, 0 to 1, from the lower end to the upper."""
@@ -94,7 +94,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Count:
-    """So many of so many packets were lost; with `most`, no more than that, for queues drop some as well."""
+    """Packets lost out of a total; with `most` the number is an upper bound, as queues drop some too."""
 
     lost: int
     sent: int
@@ -105,7 +105,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain of two states, its probabilities per packet, one for each link that is thought of.
+    """A chain of two states, its probabilities per packet, one for each link that is considered.
 
     Attributes:
         begins: from the good state to the bad one.
@@ -149,7 +149,7 @@ class Hypothesis:
 
     Attributes:
         name: "independent", "bursts", "fades", "per" and "ber" (both as the user gave them), or "none".
-        words: what it is, for people.
+        words: its description, for display.
         axes: its parameters.
     """
 
@@ -170,7 +170,7 @@ class Hypothesis:
         return Chain(none, none + 1, share, share)
 
     def models(self, of: Mapping[str, float], phase: float) -> list[Loss]:
-        """What the simulator plays; `phase`, 0 to 1, is how long ago the last fade was, in its periods."""
+        """The simulated losses; `phase`, 0 to 1, is how long ago the last fade was, in its periods."""
         match self.name:
             case "independent" | "per":
                 return [PacketError(of["per"])]
@@ -207,12 +207,12 @@ RIVALS = (INDEPENDENT, BURSTS, FADES)
 def log_likelihood(
     one: Hypothesis, of: Values, watched: Sequence[Watched], counts: Sequence[Count]
 ) -> Floats:
-    """The logarithm of the probability of what was seen, for each set of parameters.
+    """The logarithm of the probability of the observations, for each set of parameters.
 
     Args:
         one: the hypothesis.
         of: its parameters, an array each.
-        watched: packets of which is known which were lost.
+        watched: packets whose losses are known.
         counts: used only if there are none of those.
     """
     size = len(next(iter(of.values()))) if of else 1
@@ -257,7 +257,7 @@ def _in_order(one: Hypothesis, of: Values, seen: Watched) -> Floats:
 
 
 def _passed(good: Floats, bad: Floats, chain: Chain, count: int) -> tuple[Floats, Floats, Floats]:
-    """After so many packets that came through, by the eigenvalues of one step; the third is a logarithm."""
+    """After this number of delivered packets, by the eigenvalues of one step; the third is a logarithm."""
     if count == 0:
         return good, bad, np.zeros(len(good))
     stay, leave = (1 - chain.good) * (1 - chain.begins), (1 - chain.good) * chain.begins

@@ -1,4 +1,4 @@
-"""What a test by iperf3 says."""
+"""Estimates from a test by iperf3."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MSS, _DATAGRAM = 1448, 1448
 _FILLED = 0.05
 """A test whose round trips swell by this share has filled a queue somewhere, so its rate is the link's."""
 _FILLING = 2
-"""Intervals at the start that say more of the sender's buffer, or of slow start, than of the link."""
+"""Intervals at the start that reflect the sender's buffer, or slow start, more than the link."""
 _LONG_S = 5.0
 _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
@@ -38,7 +38,7 @@ def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
 
     Args:
         path: iperf3's JSON, or its report as text.
-        floor_s: the round-trip time without queues as another file tells it, which makes the buffer narrower.
+        floor_s: the round-trip time without queues from another file, which narrows the range of the buffer.
 
     Raises:
         ScenarioError: the file is damaged, or the test failed.
@@ -48,7 +48,7 @@ def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
 
 
 def counts(path: Path) -> list[Count]:
-    """How many packets were lost: of UDP those that were, of TCP at most those sent again.
+    """The number of lost packets: the exact one for UDP, an upper bound by retransmissions for TCP.
 
     Raises:
         ScenarioError: the file is damaged.
@@ -58,7 +58,7 @@ def counts(path: Path) -> list[Count]:
 
 
 def test(path: Path) -> Test | str:
-    """The transfer as evidence; or why it is none, a clause.
+    """The transfer as evidence; or the reason why it is not, a clause.
 
     Raises:
         ScenarioError: the file is damaged.
@@ -106,7 +106,7 @@ def _rate(
 ) -> Estimate:
     """By the receiver's intervals, the best half of the test without its start; else by the receiver's sum.
 
-    The sender's intervals tell how a socket's buffer was filled: they are an upper end only.
+    The sender's intervals show how a socket's buffer was filled: they are an upper end only.
     """
     steady = rates[_FILLING:] if len(rates) > 2 * _FILLING else rates
     width = max(len(steady) // 2, 1)
@@ -157,9 +157,9 @@ def _test(path: Path, report: dict[str, Any]) -> Test | str:
 
 
 def _told(report: dict[str, Any]) -> Intervals | None:
-    """What the senders' kernels told at the end of each interval; None if this end was not the sender.
+    """The senders' kernel statistics at the end of each interval; None if this end was not the sender.
 
-    Intervals longer than `_LONG_S` say too little of round trips.
+    Intervals longer than `_LONG_S` contain too little information on round trips.
     """
     intervals = [one for one in report.get("intervals") or [] if not (one.get("sum") or {}).get("omitted")]
     streams = [one.get("streams") or [{}] for one in intervals]
@@ -195,29 +195,29 @@ def _intervals(path: Path) -> NDArray[np.float64]:
 
 
 def _received(report: dict[str, Any]) -> dict[str, Any] | None:
-    """What the receivers of the direction from which the intervals are got together; None if nobody tells."""
+    """The total of the receivers in the direction of the intervals; None if not reported."""
     found = (report.get("end") or {}).get("sum_received") or {}
     return found if found.get("bits_per_second", 0) > 0 and found.get("seconds", 0) > 0 else None
 
 
 def _by_receiver(report: dict[str, Any]) -> bool:
-    """Is this end the receiver, so that the intervals are the receiver's?"""
+    """Whether this end is the receiver, so that the intervals are the receiver's."""
     return bool((report.get("start") or {}).get("test_start", {}).get("reverse"))
 
 
 def _senders(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the senders of each stream say, of a test in both directions those of the client."""
+    """The senders' statistics of each stream; in a test in both directions, those of the client."""
     senders = [one.get("sender") or {} for one in (report.get("end") or {}).get("streams") or []]
     return [one for one in senders if one.get("sender", True)] if _both_ways(report) else senders
 
 
 def _both_ways(report: dict[str, Any]) -> bool:
-    """Did both ends send at once (iperf3 --bidir)?"""
+    """Whether both ends sent at once (iperf3 --bidir)."""
     return "sum_sent_bidir_reverse" in (report.get("end") or {})
 
 
 def _round_trips(senders: list[dict[str, Any]]) -> tuple[float, float, float] | None:
-    """The least, the mean and the greatest smoothed round trip, mean over the streams; None if not told."""
+    """The least, the mean and the greatest smoothed round trip, mean over the streams; None if unknown."""
     told = [[one.get(key) or 0 for key in ("min_rtt", "mean_rtt", "max_rtt")] for one in senders]
     told = [one for one in told if all(one)]
     if not told:
@@ -248,7 +248,7 @@ def _segment(start: dict[str, Any]) -> float:
 
 
 def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Estimate]:
-    """What came through of a test by UDP, and what was lost."""
+    """The delivered and the lost packets of a test by UDP."""
     total = end.get("sum") or {}
     sent, lost = int(total.get("packets") or 0), int(total.get("lost_packets") or 0)
     if not 0 <= lost <= sent or sent == 0:
@@ -265,7 +265,7 @@ def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Es
 
 @contextmanager
 def _reading(path: Path) -> Iterator[dict[str, Any]]:
-    """Its JSON; what is not as iperf3 writes it is refused where it is looked at."""
+    """Its JSON; fields that differ from iperf3's format are refused where they are read."""
     report = _report(path)
     try:
         yield report

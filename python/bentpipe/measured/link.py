@@ -28,13 +28,13 @@ PING_DIGITS = 3
 
 @dataclass(frozen=True)
 class Estimates:
-    """What files say of a link.
+    """The estimates of a link from files.
 
     Attributes:
         all: every estimate of every file.
         losses: packets in order with those that were lost, and numbers of lost packets.
         tests: transfers of known algorithms.
-        unused: of transfers that are no evidence, why.
+        unused: for transfers that are no evidence, the reasons.
     """
 
     all: Sequence[Estimate]
@@ -43,7 +43,7 @@ class Estimates:
     unused: Sequence[str] = ()
 
     def of(self, name: str) -> Estimate | None:
-        """The best estimate of "rate_bps", "rtt_s", "loss" or "buffer_bytes"; None if no file tells."""
+        """The best estimate of "rate_bps", "rtt_s", "loss" or "buffer_bytes"; None if no file gives it."""
         return best(self.all, name)
 
     def __str__(self) -> str:
@@ -58,13 +58,13 @@ class Estimates:
         until: float | None = None,
         beside: Sequence[tuple[str, int]] = (),
     ) -> Possible:
-        """Links as likely as they are after all that was measured; see `draws.possible`.
+        """Links drawn with their probability given all measurements; see `draws.possible`.
 
         Args:
-            given: rate, rtt, buffer, per or ber as the user has them, which go before what is measured.
+            given: rate, rtt, buffer, per or ber as the user gives them; they override measurements.
             seed: the same one gives the same links.
-            effort: how much is simulated; 1 takes about 9 s of two processors.
-            tell: called with what is being done, the links done, and about how many there will be.
+            effort: amount of simulation; 1 takes about 9 s of two processors.
+            tell: called with the current task, the links done, and about how many there will be.
             until: begin no further round after this moment, by `time.monotonic`.
             beside: flows of others, (algorithm, how many), that were there in all measurements.
 
@@ -77,7 +77,7 @@ class Estimates:
         return possible(self._evidence(given, beside), seed, effort, told, until)
 
     def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
-        """Where each quantity comes from, and what follows of all together, a sentence each."""
+        """The source of each quantity, and the joint conclusions, a sentence each."""
         said = [f"Measured: {one}." for one in self._best()]
         return [*said, *self.unused, *sentences(found, given)]
 
@@ -85,7 +85,7 @@ class Estimates:
         return [one for name in NAMES if (one := self.of(name))]
 
     def _evidence(self, given: Mapping[str, Span], beside: Sequence[tuple[str, int]]) -> Evidence:
-        """Transfers count that went the way that the rate is of."""
+        """Only transfers in the direction of the rate count."""
         rate = self.of("rate_bps")
         tests = list(self.tests)
         if rate is not None and tests:
@@ -111,13 +111,13 @@ class Estimates:
 
 
 def estimate(files: Sequence[str | Path]) -> Estimates:
-    """What measurements say of a link.
+    """The estimates of a link from measurements.
 
     Args:
         files: of iperf3 (JSON or text), ping, irtt (JSON), or captures (pcap, pcapng; they need tshark).
 
     Raises:
-        ScenarioError: a file is none of these, or damaged, or says nothing.
+        ScenarioError: a file is none of these, or damaged, or contains no estimate.
         OSError: it cannot be read.
     """
     if isinstance(files, str | Path):
@@ -166,10 +166,10 @@ def scenario_text(files: Sequence[str | Path], tell: Told | None = None) -> str:
 
     Args:
         files: as for `estimate`.
-        tell: called with what is being done, the runs done, and all of them.
+        tell: called with the current task, the runs done, and all of them.
 
     Raises:
-        ScenarioError: a file is wrong, or they tell no rate or no round-trip time; the message asks for it.
+        ScenarioError: a file is wrong, or they give no rate or no round-trip time; the message asks for it.
         OSError: a file cannot be read.
     """
     found = estimate(files)

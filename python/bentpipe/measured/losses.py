@@ -12,7 +12,7 @@ from bentpipe.measured.quantities import Bursts
 LEAST_PAIRS = 5
 """Pairs of losses in a row below which nothing is said about bursts."""
 CHANCE = 1e-3
-"""Independent losses would show so many pairs with less than this probability: then they are bursts."""
+"""Losses are bursts if independent ones would show that number of pairs with less than this probability."""
 
 
 def share(lost: int, sent: int) -> tuple[float, float, float]:
@@ -34,7 +34,7 @@ def bursts(lost: Sequence[bool] | NDArray[np.bool_]) -> Bursts | None:
     39, 1960): no losses in the good one, a share of losses in the bad one. Its parameters follow from three
     counts, by Gilbert's equations in section IV: how many packets are lost (a), how many of those after a
     lost one (b), and of three in a row whose outer ones are lost, how many have lost the middle one too (c).
-    Where they are no probabilities, as with few losses, each run of losses is taken for a burst in which all
+    If they are not probabilities, as with few losses, each run of losses is taken for a burst in which all
     is lost.
     """
     from scipy.stats import binom

@@ -1,4 +1,4 @@
-"""Weighted samples of what is not known: population Monte Carlo over rival hypotheses.
+"""Weighted samples of unknown parameters: population Monte Carlo over rival hypotheses.
 
 O. Cappé, A. Guillin, J.-M. Marin, C. P. Robert: Population Monte Carlo, Journal of Computational and
 Graphical Statistics 13, 2004. Each round proposes around the best of the rounds before; all rounds count,
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _SAFE = 0.2
-"""This share of each later round comes from the first proposal, so that nothing is lost sight of."""
+"""This share of each later round comes from the first proposal, so that no region is neglected."""
 _CROSSED = 0.4
-"""And this share has what all hypotheses have in common from the best, and all else from the first proposal:
+"""And this share takes the common parameters from the best, and all others from the first proposal:
 a hypothesis with many parameters is not lost because few of its first points met the common ones."""
 _CENTRES = 100
 _WIDTH = 1.0
@@ -58,7 +58,7 @@ Density = Callable[[Points], Floats]
 
 @dataclass(frozen=True)
 class Source:
-    """Where points come from: how many of them to draw, and how dense they lie."""
+    """A source of points: draws a number of them, and gives their density."""
 
     draw: Callable[[int], Points]
     log_density: Density
@@ -87,7 +87,7 @@ class Population:
         return np.asarray(self.log_prior - np.logaddexp.reduce(mixed, axis=0))
 
     def weights(self, widened: float = 1.0) -> Floats:
-        """The weight of each point, 1 together; tolerances may be so many times as wide as they were."""
+        """The weight of each point, 1 together; `widened` multiplies the tolerances."""
         return _weights(self._bounded(), self.log_fit, widened)
 
     def _bounded(self) -> Floats:
@@ -116,7 +116,7 @@ def _weights(log_ratio: Floats, log_fit: Floats, widened: float) -> Floats:
 
 
 def effective(weights: Floats) -> float:
-    """How many points of equal weight are worth as much (Kish's effective sample size)."""
+    """The equivalent number of points of equal weight (Kish's effective sample size)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
@@ -154,7 +154,7 @@ def populate(
     until: float = np.inf,
     common: int = 0,
 ) -> Population:
-    """Draws rounds of these sizes, or fewer once so many effective points are there.
+    """Draws rounds of these sizes, or fewer once this number of effective points is reached.
 
     Args:
         first: the first round's proposal, which is never zero where the prior is not.
@@ -162,9 +162,9 @@ def populate(
         fit: the evidence, which may be simulated.
         active: of each hypothesis, how many columns of the points it uses.
         sizes: points of each round, asked for when it begins.
-        random: where all chance comes from.
+        random: the source of all random numbers.
         until: see above.
-        common: so many columns, the first ones, mean the same under all hypotheses, and `first` draws them
+        common: number of leading columns that have the same meaning under all hypotheses; `first` draws them
             uniformly and independently of all else.
     """
     drawn: list[tuple[Source, int]] = []
@@ -189,7 +189,7 @@ def populate(
 
 
 def systematic(weights: Floats, count: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """So many indices, each as often as its weight asks for to within one.
+    """This number of indices, each as often as its weight requires, to within one.
 
     J. Carpenter, P. Clifford, P. Fearnhead, Improved Particle Filter for Nonlinear Problems, IEE Proceedings:
     Radar, Sonar and Navigation 146, 1999.

@@ -1,4 +1,4 @@
-"""What probes say: ping and irtt."""
+"""Estimates from probes: ping and irtt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bentpipe.measured.quantities import Estimate
 from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark
 
 _ALMOST = 5.0
-"""The least round trips, in percent: what lies below is the path with next to no queue."""
+"""The least round trips, in percent: those below are of the path with almost no queue."""
 
 
 def estimates(path: Path, sent: Sequence[Probe], digits: int | None = None) -> list[Estimate]:
@@ -25,7 +25,8 @@ def estimates(path: Path, sent: Sequence[Probe], digits: int | None = None) -> l
     Args:
         path: the file, for messages.
         sent: its probes.
-        digits: to so many significant ones the program rounds times above a millisecond; None if it does not.
+        digits: number of significant digits to which the program rounds times above a millisecond; None if
+            exact.
 
     Raises:
         ScenarioError: no probe came back.
@@ -49,7 +50,7 @@ def estimates(path: Path, sent: Sequence[Probe], digits: int | None = None) -> l
 
 
 def watched(path: Path, sent: Sequence[Probe]) -> Watched:
-    """Which of the probes were lost, outages included."""
+    """The probes that were lost, outages included."""
     lost = np.array([probe.rtt_s is None for probe in sent])
     return Watched(lost, np.array([probe.sent_s for probe in sent]), path)
 

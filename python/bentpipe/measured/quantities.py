@@ -36,7 +36,7 @@ class Bursts:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A quantity as one file tells it.
+    """A quantity as estimated from one file.
 
     Attributes:
         name: one of `NAMES`, whose ending is the unit; loss is a share of packets.

@@ -1,4 +1,4 @@
-"""Which program wrote a file, from its content."""
+"""Recognition of the program that wrote a file, from its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the links that measurements leave possible, in sentences."""
+"""Conclusions from the links that are consistent with the measurements, in sentences."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _CLEARLY = 3.0
 _SURE = 0.9
 """A hypothesis of losses with this weight needs no measurement of its own."""
 _NOT_WORTH = math.log(1.2)
-"""What would change a goodput by less is not worth a measurement."""
+"""A quantity that changes a goodput by less is not worth a measurement."""
 _CLEAR = 20
-"""Probes for each loss that is to be seen: of so many lost, the share is known to a quarter."""
+"""Probes for each loss that is to be seen: with that many lost, the share is known to a quarter."""
 _USUAL_BITS = 12_000
 _TRANSFERS = {cc: f"a transfer by iperf3 -C {cc} -t 60 --json from the sender" for cc in ("bbr", "cubic")}
 _CAPTURE = "a capture (tcpdump -s 100 -w FILE) at the sender of an upload"
 
 
 def sentences(found: Possible, given: Mapping[str, Span]) -> list[str]:
-    """What the transfers ruled out, the range that was taken, how losses come, and what to measure next."""
+    """The links that the transfers ruled out, the range taken, the loss process, and what to measure next."""
     said = [] if found.weighed is None else [_weighed(found.weighed, found.effort)]
     said.append(
         f"Taken are {len(found.draws)} links, as often as they are likely, the same for all algorithms; "
@@ -38,9 +38,9 @@ def sentences(found: Possible, given: Mapping[str, Span]) -> list[str]:
 
 
 def typical(found: Possible) -> Draw:
-    """Of the likeliest way of losing packets, the link that is nearest to the middle of all quantities.
+    """The link of the likeliest loss hypothesis that is nearest to the middle of all quantities.
 
-    Independent losses, which are the simplest, give way only to what is `_CLEARLY` likelier.
+    Independent losses, which are the simplest, give way only to a hypothesis that is `_CLEARLY` likelier.
     """
     shares = {one.name: share for one, share in found.hypotheses.items()}
     if "independent" in shares:
@@ -55,7 +55,7 @@ def typical(found: Possible) -> Draw:
 
 
 def title(found: Possible, given: Mapping[str, Span]) -> str:
-    """A few words for the link, without what the user said: "measured, 47 to 52 Mbit/s, 507 ms"."""
+    """A few words for the link, without the user's values: "measured, 47 to 52 Mbit/s, 507 ms"."""
     parts = [
         of(*ends(found, name)) for name, key, of in _SHOWN if key in ("rate", "rtt") and key not in given
     ]
@@ -99,7 +99,7 @@ def _ranges(found: Possible) -> list[str]:
 
 
 def _hypotheses(found: Possible) -> list[str]:
-    """How likely each way of losing packets is."""
+    """The probability of each loss hypothesis."""
     if len(found.hypotheses) < 2:
         return []
     ranked = sorted(found.hypotheses.items(), key=lambda item: -item[1])
@@ -108,7 +108,7 @@ def _hypotheses(found: Possible) -> list[str]:
 
 
 def _together(found: Possible, name: str) -> str:
-    """How long bursts or fades are."""
+    """The length of bursts or fades."""
     known = [one.together for one in found.draws if one.hypothesis == name and one.together is not None]
     if not known:
         return ""
@@ -139,7 +139,7 @@ def _next(found: Possible, given: Mapping[str, Span]) -> str:
 
 
 def _for_losses(found: Possible, high: float) -> str:
-    """A capture if it is not known how they come, else as many packets as the share asks for."""
+    """A capture if the loss process is unknown, else the number of packets that the share requires."""
     unsure = max(found.hypotheses.values()) < _SURE
     count = math.ceil(_CLEAR / max(high, 1e-9))
     if unsure and high > 1e-3:
@@ -151,7 +151,7 @@ def _for_losses(found: Possible, high: float) -> str:
 
 
 def _other_transfer(found: Possible) -> str | None:
-    """The kind of transfer that is missing, and what it shows; None if there is one of either kind."""
+    """The kind of transfer that is missing, and its benefit; None if there is one of either kind."""
     tests = () if found.weighed is None else found.weighed.tests
     seeking = {test.cc in SEEKERS for test in tests}
     if len(seeking) != 1:

@@ -18,9 +18,10 @@ from bentpipe.scenario import Scenario
 Floats = NDArray[np.float64]
 
 ENOUGH_S = 20.0
-"""At least so much of a transfer is simulated; one that is not simulated whole goes on as its second half."""
+"""The least time of a transfer that is simulated; one that is not simulated whole goes on as its second
+half."""
 LEAST_TRIPS = 20
-"""Round trips below which slow start is most of what is simulated."""
+"""Round trips below which slow start is most of the simulation."""
 TOLERANCES = {
     "goodput": 0.1, "plateau": 0.1, "resent_early": math.log(2), "resent_late": math.log(2),
     "lossy": math.log(1.5), "rtt_low": 0.05, "rtt_mean": 0.1, "rtt_high": 0.15,
@@ -31,12 +32,12 @@ The kernel's own algorithms differ from the simulated ones by up to 6.7 % in goo
 trip and 94 % in retransmissions (docs/linux-truth.md), over the same links with the same losses. Round trips
 are compared by their 10th percentile, mean and 90th percentile over the same intervals: extremes depend on
 how long a transfer is. Overshoot of the start is apart from losses later, and how many intervals have losses
-apart from how many segments were lost: that tells bursts from independent losses.
+apart from how many segments were lost: that distinguishes bursts from independent losses.
 """
 SENDERS_PLATEAU = 0.2
-"""The same of a plateau by the sender's intervals, which also say how the buffer of a socket was filled."""
+"""The same of a plateau by the sender's intervals, which also reflect the filling of a socket's buffer."""
 SHARED_GOODPUT = 0.3
-"""The same of goodput and plateau beside flows of others: chance decides what one gets of a shared link."""
+"""The same of goodput and plateau beside flows of others: chance decides a flow's share."""
 RATE_FLOOR = 12e3
 """Bits per second below which all plateaus are the same: a segment in a second, of a stalled transfer."""
 RESENT_FLOOR, LOSSY_FLOOR = 5.0, 3.0
@@ -44,29 +45,29 @@ RESENT_FLOOR, LOSSY_FLOOR = 5.0, 3.0
 _RECORDS = 30
 """Samples of a transfer whose own intervals are not known, or too long for its round trips."""
 _TRIPS, _ENDS = ("rtt_low", "rtt_mean", "rtt_high"), (10, 90)
-"""What is compared of round trips: two percentiles, and their mean between them."""
+"""The statistics of round trips that are compared: two percentiles, and the mean."""
 SEEKERS = ("bbr", "bbr2", "bbr3")
-"""Algorithms that look for the rate of a link whatever is lost; others may have got any part of it."""
+"""Algorithms that seek the rate of a link despite losses; others may have got any part of it."""
 FREEDOM = 5.0
 """Degrees of freedom of the law by which differences count. Its tails are long: one quantity that chance, or
-what no hypothesis knows, has moved far does not outweigh all others (D. Prangle, Adapting the ABC Distance
-Function, Bayesian Analysis 12, 2017, has the question; K. L. Lange, R. J. A. Little, J. M. G. Taylor, Robust
-Statistical Modeling Using the t Distribution, JASA 84, 1989, the law)."""
+effects outside all hypotheses, have moved far does not outweigh all others (D. Prangle, Adapting the ABC
+Distance Function, Bayesian Analysis 12, 2017, has the question; K. L. Lange, R. J. A. Little, J. M. G.
+Taylor, Robust Statistical Modeling Using the t Distribution, JASA 84, 1989, the law)."""
 _NONE = 8.0
 """Tolerances by which a transfer that carried nothing differs; none differs by more."""
 _PACKET_BITS = 8 * 1500
 _JITTER = "1 s"
 RUN = 10_000
-"""Packets that take as long as what a run takes beside its packets."""
+"""Fixed cost of a run, in packets that take the same time."""
 AHEAD_S = 20.0
-"""Flows of others that run beside a transfer ran for so long before it."""
+"""Competing flows beside a transfer start this long before it."""
 SMALL_WINDOW = 3 << 20
 """The receive window of kernels before 6.18 with their default tcp_rmem of 6 MiB."""
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """What the sending kernels told at the end of each interval, of all connections.
+    """The statistics of the sending kernels at the end of each interval, over all connections.
 
     Attributes:
         width_s: how long an interval is.
@@ -81,22 +82,22 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Test:
-    """A transfer as iperf3 tells of it.
+    """A transfer as iperf3 reports it.
 
     Attributes:
         source: the file.
         cc: the algorithm's id.
-        label: its name for people.
-        streams: how many connections there were.
-        reverse: did the server send?
-        omit_s: what was left out at the start, ...
+        label: its display name.
+        streams: number of connections.
+        reverse: whether the server sent.
+        omit_s: time left out at the start, ...
         lasted_s: ... and how long the rest was.
         goodput_bps: payload that all receivers got together.
         plateau_bps: of the intervals of its second half the median, or the mean if they are the sender's.
-        by_receiver: are they the receiver's?
-        resent: segments sent again, None if nobody tells.
-        intervals: round trips and retransmissions over time, None if nobody tells.
-        windows: the receive windows that it may have had in bytes, None for one that grows as it likes.
+        by_receiver: whether they are the receiver's.
+        resent: segments sent again, None if not reported.
+        intervals: round trips and retransmissions over time, None if not reported.
+        windows: the receive windows that it may have had in bytes, None for one that grows without limit.
     """
 
     source: Path
@@ -121,7 +122,7 @@ class Test:
         return f"by {self.label}{several}, which received {rate(self.goodput_bps)}{resent}"
 
     def played_s(self, packets: float, most: float, rtt_s: float, beside: int) -> float:
-        """How much of it is simulated: as many packets as `packets`, to reach `ENOUGH_S` up to `most`.
+        """The length of it that is simulated: as many packets as `packets`, to reach `ENOUGH_S` up to `most`.
 
         It is a whole number of intervals, if those are known.
         """
@@ -132,19 +133,19 @@ class Test:
         return min(self.lasted_s, long_s)
 
     def start_s(self, at_least_s: float) -> float | None:
-        """The first whole intervals that last so long; None if they are not known, or there are no more."""
+        """The first whole intervals that last this long; None if they are not known, or there are no more."""
         if self.intervals is None:
             return None
         long_s = math.ceil(at_least_s / self.intervals.width_s) * self.intervals.width_s
         return long_s if self.omit_s == 0 and long_s < self.lasted_s else None
 
     def samples(self, lasted_s: float) -> int:
-        """How many samples are taken of so much of it."""
+        """The number of samples in this length of it."""
         return _RECORDS if self.intervals is None else max(round(lasted_s / self.intervals.width_s), 1)
 
     @property
     def sent_again(self) -> float | None:
-        """The share of segments sent again in its second half, or in all of it; None if nobody tells."""
+        """The share of segments sent again in its second half, or in all of it; None if not reported."""
         if self.intervals is not None:
             half = len(self.intervals.resent) // 2
             resent, lasted_s = sum(self.intervals.resent[half:]), self.lasted_s / 2
@@ -159,7 +160,7 @@ class Test:
         return max(self.goodput_bps * lasted_s / _PACKET_BITS, 1.0) * (1 + beside / self.streams)
 
     def cost(self, lasted_s: float, beside: int) -> float:
-        """The work of simulating this much of it once, in packets."""
+        """The work of simulating this length of it once, in packets."""
         return RUN + self.packets(ahead_s(beside) + lasted_s, beside)
 
 
@@ -167,7 +168,7 @@ class Test:
 class Played:
     """One link on which a transfer is played, as texts of a scenario, and the run's seed.
 
-    `window`, 0 to 1, says which of the possible receive windows it is; `beside`, (algorithm, how many), are
+    `window`, 0 to 1, selects one of the possible receive windows; `beside`, (algorithm, how many), are
     flows of others that share the link; `queue` is the kind of its queue.
     """
 
@@ -182,7 +183,7 @@ class Played:
 
 
 def ahead_s(beside: int) -> float:
-    """How long before a transfer this many flows of others begin."""
+    """The lead with which this many competing flows begin before a transfer."""
     return AHEAD_S if beside else 0.0
 
 
@@ -219,7 +220,7 @@ def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
 
 
 def log_fit(test: Test, raw: _core.RawResult, lasted_s: float) -> float:
-    """The logarithm of a kernel, at most 0, of how far what was simulated is from what was measured."""
+    """The logarithm of a kernel, at most 0, of the distance of the simulated from the measured transfer."""
     return sum(_kernel(difference) for difference in differences(test, raw, lasted_s).values())
 
 
@@ -237,7 +238,7 @@ def log_fit_at_start(test: Test, raw: _core.RawResult, lasted_s: float) -> float
 
 
 def differences(test: Test, raw: _core.RawResult, lasted_s: float) -> dict[str, float]:
-    """By quantity, how far the simulated value is from the measured one, in tolerances."""
+    """By quantity, the distance of the simulated value from the measured one, in tolerances."""
     told = json.loads(raw.json)
     begin, end = _played(raw, lasted_s)
     t, delivered, smoothed = _samples(raw, test.streams)
@@ -267,7 +268,7 @@ def differences(test: Test, raw: _core.RawResult, lasted_s: float) -> dict[str, 
 
 
 def _losses(measured: Intervals, resent: NDArray[np.int64]) -> dict[str, float]:
-    """Retransmissions of the first and the second half of what was simulated.
+    """Retransmissions of the first and the second half of the simulation.
 
     All measured intervals after the first half count as the second, however many there are.
     """
@@ -302,7 +303,7 @@ def _spread(trips: Floats) -> tuple[float, float, float]:
 
 
 def _played(raw: _core.RawResult, lasted_s: float) -> tuple[float, float]:
-    """When the transfer begins to count, and ends."""
+    """The times at which the transfer begins to count, and ends."""
     end = float(json.loads(raw.json)["simulated_s"])
     return end - lasted_s, end
 
@@ -318,7 +319,7 @@ def _samples(raw: _core.RawResult, flows: int) -> tuple[Floats, Floats, Floats]:
 
 
 def _resent_at(raw: _core.RawResult, flows: int) -> Floats:
-    """When the first flows sent a segment again."""
+    """The times at which the first flows sent a segment again."""
     segments = raw.segments()
     resent = segments["event"] == raw.event_names.index("resent")
     ours = np.asarray(segments["flow"], dtype=np.int64) < flows
@@ -340,7 +341,7 @@ def _kernel(difference: float) -> float:
 
 
 def _logs(ours: float, theirs: float, tolerance: float) -> float:
-    """The difference of two logarithms in tolerances, a large one if there is none of ours."""
+    """The difference of two logarithms in tolerances, a large one if the simulated value is missing."""
     if not ours > 0:
         return _NONE
     return float(np.clip(math.log(ours / max(theirs, 1.0e-9)) / tolerance, -_NONE, _NONE))

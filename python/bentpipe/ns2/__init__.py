@@ -1,15 +1,15 @@
 """ns-2 as an outside witness: a scenario of Bentpipe carried out by ns-2.
 
     from bentpipe import ns2
-    run = ns2.run(scenario)                # what came out: flows, watched links, the window over time
+    run = ns2.run(scenario)                # the results: flows, watched links, the window over time
     text = ns2.script(scenario)            # the Tcl that was run
 
     python -m bentpipe.ns2 scenario.toml [--script]
 
 ns-2 2.35 (Debian package `ns2`, command `ns`) decides for itself how many bytes a segment has on the
-wire, when a connection starts and where an error model sits; `script.py` undoes that and says so beside
-each setting, and refuses, by its key, what ns-2 cannot do. `docs/validation/ns2.md` lists what could not be
-made equal.
+wire, when a connection starts and where an error model sits; `script.py` undoes that, with a comment beside
+each setting, and refuses unsupported settings by their keys. `docs/validation/ns2.md` lists the remaining
+differences.
 """
 
 from bentpipe.ns2.agents import AGENTS, Agent, agent_for

@@ -1,4 +1,4 @@
-"""The TCP senders of ns-2, and which controller of Bentpipe each of them stands for."""
+"""The TCP senders of ns-2, and the controller of Bentpipe to which each corresponds."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Agent:
         recovery: the loss recovery that it does, as a flow's key of that name.
         module: congestion control of `Agent/TCP/Linux`.
         settings: variables of the agent, name and value.
-        header_included: does `packetSize_` mean the size on the wire?
-        bounded: does the sender keep to `window_`?
+        header_included: whether `packetSize_` means the size on the wire.
+        bounded: whether the sender keeps to `window_`.
         sink: the receiver that goes with it.
     """
 
@@ -38,7 +38,7 @@ class Agent:
 
     @property
     def timestamps(self) -> bool | None:
-        """Must the flow use timestamps? None: as it likes. `Agent/TCP/Linux` measures its RTT by them."""
+        """Whether the flow must use timestamps; None: any. `Agent/TCP/Linux` measures its RTT by them."""
         return True if self.module is not None else None
 
     def controller(self) -> str | dict[str, Any]:
@@ -81,7 +81,7 @@ def agent_for(cc: str | Mapping[str, Any], recovery: str, key: str) -> Agent:
     Args:
         cc: the controller, as a scenario names it.
         recovery: the flow's loss recovery.
-        key: where the controller stands in the scenario, for messages.
+        key: the key of the controller in the scenario, for messages.
 
     Raises:
         ScenarioError: ns-2 has no such sender.

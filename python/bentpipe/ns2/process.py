@@ -1,4 +1,4 @@
-"""Running ns-2 and reading what it prints."""
+"""Running ns-2, and reading its output."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class LinkRun:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of ns-2 yields.
+    """The result of one run of ns-2.
 
     Attributes:
         flows: in the order of the scenario.
         links: the watched directions by name.
         windows: for each flow samples of (time in s, cwnd, ssthresh in segments), if it is recorded.
         cpu_s: user and system time of the process.
-        setup_s: the part of it before the simulation began; None where the system does not tell.
+        setup_s: the part of it before the simulation began; None where the system does not report it.
         peak_bytes: most memory that the process held; None likewise.
     """
 
@@ -79,7 +79,7 @@ class Run:
 
 
 def available() -> bool:
-    """Is the command `ns` there, and is it ns-2?"""
+    """Whether the command `ns` exists and is ns-2."""
     found = shutil.which("ns")
     if found is None:
         return False
@@ -96,14 +96,14 @@ def available() -> bool:
 
 @dataclass(frozen=True)
 class Used:
-    """What a process took: user and system time, and its most memory; None where the system does not tell."""
+    """The cost of a process: user and system time, and peak memory; None where not reported."""
 
     cpu_s: float
     peak_bytes: int | None
 
 
 def execute(text: str, timeout: float = 600.0) -> tuple[str, Used]:
-    """Runs a Tcl script; what it printed, and what the process took.
+    """Runs a Tcl script; returns its output, and the cost of the process.
 
     Raises:
         FileNotFoundError: ns-2 is not installed.
@@ -128,7 +128,7 @@ def execute(text: str, timeout: float = 600.0) -> tuple[str, Used]:
 
 
 def _wait(child: subprocess.Popen[bytes], until: float) -> tuple[int, Used]:
-    """Exit status of `child` and what it took; it is killed if it still runs at the time `until`."""
+    """Exit status of `child` and its cost; it is killed if it still runs at the time `until`."""
     peak = None
     while True:
         pid, status, usage = os.wait4(child.pid, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""The Tcl script of a scenario, or a refusal that names the key which ns-2 cannot follow."""
+"""The Tcl script of a scenario, or an error that names the key that ns-2 does not support."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNITS = {
     **{"packets": 1, "segments": 1},
 }
 _ENDLESS = 1_000_000
-"""Stands for a window or a queue without limit, packets."""
+"""Represents a window or a queue without limit, packets."""
 _FIXED = {
     "prr": False,
     "byte_counting": False,
@@ -35,7 +35,7 @@ _FIXED = {
     "snack": False,
     "traffic": {"kind": "bulk"},
 }
-"""Options of a flow of which ns-2 knows one setting: that of the profile `paper`."""
+"""Options of a flow for which ns-2 has a single setting, that of the profile `paper`."""
 _MOST_SEEDS = 10_000
 
 _HEAD = """\
@@ -118,7 +118,7 @@ class _Direction:
 
 @dataclass
 class _Topology:
-    """Which ends of links are the same node: those that a packet passes one after the other."""
+    """The ends of links that are the same node: those that a packet passes in succession."""
 
     parent: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
 
@@ -154,7 +154,7 @@ class _Hop:
 
 
 def _paths(flow: Mapping[str, Any], links: Mapping[str, Any]) -> tuple[list[_Hop], list[_Hop]]:
-    """What a flow's data crosses, and its acknowledgements."""
+    """The paths of a flow's data, and of its acknowledgements."""
     path = [_Hop.named(name, links) for name in flow["path"]]
     if flow.get("ack_path") is None:
         return path, [hop.back() for hop in reversed(path)]
@@ -335,7 +335,7 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
         "timestamps_": str(flow["timestamps"]).lower(),
         "windowInit_": f"{flow['initial_window']:g}",
         "window_": f"{window}",
-        # Without it cwnd goes on growing while window_ limits the sender.
+        # Without it cwnd keeps growing while window_ limits the sender.
         "maxcwnd_": f"{ceiling}",
         "tcpTick_": f"{_value(flow['granularity']):.9g}",
         "rtxcur_init_": f"{_value(flow['initial_rto']):.9g}",
@@ -348,7 +348,7 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
     lines += [f"$tcp({i}) set {name} {value}" for name, value in settings.items()]
     lines.append(f"$sink({i}) set packetSize_ {round(_value(flow['ack_size']))}")
     if flow["timestamps"]:
-        # The sink must echo the timestamp that RFC 1323 says, or a loss inflates the RTT estimate.
+        # The sink must echo the timestamp of RFC 1323, or a loss inflates the RTT estimate.
         lines.append(f"$sink({i}) set ts_echo_rfc1323_ true")
     lines += [f"$ns attach-agent ${nodes[0]} $tcp({i})", f"$ns attach-agent ${nodes[1]} $sink({i})"]
     lines += [f"$ns connect $tcp({i}) $sink({i})", f"set source({i}) [new Application/FTP]"]
@@ -400,7 +400,7 @@ def script(
     """The Tcl text that carries out a scenario.
 
     Args:
-        scenario: what to simulate.
+        scenario: the scenario to simulate.
         agents: the ns-2 sender of all flows, or of some by their names, where it is not to follow from
             `cc` and `recovery`.
         watch: directions of links whose queues are to be observed, "sat/forward"; costs time.

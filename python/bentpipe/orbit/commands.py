@@ -173,7 +173,7 @@ def places_verb(
 
 
 def _writer(place: Path) -> Callable[[Solution], object]:
-    """What writes a path to a place, which is tried before the work.
+    """A function that writes a path to a place, checked before the work.
 
     Raises:
         ScenarioError: the name has another ending, or something else is there.

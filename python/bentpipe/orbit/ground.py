@@ -1,4 +1,4 @@
-"""Ground points by name or by coordinates.
+"""Ground points, by name or by coordinates.
 
 The table is `places.csv` beside this file: the hundred largest cities, more cities, the stations of
 `crates/sim/src/orbit/stations.rs`, and gateways. The coordinates of the hundred cities are those of Hypatia's
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 KINDS = ("city", "station", "gateway")
-"""What a place of the table is; of one name, an earlier kind goes first."""
+"""The kinds of places; among places of one name, an earlier kind takes precedence."""
 
 SOURCES = {
     "hypatia": "the 100 largest cities as estimated for 2025: Hypatia's list (github.com/snkas/hypatia, MIT)",
@@ -107,7 +107,7 @@ def point(text: str, what: str = "place") -> Point:
     The altitude may have a unit: "35.69,139.69,11 km".
 
     Raises:
-        ScenarioError: no such place, or coordinates that are none; `what` names it in the message.
+        ScenarioError: no such place, or invalid coordinates; `what` names it in the message.
     """
     found = _COORDINATES.fullmatch(text)
     if found is None:

@@ -19,7 +19,7 @@ STEP_S = 10.0
 arc."""
 
 FASTEST_M_S = 1000.0
-"""Fastest voyage: three times the speed of sound. What is faster is a slip in the unit."""
+"""Fastest voyage: three times the speed of sound. Anything faster is a mistake in the unit."""
 
 _SPEEDS = {"km/h": 1 / 3.6, "m/s": 1.0, "kn": 1852 / 3600, "knots": 1852 / 3600}
 _VOYAGE = re.compile(r"(.+?)\s+to\s+(.+?)\s+at\s+([^,]+?)\s*(?:,\s*([^,]+?)\s*)?(?:,\s*after\s+([^,]+?)\s*)?")
@@ -41,10 +41,10 @@ class Track:
 
 
 def place(text: str, what: str, duration_s: float) -> Point | Track:
-    """What a user names as an end of a path.
+    """The end of a path that a user names.
 
     A place as `point` takes it; a voyage, "Frankfurt to New York at 900 km/h, 11 km" or "Rotterdam to
-    Singapore at 20 knots, after 3 h" (altitude 0 if there is none; `after`: so long under way at the start);
+    Singapore at 20 knots, after 3 h" (altitude 0 if there is none; `after`: time under way at the start);
     or a file of positions, "track.csv".
 
     Raises:
@@ -88,12 +88,12 @@ def voyage(
         end: where it ends.
         speed_m_s: metres per second over the ground, on a sphere of `EARTH_RADIUS_M`.
         alt_m: altitude, all the way.
-        duration_s: positions are made for so many seconds.
-        after_s: so many seconds of the voyage lie before the first position.
-        name: what messages and pictures call it.
+        duration_s: time that the positions cover, seconds.
+        after_s: time of the voyage before the first position, seconds.
+        name: its name in messages and pictures.
 
     Raises:
-        ScenarioError: the two points are opposite to each other, or the altitude is none.
+        ScenarioError: the two points are opposite to each other, or the altitude is invalid.
     """
     name = name or f"{begin.name} to {end.name}"
     checked(Point(name, begin.lat_deg, begin.lon_deg, alt_m), "altitude of")
@@ -119,8 +119,8 @@ def read(path: Path) -> Track:
     """Positions from a CSV file with the columns t_s, lat, lon and, if it has altitudes, alt (metres).
 
     Raises:
-        ScenarioError: a column is missing, times do not increase, or a value is none; the message names the
-            line.
+        ScenarioError: a column is missing, times do not increase, or a value is invalid; the message names
+            the line.
         OSError: the file cannot be read.
     """
     import csv

@@ -1,7 +1,7 @@
-"""The path between two ground points through satellites, as a time line.
+"""Paths between two ground points through satellites, as a time line.
 
-The geometry and the choice of satellites are in `crates/orbit`; here a user's words become its request, and
-its columns a table. What was computed once is kept (`bentpipe.orbit.store`).
+The geometry and the choice of satellites are in `crates/orbit`; this module turns a user's words into its
+request, and its columns into a table. Results are kept (`bentpipe.orbit.store`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Progress = Callable[[float], object]
 SHELL = "starlink-s1"
 """The shell of a path that names none."""
 SELECT = ("shortest-path", "highest-elevation", "longest-visible")
-"""How satellites are chosen."""
+"""Rules for the choice of satellites."""
 REACH = ("elevation", "length")
-"""What decides that a satellite is in reach: its elevation, or as in Hypatia the length of the link."""
+"""The criterion of reach for a satellite: its elevation, or as in Hypatia the length of the link."""
 OMM = {".json": "json", ".csv": "csv", ".kvn": "kvn"}
 """Formats of an OMM file by the ending of its name; any other is a TLE file."""
 MOST_ELEMENTS = 64 << 20
@@ -47,7 +47,7 @@ class Solution:
             of `frame` is an index into them.
         info: epoch (UTC), satellites (how many), mode, min_elevation_deg, shell, warnings.
         request: the request to the compiled module, JSON.
-        ends: what the two ends are called; the second is the gateway in use if no second place was named.
+        ends: names of the two ends; the second is the gateway in use if no second place was named.
     """
 
     frame: pl.DataFrame
@@ -57,7 +57,7 @@ class Solution:
     ends: tuple[str, str]
 
     def snapshot(self, t_s: float) -> dict[str, Any]:
-        """Where satellites and ground points are at an instant: sat, lat, lon, alt_km, points and lasers."""
+        """Satellites and ground points at an instant: sat, lat, lon, alt_km, points and lasers."""
         return _core.orbit_snapshot(self.request, t_s)
 
 
@@ -121,7 +121,7 @@ def solve(
         gateway: of a bent pipe the gateways, as names or points; "all": every one of the table.
         select: how satellites are chosen, one of `SELECT`.
         every: when they are chosen: None at every step, "15 s", or "lost": when one is lost.
-        handover_break: for so long after a change of satellite or gateway nothing passes, "500 ms".
+        handover_break: time after a change of satellite or gateway in which nothing passes, "500 ms".
         min_elevation: least elevation in degrees; by default the shell's.
         reach: one of `REACH`.
         progress: called with the share that is done.

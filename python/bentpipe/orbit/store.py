@@ -30,7 +30,7 @@ MOST = 200
 
 
 def folder() -> Path:
-    """Where entries are."""
+    """The folder of entries."""
     return cache_folder("orbit")
 
 
@@ -45,7 +45,7 @@ def name(request: str) -> str:
 
 
 def read(name: str) -> Entry | None:
-    """An entry: its table, its routes and what else is known of it.
+    """An entry: its table, its routes and its other data.
 
     None if it is not there, or damaged: then it is removed.
     """
@@ -68,7 +68,7 @@ def read(name: str) -> Entry | None:
 def write(name: str, frame: pl.DataFrame, routes: list[list[int]], info: dict[str, Any]) -> None:
     """Keeps an entry.
 
-    A folder that cannot be written to is no error: the path is computed again the next time.
+    A folder that cannot be written to is not an error: the path is computed again the next time.
     """
     table, more = _files(name)
     with suppress(OSError):

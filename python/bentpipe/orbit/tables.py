@@ -1,4 +1,4 @@
-"""What the command line shows of paths, shells and places."""
+"""Tables of paths, shells and places for the command line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def events(found: Solution) -> pl.DataFrame:
 
 
 def summary(found: Solution, step_s: float) -> dict[str, float | int | None]:
-    """How much of the time there is a path, its round-trip time in ms, and how often it changes."""
+    """The share of time with a path, its round-trip time in ms, and the number of its changes."""
     frame = found.frame
     lasts = np.append(np.diff(frame["t_s"].to_numpy()), step_s)
     reachable = frame["reachable"].to_numpy()

@@ -1,11 +1,11 @@
-"""Pages: one HTML file each, which holds all that it shows, loads nothing, and fits phones and wide screens.
+"""Pages: one HTML file each, self-contained, without external resources, for phones and wide screens.
 
     page = Page("Which algorithm?", lead="Five algorithms on one link.")
     page.section("Goodput", ["The mean of five seeds."])
     page.table(["algorithm", "goodput, Mbit/s"], [["CUBIC", 9.43], ["Reno", Badge("4.1", "bad")]])
     page.write("page.html")
 
-The package knows nothing of simulations. Text is escaped everywhere; what is not text is a `Hyperlink`, a
+The package knows nothing of simulations. Text is escaped everywhere; other content is a `Hyperlink`, a
 `Badge` or a `Snippet`.
 """
 

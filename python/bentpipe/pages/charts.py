@@ -1,4 +1,4 @@
-"""Interactive charts: what is drawn, as plain data that the script of the page reads."""
+"""Interactive charts: their contents as plain data that the script of the page reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-#: Colours of curves that have none of their own, told apart by everyone (Okabe and Ito, "Color Universal
+#: Colours of curves that have none of their own, distinct for everyone (Okabe and Ito, "Color Universal
 #: Design", 2008), without the black that CUBIC has.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F", "#8C564B")
 
@@ -17,8 +17,8 @@ class Axis:
     """An axis: its label with the unit, ``"goodput, Mbit/s"``.
 
     ``names`` makes it one of categories: the position i has the name ``names[i]``. On a logarithmic axis
-    what is not above zero is left out. ``least`` and ``most`` are the ends of the whole view, where the
-    values do not give them.
+    values that are not above zero are left out. ``least`` and ``most`` are the ends of the whole view, where
+    the values do not give them.
     """
 
     label: str
@@ -42,7 +42,7 @@ class Axis:
 class Curve:
     """The points of one algorithm, or of whatever the legend names.
 
-    ``low`` and ``high`` are the ends of the interval of each point (NaN: none). ``notes`` say more of each
+    ``low`` and ``high`` are the ends of the interval of each point (NaN: none). ``notes`` describe each
     point where it is pointed at: ``"seed 3"``. Values that are not finite are gaps.
     """
 
@@ -98,7 +98,7 @@ def curves(given: Sequence[Curve], x: Axis, y: Axis) -> dict[str, Any]:
 
 
 def choices(given: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, choose: str) -> dict[str, Any]:
-    """A chart of which the reader chooses the curves by name, the first at the beginning.
+    """A chart whose curves the reader chooses by name, with the first shown initially.
 
     Raises:
         ValueError: there are no curves under a name, or the columns of one differ in length.

@@ -1,7 +1,7 @@
-"""Charts in a page of another program, which gives them new data while they are looked at.
+"""Charts in a page of another program, which gives them new data while they are shown.
 
-The page's head holds `head()`; somewhere in it stand `figure(...)`, inside an element of class "bentpipe",
-and `given(...)`. Whenever the latter is replaced by one with other data, the charts show these.
+The page's head holds `head()`. Its body contains `figure(...)`, inside an element of class "bentpipe", and
+`given(...)`. Whenever the latter is replaced by one with other data, the charts show these.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def figure(name: str, *, alt: str, title: str, caption: str = "") -> str:
 
     Args:
         name: the id by which data are given to it.
-        alt: what it shows, for those who do not see it.
+        alt: a text alternative.
         title: the first words of the caption, set off.
-        caption: what stands under it.
+        caption: the text under it.
     """
     return str(blocks().chart(name, "", alt, title, caption, False))
 
 
 def given(charts: Mapping[str, Mapping[str, Any]], texts: Mapping[str, Markup]) -> str:
-    """An element that is not seen, with what charts and other elements show from now on.
+    """A hidden element with the new contents of charts and other elements.
 
     Args:
-        charts: by the names of figures, what `bentpipe.pages.charts.curves` gives.
+        charts: by the names of figures, results of `bentpipe.pages.charts.curves`.
         texts: by the ids of elements, the HTML in them.
     """
     plain = json.dumps({**charts, **{name: str(text) for name, text in texts.items()}}, separators=(",", ":"))

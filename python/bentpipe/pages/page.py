@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as MplFigure
 
-#: From so many columns on a table is stacked on wider screens too.
+#: From this number of columns on a table is stacked on wider screens too.
 MANY = 7
 
 
@@ -38,7 +38,7 @@ _OURS = '<meta name="generator" content="bentpipe">'
 
 
 def check_page(path: Path) -> None:
-    """Makes sure that a page written to `path` replaces nothing but a page of Bentpipe.
+    """Checks that a page written to `path` replaces nothing but a page of Bentpipe.
 
     Raises:
         ScenarioError: `path` is another file.
@@ -58,7 +58,7 @@ def check_page(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Heading:
-    """A row of a table that says what the rows below it belong to."""
+    """A row of a table that is a heading for the rows below it."""
 
     prose: Prose
 
@@ -74,21 +74,21 @@ class Page:
         """An empty page.
 
         Args:
-            title: its heading, and what the window is called.
-            lead: the paragraph under the title: what the page answers.
+            title: its heading, and the name of the window.
+            lead: the paragraph under the title: the question of the page.
             source: a line between the two, for example a citation.
-            foot: the last line: what wrote the page, from what.
+            foot: the last line: the program that wrote the page, and its input.
         """
         self.title, self.lead, self.source, self.foot = title, lead, source, foot
         self._head: list[Markup] = []
-        #: Whether it is a figure, which stands beside those before and after it, and its HTML.
+        #: Whether it is a figure, which is placed beside adjacent figures, and its HTML.
         self._body: list[tuple[bool, Markup]] = []
         self._contents: list[tuple[int, str, str]] = []
         self._ids: set[str] = set()
         self._charts = 0
 
     def banner(self, *prose: Prose, tone: Tone = "partly") -> None:
-        """A line in a box under the title, of what must be known before the rest is read."""
+        """A line in a box under the title, with a note to read first."""
         self._head.append(blocks().banner([html(part) for part in prose], tone))
 
     def tally(self, badges: Sequence[Badge]) -> None:
@@ -108,10 +108,10 @@ class Page:
 
         Args:
             title: the heading.
-            paragraphs: what stands under it.
+            paragraphs: the text under it.
             level: 2 for a section, 3 for a part of one.
             id: the name of the place; from the title if there is none.
-            badge: stands behind the heading.
+            badge: shown behind the heading.
 
         Returns:
             The name of the place: ``Hyperlink("there", f"#{name}")`` leads to it.
@@ -178,14 +178,14 @@ class Page:
         href: str = "",
         id: str | None = None,
     ) -> None:
-        """A figure that does not move. Figures that follow each other stand side by side where there is room.
+        """A figure that does not move. Consecutive figures are placed side by side where there is room.
 
         Args:
             fig: of matplotlib, or an SVG file; it is put into the page, on white paper in the dark too.
-            alt: what it shows, for those who do not see it.
+            alt: a text alternative.
             title: the first words of the caption, set off.
-            caption: what stands under it.
-            data: what it shows; it can be downloaded from the page as CSV.
+            caption: the text under it.
+            data: its data; they can be downloaded from the page as CSV.
             files: files beside the page to name.
             href: where a click on it leads.
             id: the name of its place.
@@ -213,17 +213,17 @@ class Page:
         """An interactive chart: values where it is pointed at, zoom, curves switched off by their legend.
 
         The keyboard does the same, and the data can be read as a table and downloaded as CSV. A name in a
-        legend is switched off in every chart of the page. A mapping gives the reader a choice of what is
-        drawn; charts with the same choice change together.
+        legend is switched off in every chart of the page. A mapping gives the reader a choice of
+        curves; charts with the same choice change together.
 
         Args:
-            curves: what is drawn; by name where the reader chooses.
+            curves: the curves; by name where the reader chooses.
             choose: the words before the choice: "Delay".
             x: the horizontal axis.
             y: the vertical axis.
-            alt: what it shows, for those who do not see it.
+            alt: a text alternative.
             title: the first words of the caption, set off.
-            caption: what stands under it.
+            caption: the text under it.
 
         Raises:
             ValueError: there is no curve, or the columns of one differ in length.
@@ -249,13 +249,13 @@ class Page:
         """A heat map: ``values[j][i]`` belongs to ``y.names[j]`` and ``x.names[i]``.
 
         Args:
-            values: what the colours stand for; NaN is left empty.
+            values: the values behind the colours; NaN is left empty.
             x: the horizontal axis, with names.
             y: the vertical axis, with names.
-            quantity: what the values are, with their unit.
+            quantity: the quantity of the values, with its unit.
             alt: as in `chart`, like all that follow.
             title: the first words of the caption.
-            caption: what stands under it.
+            caption: the text under it.
             ends: the values of the first and the last colour, for maps that are compared.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from markupsafe import Markup, escape
 
-#: How a badge is coloured: holds, holds in part, does not hold, says nothing of the kind.
+#: The colours of a badge: holds, holds in part, does not hold, neutral.
 Tone = Literal["good", "partly", "bad", "plain"]
 
 _NUMBER = re.compile(r"[-−+]?[\d.,]+(e[-+]?\d+)?( ± [\d.,]+)?( ?(%|[kMG]?bit/s|m?s|packets))?")
@@ -26,7 +26,7 @@ class Hyperlink:
 
 @dataclass(frozen=True)
 class Badge:
-    """Words on a ground whose colour says how they are meant."""
+    """Words on a ground whose colour gives their meaning."""
 
     text: str
     tone: Tone = "plain"
@@ -62,7 +62,7 @@ def html(prose: Prose) -> Markup:
 
 
 def is_number(prose: Prose) -> bool:
-    """Is it a number, with or without an interval and a unit, which must not be broken into lines?"""
+    """Whether it is a number, with or without an interval and a unit, which must not be broken into lines."""
     if isinstance(prose, str):
         return _NUMBER.fullmatch(prose) is not None
     return isinstance(prose, int | float) and not isinstance(prose, bool)

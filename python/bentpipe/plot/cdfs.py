@@ -1,4 +1,4 @@
-"""Distributions: which share of flows, or of samples of a trace, lies below a value."""
+"""Distributions: the share of flows, or of samples of a trace, below a value."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cdf(
         column: a column of the flows or of the traces, or a measure of `bentpipe.plot.measures`. By default
             the completion time if there is one, or else the samples of the RTT if there are traces, or else
             the goodput.
-        by: the key that tells lines apart; by default the algorithm.
+        by: the key that distinguishes lines; by default the algorithm.
         where: values of keys: other runs are left out.
 
     Raises:
@@ -88,7 +88,7 @@ def _usual(found: Many) -> str:
 
 
 def _values(found: Many, name: str) -> pl.DataFrame:
-    """The keys, run, algorithm and y of each flow or sample; y is null for what is not finished."""
+    """The keys, run, algorithm and y of each flow or sample; y is null for unfinished transfers."""
     flows = found.flows.filter(pl.col(SERIES).is_not_null())
     heads = list(dict.fromkeys([*found.keys, *([found.by] if found.by else []), "run", SERIES]))
     if name in TRACED:
@@ -108,7 +108,7 @@ def _values(found: Many, name: str) -> pl.DataFrame:
         return flows.select(*heads, y=pl.col("rtt_p95_s") - pl.col("floor_s")).drop_nulls("y")
     if name in flows.columns and flows.schema[name].is_numeric():
         rows = flows.select(*heads, y=pl.col(name).cast(pl.Float64))
-        # A line of which nothing is finished is of flows without an end.
+        # A line without any finished transfer belongs to flows without an end.
         finished = pl.col("y").is_not_null()
         return rows.filter(finished.any().over(SERIES) if name == "completion_s" else finished)
     if name in available(found):

@@ -28,7 +28,7 @@ class Curve:
     """One line over time.
 
     Attributes:
-        look: how it is drawn.
+        look: its colour and marker.
         rows: columns t_s and y; low and high too, if it is of many flows or an envelope.
         run: the name of its run.
         flow: the name of its flow, or the algorithm's and how many.
@@ -45,7 +45,7 @@ def curves(runs: Mapping[str, Result], measure: Measure) -> list[Curve]:
 
     Args:
         runs: the runs by name.
-        measure: what of them is drawn.
+        measure: the quantity that is drawn.
     """
     flows = [(name, result, flow, rows) for name, result in runs.items() for flow, rows in _traced(result)]
     if len(flows) > CROWD:

@@ -1,4 +1,4 @@
-"""Figures that show themselves in a notebook and know their numbers, and what all of them share."""
+"""Figures that show themselves in a notebook and hold their numbers, and the parts that all of them share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bentpipe.plot import looks
 from bentpipe.plot.places import beside, check_numbers
 
 GREY: dict[str, Any] = {"color": "0.4", "linewidth": 0.6, "linestyle": (0, (6, 3))}
-"""The lines of what the path allows."""
+"""The style of lines for the limits of the path."""
 _MARKS = 8
 _NOTEBOOK_DPI = 110
 
@@ -28,7 +28,7 @@ class Drawing(Figure):
     """A matplotlib figure that a notebook shows by itself, with the numbers that it draws.
 
     Attributes:
-        data: what is drawn, a row for each point, with units in the names of the columns; empty if the figure
+        data: the numbers, a row for each point, with units in the names of the columns; empty if the figure
             has no such table.
     """
 
@@ -59,13 +59,13 @@ def figure(width: float | None = None, height: float | None = None) -> tuple[Dra
 
 
 def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> Path:
-    """Writes a figure; the ending of the name says the format (pdf, svg, png).
+    """Writes a figure; the ending of the name selects the format (pdf, svg, png).
 
     The same figure gives the same bytes: no dates are written. The file appears complete or not at all.
 
     Args:
-        fig: what to write.
-        path: where.
+        fig: the figure.
+        path: the file.
         data: write the numbers of the figure too: as CSV beside it (x.svg and x.csv), or as the CSV or
             Parquet file of this name. Their first column, `figure`, has the name of the figure.
 
@@ -94,7 +94,7 @@ def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> P
 
 
 def note(fig: Figure, words: str) -> None:
-    """Small words at the foot of a figure: of how many runs it is, and what its intervals are."""
+    """Small words at the foot of a figure: its number of runs, and the kind of its intervals."""
     small = 6 * looks.size().type
     fits = int(fig.get_figwidth() * 72 / (0.52 * small))
     lines = "\n".join(textwrap.wrap(looks.text(words), fits))
@@ -102,7 +102,7 @@ def note(fig: Figure, words: str) -> None:
 
 
 def level(axes: Axes, at: float, words: str, **options: Any) -> None:
-    """A horizontal line of what the path allows, named at its right end."""
+    """A horizontal line for a limit of the path, labelled at its right end."""
     axes.axhline(at, **(GREY | options))
     axes.annotate(
         words, (1.01, at), xycoords=("axes fraction", "data"), ha="left", va="center", color="0.4",
@@ -119,7 +119,7 @@ def sparse(axes: Axes) -> None:
 
 
 def legend_columns(fig: Figure, labels: Sequence[str]) -> int:
-    """Into how many columns these names go above a figure."""
+    """The number of columns for these names above a figure."""
     one = looks.size().type * (0.06 * max(map(len, labels)) + 0.42)
     fits = max(1, int(fig.get_figwidth() / one))
     rows = -(-len(labels) // fits)

@@ -1,4 +1,4 @@
-"""What a figure is drawn of: a result, a directory that `run --out` wrote, or several of either."""
+"""Runs from which a figure is drawn: a result, a directory that `run --out` wrote, or several of either."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def results(given: Given, table: str) -> dict[str, Result]:
     """The runs by name: the name that a mapping gives them, the directory, or else "run 1", "run 2".
 
     Args:
-        given: what a figure is asked of.
-        table: what each run must have recorded, as for `need`.
+        given: the runs for a figure.
+        table: the table that each run must have recorded, as for `need`.
 
     Raises:
-        ScenarioError: there are none, one is not a result directory or no result at all, or lacks the table.
+        ScenarioError: there are none, one is neither a result directory nor a result, or lacks the table.
     """
     if isinstance(given, Mapping):
         named: list[tuple[str, Any]] = [(str(name), value) for name, value in given.items()]
@@ -64,12 +64,12 @@ def results(given: Given, table: str) -> dict[str, Result]:
 
 
 def need(result: Result, table: str, name: str = "") -> None:
-    """Makes sure that a run recorded what a figure needs.
+    """Checks that a run recorded the table that a figure needs.
 
     Args:
         result: the run.
         table: "trace", "link_trace" or "segments".
-        name: how messages call the run; by default "the result".
+        name: the name of the run in messages; by default "the result".
 
     Raises:
         ScenarioError: it did not; the message has the command that does.

@@ -1,4 +1,4 @@
-"""Maps over two keys of a sweep: a measure of each algorithm, or which algorithm is best where."""
+"""Maps over two keys of a sweep: a measure of each algorithm, or the best algorithm at each point."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def heatmap(
         x: the key of the abscissa; by default the first that varies.
         y: the key of the ordinate; by default the second.
         value: a column of the flows or of the links, or one of `bentpipe.plot.measures`.
-        best: one map whose cells have the colour of the best algorithm. Those that its runs cannot be told
-            from share the cell (`bentpipe.stats.groups`, 95 %).
-        by: the key that tells maps apart; by default the algorithm.
+        best: one map whose cells have the colour of the best algorithm. Algorithms that do not differ from
+            the best share the cell (`bentpipe.stats.groups`, 95 %).
+        by: the key that distinguishes maps; by default the algorithm.
         where: values of keys: other runs are left out.
 
     Raises:

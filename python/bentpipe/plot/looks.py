@@ -47,7 +47,7 @@ DASHES = ("-", "--", ":", "-.")
 
 @dataclass(frozen=True)
 class Size:
-    """How large a figure is, in inches, and its type in comparison with that of a paper.
+    """The size of a figure in inches, and of its type in comparison with that of a paper.
 
     A figure of several panels may be wider, unless the size is exact: one that was given in centimetres.
     """
@@ -104,7 +104,7 @@ def styled() -> Iterator[None]:
 
 
 def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:
-    """How a line of an algorithm is drawn, as keyword arguments of matplotlib's `plot`.
+    """The style of an algorithm's line, as keyword arguments of matplotlib's `plot`.
 
     The registry gives each algorithm its colour and marker. A controller of one's own has a hollow marker and
     a colour by its name, the same in every figure, and never the black of CUBIC.
@@ -112,10 +112,10 @@ def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:
     Args:
         cc: an id ("cubic") or the name of an own controller ("python:Mine" or "Mine").
         label: instead of the algorithm's own.
-        nth: 0 for the first flow of an algorithm in a figure, 1 for the next: the dashes tell them apart.
+        nth: 0 for the first flow of an algorithm in a figure, 1 for the next: the dashes distinguish them.
 
     Returns:
-        color, marker, markerfacecolor, linestyle and label (in which a dollar is no mathematics).
+        color, marker, markerfacecolor, linestyle and label (in which a dollar does not begin mathematics).
     """
     known = style(cc)
     return {

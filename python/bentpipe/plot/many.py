@@ -1,4 +1,4 @@
-"""What figures of many runs are drawn of: a sweep, its tables, or results; and which of its keys vary."""
+"""Input of figures of many runs: a sweep, its tables, or results; and the keys that vary in it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ A frame has a row per flow and run, as `Runs.flows` and `DIR/flows/*.parquet` ha
 """
 
 SERIES = "algorithm"
-"""The column of `Many.flows` that says of which line a flow is."""
+"""The column of `Many.flows` that names the line of a flow."""
 _POSITION = "position"
 _CLASH = {"cc": "key.cc"}
 
@@ -41,9 +41,9 @@ class Many:
         links: as `Runs.links`; empty if they are not known.
         traces: as `Runs.traces`; empty if nothing was recorded.
         keys: the keys with several values.
-        by: the key that tells lines apart; None where that is the flow's own algorithm.
-        failed: how many runs failed.
-        missing: how many runs of a sweep that is not finished are not there yet.
+        by: the key that distinguishes lines; None for the flow's own algorithm.
+        failed: number of runs that failed.
+        missing: number of missing runs of an unfinished sweep.
         transfers: run, seed, and the columns of `Result.transfers`; empty unless results recorded them.
     """
 
@@ -58,7 +58,7 @@ class Many:
 
     @cached_property
     def looks(self) -> dict[str, dict[str, Any]]:
-        """How each line is drawn, by its name."""
+        """The style of each line, by its name."""
         rows = self.flows.filter(pl.col(SERIES).is_not_null())
         pairs = rows.select(SERIES, "cc").unique(subset=SERIES, maintain_order=True).rows()
         several = len(pairs) < rows.select(SERIES, "cc").n_unique()
@@ -78,7 +78,7 @@ class Many:
         return [name for name, kind in self.flows.schema.items() if kind.is_numeric()]
 
     def need(self, *columns: str) -> None:
-        """Makes sure that the flows have these columns.
+        """Checks that the flows have these columns.
 
         Raises:
             ScenarioError: a frame lacks one.
@@ -121,12 +121,12 @@ class Many:
 
 
 def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | None = None) -> Many:
-    """Reads what a figure of many runs is asked of.
+    """Reads the input of a figure of many runs.
 
     Args:
         given: a sweep or results.
-        by: the key that tells lines apart; by default the one that chooses the algorithm, or else the flow's
-            own algorithm.
+        by: the key that distinguishes lines; by default the one that chooses the algorithm, or else the
+            flow's own algorithm.
         where: values of keys: other runs are left out.
 
     Raises:
@@ -149,7 +149,7 @@ def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | 
 
 
 def column_of(key: str, keys: Sequence[str]) -> str:
-    """The column that is meant by a key without its unit: link.sat.delay is link.sat.delay_s."""
+    """The column of a key without its unit: link.sat.delay is link.sat.delay_s."""
     if key not in keys and _CLASH.get(key) in keys:
         return _CLASH[key]
     found = [known for known in keys if known.startswith(f"{key}_") and "." not in known[len(key) :]]
@@ -203,7 +203,7 @@ def _of_places(places: list[Path]) -> Many:
 
 
 def _of_results(results: list[Result], places: list[str] | None = None) -> Many:
-    """Results are told apart by their algorithm; or with by="directory" by where they are."""
+    """Results are distinguished by their algorithm; or with by="directory" by their directories."""
 
     def table(name: str) -> pl.DataFrame:
         parts = []
@@ -236,7 +236,7 @@ def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed
     own = "result_cc" if "result_cc" in flows.columns else "cc"
     if flows.height:
         text = pl.col(own).cast(pl.String) if own in flows.columns else pl.lit("")
-        # A key of the same name is told from the result's column; the figure needs that under `cc`.
+        # A key of the same name is kept apart from the result's column; the figure needs that under `cc`.
         clash = _CLASH if "cc" in keys else {}
         flows = flows.rename(clash).with_columns(text.alias("cc")) if clash else flows.with_columns(cc=text)
         keys = [clash.get(key, key) for key in keys]
@@ -289,9 +289,9 @@ def _placed(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _series(flows: pl.DataFrame, choosers: list[str], by: str | None) -> pl.DataFrame:
-    """With the line that each flow is of."""
+    """With the line to which each flow belongs."""
     if by is None:
-        # Traffic of a constant rate beside TCP is nobody's line, unless there is nothing else.
+        # Traffic of a constant rate beside TCP has no line, unless there is nothing else.
         tcp = pl.col("cc") != "cbr" if (flows["cc"] != "cbr").any() else pl.lit(value=True)
         return flows.with_columns(pl.when(tcp).then("cc").alias(SERIES))
     text = pl.col(by).cast(pl.String)
@@ -316,7 +316,7 @@ def _own(flows: pl.DataFrame, key: str) -> pl.Expr:
 
 
 def _graded(key: str, values: list[Any]) -> dict[str, dict[str, Any]]:
-    """Looks of lines that are told apart by numbers or words: from dark to light, markers in turns."""
+    """Looks of lines that numbers or words distinguish: from dark to light, markers in turns."""
     import matplotlib as mpl
 
     from bentpipe.plot.words import valued

@@ -28,7 +28,7 @@ def per_run(found: Many, measure: str) -> pl.DataFrame:
     """A measure of each run and line: the keys, run, seed, algorithm, y. Rows without a value are left out.
 
     Raises:
-        ScenarioError: there is no such measure, or the tables lack what it needs.
+        ScenarioError: there is no such measure, or the tables lack a column for it.
     """
     flows = _of_lines(found)
     heads = [*found.keys, *([found.by] if found.by else []), "run", "seed", SERIES]
@@ -79,7 +79,7 @@ def capacity(found: Many) -> pl.DataFrame:
 
 
 def several(found: Many, measure: str) -> None:
-    """Makes sure that runs have several TCP flows.
+    """Checks that runs have several TCP flows.
 
     Raises:
         ScenarioError: each has one.
@@ -97,9 +97,9 @@ def summary(
     """The mean over the runs of each point with its 95 % interval by Student's t.
 
     Args:
-        rows: what `per_run` gave.
+        rows: the result of `per_run`.
         heads: the columns that make a point.
-        measure: what it is of; its possible range bounds the intervals.
+        measure: the measure; its possible range bounds the intervals.
         most: the largest possible value, if it is known better than by the name.
 
     Returns:
@@ -117,11 +117,11 @@ def summary(
 
 
 def told(points: pl.DataFrame, *, drawn: str = "band") -> str:
-    """Of how many runs each point is, for the foot of a figure.
+    """The number of runs behind each point, for the foot of a figure.
 
     Args:
-        points: what `summary` gave.
-        drawn: what shows the interval.
+        points: the result of `summary`.
+        drawn: the mark that shows the interval.
     """
     least, most = (int(str(end)) for end in (points["n"].min(), points["n"].max()))
     if most == 1:
@@ -182,7 +182,7 @@ def _of_flows(found: Many, measure: str) -> pl.Expr:
 
 
 def _together(found: Many, measure: str) -> pl.DataFrame:
-    """What is of all TCP flows of a run together."""
+    """Columns that describe all TCP flows of a run together."""
     tcp = found.flows.filter(pl.col("cc") != "cbr")
     several(found, measure)
     if measure == "jain":

@@ -38,11 +38,11 @@ def against(
         given: a sweep.
         x: the key of the abscissa; by default the only one that varies.
         y: a column of the flows or of the links, or one of `bentpipe.plot.measures`.
-        by: the key that tells lines apart; by default the algorithm.
+        by: the key that distinguishes lines; by default the algorithm.
         where: values of keys: other runs are left out.
 
     Raises:
-        ScenarioError: the sweep does not have what is asked, or leaves a choice.
+        ScenarioError: the sweep lacks a column, or the choice is ambiguous.
     """
     found = many(given, by=by, where=where)
     key = axis_key(found, x, "a number", lambda key: found.flows[key].dtype.is_numeric(), "link.{}.delay")
@@ -61,14 +61,14 @@ def axis_key(
 
     Args:
         found: the runs.
-        wanted: what the user chose.
-        what: what fits, in words.
-        fits: does a key fit?
+        wanted: the user's choice.
+        what: the keys that fit, in words.
+        fits: whether a key fits.
         example: a key that would, with {} for the name of a link.
         values: values that a sweep could give it, as TOML.
 
     Raises:
-        ScenarioError: none fits, or several do; the message says what to do.
+        ScenarioError: none fits, or several do; the message names the remedy.
     """
     if wanted is not None:
         return known_key(found, wanted)
@@ -81,7 +81,7 @@ def axis_key(
 
 
 def lacks(what: str, line: str) -> str:
-    """What is said of a sweep that does not vary something."""
+    """The message for a sweep that does not vary something."""
     return f"nothing here varies {what}; sweep a scenario with this line under [vary]: {line}"
 
 
@@ -104,8 +104,8 @@ def lines(
         y: the measure.
         y_label: instead of the measure's own.
         fair: draw a line there.
-        also: keys that the abscissa stands for.
-        said: more for the foot.
+        also: keys that the abscissa includes.
+        said: more text for the foot.
         least: the smallest possible measure at values of the key, if it is known.
     """
     rows = per_run(found, y)
@@ -154,7 +154,7 @@ def title(fig: Drawing, drawn: list[Panel], seen: Mapping[str, Any]) -> None:
 
 
 def failures(found: Many) -> str:
-    """How many runs are missing, for the foot of a figure."""
+    """The number of missing runs, for the foot of a figure."""
     words = f"; runs that failed and are not shown: {found.failed:,}" if found.failed else ""
     return words + (f"; runs of the sweep that are not there yet: {found.missing:,}" if found.missing else "")
 

@@ -20,10 +20,9 @@ from bentpipe.result import Result
 
 
 def cwnd(given: Given, *, in_flight: bool = True, ssthresh: bool = False) -> Drawing:
-    """Congestion window over time, one line per flow, with what the path holds.
+    """Congestion window over time, one line per flow, with the capacity of the path.
 
-    The dashed lines are the bandwidth-delay product (BDP) of the first flow's path and, if the scenario says
-    a size, the BDP and the buffer of its slowest link. With up to three flows the data in flight is a pale
+    The dashed lines are the bandwidth-delay product (BDP) of the first flow's path and, if the scenario gives
     area.
 
     Args:
@@ -76,7 +75,7 @@ def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
 
     Args:
         given: a run that records its flows, or several.
-        window_s: each point is the mean over so many seconds; by default over a hundredth of the run, one
+        window_s: each point is the mean over this time; by default over a hundredth of the run, one
             second and the usual round trip at least.
 
     Raises:
@@ -195,7 +194,7 @@ def bdp_segments(result: Result) -> float | None:
 
 
 def capacity(axes: Axes, path: Route, end_s: float) -> None:
-    """Shades what the path can carry over time, as a step for each instant at which it is known."""
+    """Shades the capacity of the path over time, as a step for each instant at which it is known."""
     t, rate = path.over["t_s"].to_list(), (path.over["rate_bps"] / 1e6).to_list()
     if end_s > t[-1]:
         t, rate = [*t, end_s], [*rate, rate[-1]]
@@ -297,7 +296,7 @@ def _top(found: list[Curve]) -> float:
 
 
 def about(runs: dict[str, Result], found: list[Curve]) -> str:
-    """Of how many runs the figure is."""
+    """The number of runs in the figure."""
     seeds = sorted({result.json["seed"] for result in runs.values()})
     told = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     words = f"n = 1 ({told})" if len(runs) == 1 else f"n = 1 for each line ({told})"

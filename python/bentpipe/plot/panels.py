@@ -43,7 +43,7 @@ def panels(found: Many, rows: pl.DataFrame, used: Sequence[str | None]) -> tuple
 
     Args:
         found: the runs.
-        rows: what `per_run` gave.
+        rows: the result of `per_run`.
         used: the keys that the axes show.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Runs over a path that moves: goodput above, round trips below, and what the path allowed."""
+"""Runs over a path that moves: goodput above, round trips below, and the limits of the path."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     Args:
         given: runs of the same links; a mapping names them. Each records its flows and links at an interval;
             its first flow is drawn.
-        window_s: goodput is the mean over so many seconds; by default a hundredth of the run, one second at
+        window_s: goodput is the mean over this time; by default a hundredth of the run, one second at
             least.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Where the numbers of a figure are written."""
+"""Files for the numbers of a figure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def beside(path: Path) -> Path:
 
 
 def check_numbers(path: Path) -> None:
-    """Makes sure that numbers can be written there, and replace nothing but numbers.
+    """Checks that numbers can be written there, and replace nothing but numbers.
 
     Raises:
-        ScenarioError: the ending is no format, or there is a file of another kind.
+        ScenarioError: the ending is not a format, or there is a file of another kind.
         OSError: it is a directory, or cannot be read.
     """
     if path.suffix not in NUMBERS:

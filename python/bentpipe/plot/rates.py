@@ -2,13 +2,13 @@
 
 A receiver hands on bytes in order. While it waits for the repeat of a lost packet it hands on nothing, and
 then at once all that came behind: differences of in-order bytes show a burst that no link ever carried. Here
-each byte counts when it arrived at the latest, if the path carried no more than its rate. With D the bytes in
-order of a flow alone and K what the path can have carried, both by time, the arrivals are
+each byte counts when it arrived at the latest, if the path carried no more than its rate. Let D be the bytes
+in order of a flow alone and K the bytes that the path can have carried, both by time. The arrivals are
 
     A(s) = K(s) + max over t >= s of (D(t) - K(t)),
 
 the smallest curve above D that nowhere rises faster than K. Flows that share a path share its rate: going
-back in time, what is too much for an interval moves to the one before, first from the flow with the largest
+back in time, the excess of an interval moves to the one before, first from the flow with the largest
 burst. All bytes are counted. No mean exceeds the mean of the path's rate, nor does the sum of the flows.
 """
 
@@ -68,7 +68,7 @@ def spread(in_order: Floats, room: Floats) -> Floats:
         else:
             parts[:, i] = late
         late -= parts[:, i]
-    # What is left over did not fit into the run at all: it was there at its beginning.
+    # The remainder did not fit into the run at all: it was there at its beginning.
     return np.cumsum(np.column_stack([in_order[:, 0] + late, parts]), axis=1)
 
 
@@ -124,7 +124,7 @@ def _at(grid: Floats, t_s: Floats, values: Floats) -> Floats:
 
 
 def _fair(wanted: Floats, room: float) -> Floats:
-    """Max-min fair parts of the room: who wants little gets it, the others the same."""
+    """Max-min fair shares of the capacity: small demands are met in full, the others get equal shares."""
     got = np.zeros_like(wanted)
     order = np.argsort(wanted)
     for done, i in enumerate(order):

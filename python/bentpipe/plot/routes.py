@@ -1,4 +1,4 @@
-"""What the links of a flow's path allow: capacity, the round trip without queues, handovers, buffer."""
+"""Limits set by the links of a flow's path: capacity, the round trip without queues, handovers, buffer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Route:
 
     Attributes:
         there: link directions that data crosses, ("sat", "forward"), in order.
-        access_s: round trip of what lies outside the links.
+        access_s: round trip outside the links.
         payload: bytes of payload in a full packet.
         packet: bytes of a full packet.
         over: columns t_s; rate_bps of the slowest link, 0 in an outage; floor_s, the round trip without
@@ -82,7 +82,7 @@ def route(result: Result, flow: str) -> Route:
 
 
 def buffer_packets(result: Result, link: str, direction: str, packet: float) -> float | None:
-    """The limit of a queue in packets of this many bytes; None where the scenario does not say a size.
+    """The limit of a queue in packets of this many bytes; None where the scenario gives no size.
 
     One bandwidth-delay product is that of the link alone, as the simulator has it.
     """
@@ -175,7 +175,7 @@ def _recorded(result: Result, there: list[tuple[str, str]], access_s: float) -> 
 
 
 def _nominal(result: Result, there: list[tuple[str, str]], access_s: float) -> pl.DataFrame:
-    """One row, by what the scenario and the result say of the links as a whole."""
+    """One row, from the data of the scenario and the result on the links as a whole."""
     rates = [rate for link, way in there if (rate := _rate(result, link, way)) is not None]
     round_trip = _round_trip(result, there)
     return pl.DataFrame(

@@ -30,9 +30,9 @@ def sequence(
     """Time-sequence plot of one flow as its sender sees it, after tcptrace.
 
     Each segment is a vertical bar over the bytes that it carries, at the time when it is sent;
-    retransmissions and SACK blocks have their own colours. The line below is what is acknowledged, the one
-    above (if the receive window is finite) what the window allows. Two rows of ticks under the panel say when
-    segments were sent again and when segments were lost, at any zoom.
+    retransmissions and SACK blocks have their own colours. The lower line is the acknowledged data, the one
+    above (if the receive window is finite) the limit of the window. Two rows of ticks under the panel say
+    when segments were sent again and when segments were lost, at any zoom.
 
     Args:
         result: a result whose scenario records segments.

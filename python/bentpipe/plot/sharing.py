@@ -1,4 +1,4 @@
-"""How a late-comer gets its share."""
+"""Share of a late-comer over time, and its time to convergence."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def convergence(given: Given, *, window_s: float | None = None, within: float = 
     of another seed will differ.
 
     Args:
-        given: a run that records its flows, of which one starts last.
-        window_s: each point is the mean over so many seconds; by default as in `goodput`.
-        within: how near to the fair share is near enough, as a part of it.
+        given: a run that records its flows; one of them starts last.
+        window_s: each point is the mean over this time; by default as in `goodput`.
+        within: tolerance around the fair share, as a part of it.
 
     Raises:
         ScenarioError: the result has no trace, or all its flows start together.

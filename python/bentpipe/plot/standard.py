@@ -16,7 +16,7 @@ from bentpipe.plot.measures import capacity, per_run, several
 from bentpipe.plot.over_key import axis_key, known_key, lacks, lines, others
 
 SIZE = "size_bytes"
-"""What a finished transfer delivered, as a key."""
+"""The bytes of a finished transfer, as a key."""
 SIZES = 20
 """More sizes of transfers than these are drawn in steps of a factor of two."""
 
@@ -33,7 +33,7 @@ def utilisation(
 
     The utilisation is the share of the run in which the link sends (RFC 5166, section 2.1). The arguments
     are those of `against`; `x` is by default the key of a loss rate that varies. Of a frame, which has no
-    links, the goodput is drawn unless `y` says something else.
+    links, the goodput is drawn unless `y` selects another measure.
 
     Raises:
         ScenarioError: no loss rate varies, or several do.
@@ -85,13 +85,13 @@ def completion(
     by: str | None = None,
     where: Mapping[str, Any] | None = None,
 ) -> Drawing:
-    """Completion time of transfers against their size, both logarithmic, over what the link allows.
+    """Completion time of transfers against their size, both logarithmic, over the limit of the link.
 
     Nothing is faster than a round trip and the size at the rate of the slowest link: the grey surface.
 
-    The size is the key of it that varies. If none does it is what the flows delivered, in steps of a factor
-    of two if there are more than twenty sizes, as in a workload of many short flows. Transfers that did not
-    finish are counted at the foot. The arguments are those of `against`.
+    The size is the key of it that varies. If none does, it is the data that the flows delivered, in steps of
+    a factor of two if there are more than twenty sizes, as in a workload of many short flows. Transfers that
+    did not finish are counted at the foot. The arguments are those of `against`.
 
     Raises:
         ScenarioError: no transfer finished, or all have one size.
@@ -155,7 +155,7 @@ def friendliness(
 
 
 def _of_sizes(found: Many) -> Many:
-    """With what a finished flow delivered as a key."""
+    """With the bytes that a finished flow delivered as a key."""
     sizes = found.flows.filter(pl.col("completion_s").is_not_null())["delivered_bytes"].unique()
     size = pl.col("delivered_bytes").cast(pl.Float64)
     if sizes.len() > SIZES:
@@ -165,7 +165,7 @@ def _of_sizes(found: Many) -> Many:
 
 
 def _fastest(found: Many, key: str) -> Callable[[Any], Any] | None:
-    """A round trip and the time in which the slowest link sends so many bytes, if its rate never differs."""
+    """A round trip and the time in which the slowest link sends these bytes, if its rate never differs."""
     rates = capacity(found)
     if not rates.height or rates["rate_bps"].n_unique() > 1 or not key.endswith("_bytes"):
         return None

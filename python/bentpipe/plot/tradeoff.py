@@ -1,4 +1,4 @@
-"""What an algorithm's throughput costs in delay."""
+"""Trade-off between an algorithm's throughput and its delay."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def throughput_delay(
     The delay grows to the left. Each dot is a run, the marker the mean over the seeds, the ellipse one
     standard deviation of the runs about it, both of the logarithm where the axis is logarithmic. K. Winstein
     and H. Balakrishnan draw such ellipses in TCP ex Machina: Computer-Generated Congestion Control, SIGCOMM
-    2013. What lies above the rate of the slowest link is grey.
+    2013. The area above the rate of the slowest link is grey.
 
     Args:
         given: a sweep, or results.
         x: the delay: queueing_p95_s is the percentile of the RTT less the RTT without queues
             (`bentpipe.plot.measures`); any other measure.
         y: the measure of the ordinate.
-        by: the key that tells lines apart; by default the algorithm.
+        by: the key that distinguishes lines; by default the algorithm.
         where: values of keys: other runs are left out.
 
     Raises:
-        ScenarioError: the sweep does not have what is asked.
+        ScenarioError: the sweep lacks a column.
     """
     found = many(given, by=by, where=where)
     rows = per_run(found, y).join(
@@ -133,7 +133,7 @@ def _frame(axes: Axes, across: words.Scaled) -> None:
 
 
 def _better(axes: Axes) -> None:
-    """An arrow to where less delay and more throughput are."""
+    """An arrow towards less delay and more throughput."""
     axes.annotate(
         "better", xy=(0.99, 0.99), xytext=(0.86, 0.82), xycoords="axes fraction", ha="right", va="top",
         color="0.4", fontsize=7 * size().type,
@@ -150,7 +150,7 @@ def _limit(found: Many) -> float | None:
 
 
 def _told(rows: pl.DataFrame) -> str:
-    """Of how many runs each marker is."""
+    """The number of runs behind each marker."""
     heads = [name for name in rows.columns if name not in ("run", "seed", "x", "y")]
     spread = [(pl.col(name).max() - pl.col(name).min()).alias(name) for name in ("x", "y")]
     markers = rows.group_by(heads).agg(pl.len().alias("n"), *spread)

@@ -1,4 +1,4 @@
-"""What axes and legends of figures of many runs are called, and in which unit their values are drawn."""
+"""Names of axes and legends in figures of many runs, and the units of their values."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SUFFIX = re.compile(r"_(bps|s|bytes|packets|segments|bdp)$")
 
 @dataclass(frozen=True)
 class Scaled:
-    """A quantity on an axis: its name with the unit, and by what values are multiplied.
+    """A quantity on an axis: its name with the unit, and the factor for the values.
 
-    What is no number has `names`, and stands at 0, 1, 2 and so on.
+    Values that are not numbers have `names`, and positions 0, 1, 2 and so on.
     """
 
     label: str
@@ -41,7 +41,7 @@ class Scaled:
     names: tuple[Any, ...] = ()
 
     def places(self, values: pl.Series) -> pl.Series:
-        """Where values stand on the axis."""
+        """The positions of values on the axis."""
         if not self.names:
             return values * self.factor
         return pl.Series([self.names.index(value) for value in values], dtype=pl.Float64)
@@ -58,27 +58,27 @@ class Scaled:
 
 
 def about_loss(key: str) -> bool:
-    """Is it how many packets a link loses?"""
+    """Whether it is a loss rate of a link."""
     return re.search(r"(^|\.)loss(\.|_|$)|(^|\.)(per|ber)$", key) is not None
 
 
 def about_buffer(key: str) -> bool:
-    """Is it the size of a buffer?"""
+    """Whether it is the size of a buffer."""
     return re.search(r"\.queue\.limit|buffer", key) is not None
 
 
 def about_round_trip(key: str) -> bool:
-    """Does it change a round trip?"""
+    """Whether it changes a round trip."""
     return re.search(r"delay_s$|rtt", key) is not None
 
 
 def about_size(key: str) -> bool:
-    """Is it the size of a transfer?"""
+    """Whether it is the size of a transfer."""
     return re.search(r"(\.size|^size)(_bytes)?$", key) is not None
 
 
 def scaled(column: str, values: pl.Series) -> Scaled:
-    """How a column is drawn; on a logarithmic axis where it spans more than a factor of `LOG_FROM`.
+    """The axis of a column; a logarithmic axis where it spans more than a factor of `LOG_FROM`.
 
     Args:
         column: a key or a measure, with its SI unit at the end.
@@ -121,7 +121,7 @@ def named(algorithm: str) -> str:
 
 
 def _geometric(values: pl.Series) -> bool:
-    """Are the ratios of neighbours more alike than their distances?"""
+    """Whether the ratios of neighbours are more alike than their distances."""
     known = np.unique(values.cast(pl.Float64).to_numpy())
     if len(known) < 4:
         return False

@@ -1,4 +1,4 @@
-"""The text of a new scenario, with comments that say what each key means and what else it may be."""
+"""The text of a new scenario, with comments on the meaning and the possible values of each key."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def draft(
     """A scenario as text, with comments. `bentpipe run` takes it as it is.
 
     Args:
-        base: a scenario that comes with the package, or a file. Its text is kept but for what is given, and
+        base: a scenario that comes with the package, or a file. Its text is kept except for given values, and
             files that it names get absolute paths. Without it a link `sat` with the values of `geo`.
         rate: of the forward direction, "10 Mbit/s".
         rtt: the round trip without queues, "600 ms"; half of it is the link's delay each way.
@@ -166,7 +166,7 @@ def _changed(
 
 
 def _set(content: str, section: str, key: str, value: str) -> str:
-    """`content` with another value of a key of one line; a new line says what was there."""
+    """`content` with another value of a key of one line; a comment keeps the old value."""
     lines = content.split("\n")
     first = lines.index(section) + 1
     heads = (i for i in range(first, len(lines)) if re.match(r"\[", lines[i]))

@@ -11,10 +11,10 @@ from bentpipe.source import SCENARIOS, find_file
 
 @dataclass(frozen=True)
 class Preset:
-    """One of them.
+    """One shipped scenario.
 
     Attributes:
-        name: what `bentpipe run` takes.
+        name: its name for `bentpipe run`.
         title: its own title, one line.
         about: the sentences at the head of its file.
         file: the file.

@@ -1,4 +1,4 @@
-"""Reports: one page about the runs of a sweep or about stored results, to look around in and to hand on.
+"""Reports: one page about the runs of a sweep or about stored results, to explore and to share.
 
 bp.report("out/loss")                                # a sweep's dataset: writes out/loss.html
 bp.report(["out/cubic", "out/bbr"], "both.html")     # results of `bentpipe run --out`
@@ -17,12 +17,12 @@ def report(
     out: str | Path | None = None,
     measures: Sequence[str] = (),
 ) -> Path:
-    """Writes one page about stored runs: what was run, tables, charts, what failed.
+    """Writes one page about stored runs: set-up, tables, charts, failures.
 
     Args:
         places: datasets of sweeps and directories of results; several are shown together.
-        out: the page; if None, it stands beside the directory and is named after it (`place_of`).
-        measures: what is shown of each run, names of `bentpipe.reports.measures.MEASURES`; the first orders
+        out: the page; if None, it is beside the directory and named after it (`place_of`).
+        measures: the measures of each run, names of `bentpipe.reports.measures.MEASURES`; the first orders
             the algorithms. None: goodput, the 95th percentile of the RTT, lost packets, and completion time
             and Jain's index where there are any.
 
@@ -45,7 +45,7 @@ def report(
 
 
 def place_of(places: Sequence[Path]) -> Path:
-    """Where a report is written if nobody says where: beside its only directory, or `report.html`."""
+    """The default place of a report: beside its only directory, or `report.html`."""
     if len(places) != 1:
         return Path("report.html")
     whole = places[0].resolve()

@@ -1,4 +1,4 @@
-"""What a report says about its runs: what was run, how to read the files, how to repeat it, what failed."""
+"""Sections of a report about its runs: set-up, files, repetition, failures."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bentpipe.reports.means import interval
 from bentpipe.reports.measures import Parameter, Sample, Shown
 from bentpipe.reports.reading import Stored
 
-#: Most rows of a table; what is beyond is in the data files.
+#: Most rows of a table; further rows are in the data files.
 ROWS = 200
-#: From so many rows on a table is unfolded by a click.
+#: From this number of rows on a table is unfolded by a click.
 LONG = 30
-#: Values of a parameter that are told one by one.
+#: Values of a parameter that are listed one by one.
 FEW = 12
 
 

@@ -12,13 +12,13 @@ from bentpipe.pages import Axis, Curve, Page
 from bentpipe.reports.means import Means, at_points, interval, means
 from bentpipe.reports.measures import Parameter, Sample, Shown
 
-#: Most points of the chart of all runs, and up to which each says which run it is.
+#: Most points of the chart of all runs, and the number up to which each point names its run.
 POINTS, NOTED = 100_000, 20_000
 #: Points of a distribution's curve at most.
 STEPS = 400
-#: Heat maps of so many algorithms are drawn, with so many columns at most.
+#: Most algorithms for which heat maps are drawn, and most columns of them.
 MAPS, WIDE = 8, 60
-#: A reader chooses among so many combinations of the other parameters at most.
+#: Most combinations of the other parameters among which a reader chooses.
 CHOICES = 100
 
 
@@ -103,7 +103,7 @@ def _choices(
 def _curves(
     found: Sample, parameter: Parameter, measure: Shown, at: Mapping[float | str, Means]
 ) -> tuple[list[Curve], set[tuple[int, bool]]]:
-    """A curve for each algorithm, and how many runs its points rest on and whether they are alike."""
+    """A curve for each algorithm, the number of runs behind its points, and whether they are alike."""
     drawn, counts = [], set()
     for nth, algorithm in enumerate(found.algorithms):
         x, centre, low, high = [], [], [], []
@@ -125,7 +125,7 @@ def _curves(
 
 
 def _how(counts: set[tuple[int, bool]], *, averaged: bool) -> str:
-    """What points and bars of a chart are."""
+    """The meaning of points and bars of a chart."""
     others = " (and over what can be chosen, until it is)" if averaged else ""
     seeds = sorted({n for n, _ in counts})
     if seeds == [1]:

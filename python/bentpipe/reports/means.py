@@ -10,7 +10,7 @@ import polars as pl
 from bentpipe import stats
 from bentpipe.reports.measures import Sample, Shown
 
-#: Among at most so many combinations the leaders of each are looked for.
+#: Most combinations for which the leaders of each are determined.
 POINTS = 2000
 
 
@@ -20,7 +20,7 @@ class Means:
 
     Attributes:
         values: the values of each algorithm, in the order of the seeds.
-        points: over so many combinations.
+        points: number of combinations.
         paired: whether value i of all comes from the same seeds.
         shared: whether all are over the same combinations. If not, they must not be compared.
     """
@@ -36,7 +36,7 @@ class Means:
         return interval(values, measure) if values else None
 
     def groups(self, measure: Shown, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
-        """The algorithms in groups that intervals cannot tell apart; empty for one or one run each."""
+        """The algorithms in groups that intervals do not separate; empty for one or one run each."""
         ranked = {name: values for name, values in self.values.items() if name not in rivals}
         if not self.shared or len(ranked) < 2 or min(map(len, ranked.values())) < 2:
             return []
@@ -44,7 +44,7 @@ class Means:
 
 
 def interval(values: Sequence[float], measure: Shown) -> stats.Interval:
-    """The mean of runs with its 95 % interval, within what the measure can be."""
+    """The mean of runs with its 95 % interval, within the range of the measure."""
     most = measure.most
     if most is not None:
         # Sums in floating point exceed 1 by 1e-16.
@@ -62,7 +62,7 @@ def means(found: Sample, measure: Shown, rows: pl.DataFrame | None = None) -> Me
 
     Args:
         found: the runs.
-        measure: of what.
+        measure: the measure.
         rows: of `found.rows` those that count; None: all.
     """
     rows = found.rows if rows is None else rows
@@ -113,7 +113,7 @@ def at_points(found: Sample, measure: Shown) -> dict[int, Means]:
 
 
 def leads(found: Sample, measure: Shown) -> dict[str, int]:
-    """At how many combinations each algorithm is in the best group; empty if that cannot be told."""
+    """The number of combinations at which each algorithm is in the best group; empty if unknown."""
     if found.least_runs < 2 or not 1 < found.points <= POINTS or len(found.algorithms) < 2:
         return {}
     counted = {name: 0 for name in found.algorithms if name not in found.rivals}

@@ -1,4 +1,4 @@
-"""What a report shows of each run: an algorithm, the varied parameters, and the chosen measures."""
+"""Measures of each run in a report: an algorithm, the varied parameters, and the chosen quantities."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Shown:
 
     @property
     def quantity(self) -> str:
-        """What it is, in words."""
+        """The measure in words."""
         return measures.MEASURES[self.column].words
 
     @property
@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def better(self) -> Literal["more", "less"]:
-        """Which values are the better ones."""
+        """The direction of better values."""
         return measures.MEASURES[self.column].better
 
     @property
@@ -70,9 +70,9 @@ _SHOWN = (
 MEASURES: Mapping[str, Shown] = {shown.name: shown for shown in _SHOWN}
 """Every measure of a report by its name."""
 USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
-"""Those that are shown if nobody chooses, as far as the runs have them."""
+"""The measures shown by default, as far as the runs have them."""
 
-#: The unit behind a column's name, as it is shown, and by which it is multiplied.
+#: The unit behind a column's name, as it is shown, and its factor.
 _UNITS = {"bps": ("Mbit/s", 1e-6), "s": ("s", 1.0), "bytes": ("bytes", 1.0), "packets": ("packets", 1.0)}
 
 
@@ -98,12 +98,12 @@ class Parameter:
 
     @property
     def numeric(self) -> bool:
-        """Is it a number?"""
+        """Whether it is a number."""
         return not isinstance(self.values[0], str)
 
     @property
     def spaced(self) -> bool:
-        """Do its values stand at equal distances? Words do, and 0 beside values of several decades."""
+        """Whether its values are equally spaced. Words are, and 0 beside values of several decades."""
         if not self.numeric:
             return True
         numbers = [float(value) for value in self.values]
@@ -133,7 +133,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Sample:
-    """The runs as a report sees them.
+    """The runs in the form that a report needs.
 
     `rows` has a row for each run and algorithm in it: `algorithm`, `run`, `seed`; `point`, the number of its
     combination of parameters; `nth`, which of its combination's runs it is in the order of the seeds; a
@@ -152,7 +152,7 @@ class Sample:
 
     @property
     def points(self) -> int:
-        """How many combinations of parameters there are."""
+        """The number of combinations of parameters."""
         return self.rows["point"].n_unique()
 
     @property
@@ -163,14 +163,14 @@ class Sample:
 
 
 def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
-    """The measures of stored runs, of which one at least must have succeeded.
+    """The measures of stored runs; at least one run must have succeeded.
 
     Args:
         stored: the runs.
         wanted: names of `MEASURES`; none: `USUAL`.
 
     Raises:
-        ScenarioError: there is no such measure, or these runs have it nowhere.
+        ScenarioError: there is no such measure, or no run has it.
     """
     for name in wanted:
         if name not in MEASURES:
@@ -220,18 +220,18 @@ def _of_runs(stored: Stored, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def labelled(stored: Stored) -> pl.DataFrame:
-    """The flows with `algorithm`, what a legend calls them, `id`, the algorithm's name, and `rival`.
+    """The flows with `algorithm`, their name in a legend, `id`, the algorithm's name, and `rival`.
 
     A flow whose algorithm a parameter chooses has the value of the parameter. Another beside it is its rival
-    and called "Reno beside CUBIC". Of a relayed flow its second half counts: what it delivers is what the
-    whole does.
+    and called "Reno beside CUBIC". For a relayed flow the second half counts: its delivery is that of the
+    whole.
     """
     flows = stored.flows
     if "half" in flows.columns:
         flows = flows.filter(pl.col("half").cast(pl.String).fill_null("").is_in(PARTS).not_())
     own = "result_cc" if "result_cc" in flows.columns else "cc"
     steady = flows[own].cast(pl.String).eq_missing("cbr")
-    if not steady.all():  # Traffic without a controller is no algorithm.
+    if not steady.all():  # Traffic without a controller is not an algorithm.
         flows = flows.filter(~steady)
     cc = pl.col(own).cast(pl.String).fill_null("-")
     if stored.apart:
@@ -251,7 +251,7 @@ def labelled(stored: Stored) -> pl.DataFrame:
 
 
 def _called(cc: pl.Expr) -> pl.Expr:
-    """What the registry calls an algorithm, with its parameters behind it; other words as they are."""
+    """The registry's name of an algorithm, with its parameters behind it; other words as they are."""
     known = {entry["id"]: entry["label"] for entry in registry.controllers()}
     name = cc.str.replace("^python:", "").str.extract(r"^(\S*)(.*)$", 1)
     return name.replace(known) + cc.str.extract(r"^(\S*)(.*)$", 2)

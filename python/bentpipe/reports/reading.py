@@ -1,4 +1,4 @@
-"""What a report is about: the tables of a sweep, or those of results put together."""
+"""Input of a report: the tables of a sweep, or those of several results combined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bentpipe.sweeps import dataset
 class Stored:
     """The tables of runs, each row with the keys of its run, `run` and `seed` in front.
 
-    `about` is what the dataset says of itself, and `places` where it was read. `results` has the runs that
+    `about` is the description in the dataset, and `places` its directories. `results` has the runs that
     were stored one by one. If `apart`, their directories are different things to compare, like algorithms.
     """
 
@@ -40,7 +40,7 @@ class Stored:
 
     @property
     def parts(self) -> list[dict[str, Any]]:
-        """What each place says of itself."""
+        """The description in each place."""
         parts: list[dict[str, Any]] = self.about.get("parts", [self.about])
         return parts
 
@@ -65,7 +65,7 @@ class Stored:
         return result
 
     def _scenario(self, run: int) -> dict[str, Any]:
-        """The scenario of a run, in what varies that of the base; empty if it is not known."""
+        """The scenario of a run, with the varied keys of the base; empty if it is not known."""
         of = [part for part in self.parts if part.get("first_run", 0) <= run]
         scenario: dict[str, Any] = of[-1].get("scenario") or {}
         return scenario
@@ -140,7 +140,7 @@ def _own_names(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(one: Stored, place: Path, places: Sequence[Path]) -> Stored:
-    """The same with the directory as a key in front: its name if that tells it from the others."""
+    """The same with the directory as a key in front: its name if that distinguishes it from the others."""
     alike = sum(other.resolve().name == place.resolve().name for other in places) > 1
     name = pl.lit(str(place) if alike else place.resolve().name).alias("directory")
 
@@ -159,7 +159,7 @@ def _named(one: Stored, place: Path, places: Sequence[Path]) -> Stored:
 
 
 def _joined(found: Sequence[Stored]) -> Stored:
-    """Several as one; their runs are numbered anew, and a key that one has not is empty there."""
+    """Several as one; their runs are renumbered, and a key that one lacks is empty there."""
     numbered: list[list[pl.DataFrame]] = []
     results: dict[int, Result] = {}
     first, firsts = 0, []
@@ -188,19 +188,19 @@ def _joined(found: Sequence[Stored]) -> Stored:
     about = {"parts": [{**one.about, "first_run": n} for one, n in zip(found, firsts, strict=True)]}
     alone = all(one.results for one in found)
     if alone and _alike([one.about["scenario"] for one in found]):
-        # The algorithms and the seeds say all that the names of the directories could.
+        # The algorithms and the seeds make the names of the directories redundant.
         flows, links, traces = (t.drop("directory", strict=False) for t in (flows, links, traces))
         alone = False
     return Stored(places, flows, links, traces, failed, about, results, alone)
 
 
 def _alike(scenarios: Sequence[dict[str, Any]]) -> bool:
-    """Do they differ in nothing but seeds and the algorithms of flows, each with the same parameters?"""
+    """Whether they differ only in seeds and the algorithms of flows, each with the same parameters."""
     rest: set[str] = set()
     parameters: dict[str, set[str]] = {}
     for scenario in scenarios:
         flows = scenario.get("flow", [])
-        # What an algorithm asks of its sender comes with it.
+        # An algorithm brings its requirements on the sender.
         plain = [{key: flow.get(key) for key in ("path", "traffic", "count", "start")} for flow in flows]
         others = {key: value for key, value in scenario.items() if key not in ("seed", "flow", "title")}
         rest.add(json.dumps([plain, others], sort_keys=True))

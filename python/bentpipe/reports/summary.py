@@ -1,4 +1,4 @@
-"""The summary of a report: a row for each algorithm, in groups that intervals cannot tell apart."""
+"""The summary of a report: a row for each algorithm, in groups that intervals do not separate."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _group(place: int | None, groups: list[list[str]]) -> Prose:
 
 
 def _said(found: Sample, first: Means) -> list[Prose]:
-    """What the numbers of the table are."""
+    """The meaning of the numbers in the table."""
     if not first.shared:
         return [
             "The mean of each algorithm over its own combinations of the parameters and the seeds. They have "

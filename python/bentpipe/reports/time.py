@@ -1,4 +1,4 @@
-"""Runs over time: what their traces show."""
+"""Charts of runs over time, from their traces."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bentpipe.reports.measures import Sample, labelled
 from bentpipe.reports.reading import Stored
 from bentpipe.result import Result
 
-#: A reader chooses among so many combinations at most, with so many flows each.
+#: Most combinations among which a reader chooses, and most flows of each.
 CHOICES, FLOWS = 50, 30
 #: Points of a curve at most and at least, and of all curves of a chart together.
 POINTS, LEAST, ALL = 2000, 300, 150_000
 
-#: What is drawn of a trace: column, label, title, and the factor of its values.
+#: Columns of a trace that are drawn: column, label, title, and the factor of its values.
 _DRAWN = (
     ("cwnd", "congestion window, segments", "Congestion window.", 1.0),
     ("in_flight", "in flight, segments", "In flight.", 1.0),
@@ -104,7 +104,7 @@ def _charts(page: Page, curves: dict[str, Choices], window: float, *, choose: st
 
 
 def _choices(found: Sample) -> dict[int, str]:
-    """What a reader chooses, for each run: its combination of parameters and its seed."""
+    """The choices of a reader, for each run: its combination of parameters and its seed."""
     rows = found.rows.unique("run", maintain_order=True)
     seeds = rows["seed"].n_unique() > 1
     made = {}
@@ -138,7 +138,7 @@ def _series(rows: pl.DataFrame, points: int) -> dict[str, tuple[Sequence[float],
 
 
 def thinned(t: np.ndarray[Any, Any], y: np.ndarray[Any, Any], points: int) -> tuple[list[float], list[float]]:
-    """At most so many points of a curve: of each stretch of samples the lowest and the highest, in order."""
+    """A thinned curve: of each stretch of samples the lowest and the highest, in order."""
     if len(t) <= points:
         return t.tolist(), y.tolist()
     parts = np.array_split(np.arange(len(t)), points // 2)

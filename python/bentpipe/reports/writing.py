@@ -18,10 +18,10 @@ def build(stored: Stored, measures: Sequence[str] = ()) -> Page:
 
     Args:
         stored: the runs.
-        measures: what is shown of each, names of `MEASURES`; none: the usual ones.
+        measures: the measures of each, names of `MEASURES`; none: the usual ones.
 
     Raises:
-        ScenarioError: there is no such measure, or these runs have it nowhere.
+        ScenarioError: there is no such measure, or no run has it.
     """
     names = ", ".join(place.resolve().name for place in stored.places)
     runs = stored.flows["run"].n_unique() if stored.flows.height else 0

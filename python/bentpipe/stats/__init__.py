@@ -1,10 +1,10 @@
-"""Statistics over runs: intervals, comparisons, fairness, when to stop, what to leave out.
+"""Statistics over runs: intervals, comparisons, fairness, stopping, warm-up.
 
-`interval` is a mean or a median with its confidence interval, `shown` the same in words. `paired`
-compares two algorithms on common random numbers, `effect_size` says how often one beats the other, and
-`groups` orders many. `enough` says when there are enough runs, `warm_up` where the steady part of a run
-begins. `mean` is the short form of a t interval, `jain` Jain's fairness index. docs/statistics.md says
-which interval is shown when, and how often each of them holds the truth.
+`interval` is a mean or a median with its confidence interval, `shown` the same in words. `paired` compares
+two algorithms on common random numbers, `effect_size` is how often one beats the other, and `groups` orders
+many. `enough` says when there are enough runs, `warm_up` where the steady part of a run begins. `mean` is the
+short form of a t interval, `jain` Jain's fairness index. docs/statistics.md says when each interval is shown,
+and how often each of them contains the truth.
 """
 
 from bentpipe.stats.fairness import jain

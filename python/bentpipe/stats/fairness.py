@@ -1,4 +1,4 @@
-"""How evenly flows share."""
+"""Fairness of shares among flows."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def interval(
     """The mean or the median of independent runs, one value a seed, with its confidence interval.
 
     How to read it: of all 95 % intervals that are computed in this way, about 95 % hold the true mean. It
-    says nothing about where a single run lies. Values are alike if their range is at most 1e-9 of the
+    does not describe the range of single runs. Values are alike if their range is at most 1e-9 of the
     largest.
 
     When it is wrong: the t interval supposes that means scatter like a normal distribution. Few and skewed
@@ -71,7 +71,7 @@ def interval(
             Better Bootstrap Confidence Intervals, JASA 82, 1987), for medians by percentiles.
         least: the smallest possible value: 0 for a rate, 1/n for Jain's index of n flows. No end goes below.
         most: the largest possible value: 1 for a share, the rate of the link for a goodput.
-        confidence: the share of such intervals that shall hold the true value.
+        confidence: the share of such intervals that should contain the true value.
 
     Raises:
         ValueError: there are no values, one is not finite or beyond the possible range; a median by t.
@@ -91,7 +91,7 @@ def paired(a: Iterable[float], b: Iterable[float], *, confidence: float = 0.95) 
     """The mean of a - b, run by run on common random numbers, with its t interval.
 
     Value i of both samples comes from the same seed, so both met the same losses and the same arrivals.
-    That cancels what the seeds have in common, and the interval is narrower than that of two unpaired
+    That cancels the common part of the seeds, and the interval is narrower than that of two unpaired
     means (A. M. Law, Simulation Modeling and Analysis, sections 10.2.1 and 11.2). If it leaves out 0, the
     two differ.
 

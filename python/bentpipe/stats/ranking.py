@@ -1,4 +1,4 @@
-"""Which of several algorithms is better, and which cannot be told apart."""
+"""Comparison of several algorithms: effect sizes, and groups that do not differ."""
 
 from __future__ import annotations
 
@@ -45,28 +45,28 @@ def groups(
     confidence: float = 0.95,
     paired: bool = True,
 ) -> list[list[str]]:
-    """Algorithms in groups, the best first; the members of a group cannot be told from its best one.
+    """Algorithms in groups, the best first; the members of a group do not differ from its best one.
 
-    Every two samples are compared by a t test: of their differences run by run on common random numbers,
-    or by Welch's test if they are not paired (B. L. Welch, The Generalization of Student's Problem,
-    Biometrika 34, 1947). Holm's correction bounds the chance of one or more wrong distinctions, among all
-    pairs, by 1 - confidence (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure,
-    Scandinavian Journal of Statistics 6, 1979). The best of all leads the first group, with all that
-    cannot be told from it. The best of the rest leads the next. Wilcoxon's test would suppose less, but
-    with five runs it cannot tell any two apart: its least p-value is 1/16.
+    Every two samples are compared by a t test: of their differences run by run on common random numbers, or
+    by Welch's test if they are not paired (B. L. Welch, The Generalization of Student's Problem, Biometrika
+    34, 1947). Holm's correction bounds the chance of one or more wrong distinctions, among all pairs, by 1 -
+    confidence (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of
+    Statistics 6, 1979). The best of all leads the first group, with all that do not differ from it. The best
+    of the rest leads the next. Wilcoxon's test would assume less, but with five runs it cannot separate any
+    two: its least p-value is 1/16.
 
     How to read it: an order between groups is an order of their leaders. "In one group" does not mean
-    equal: more seeds may tell them apart. With one run each, all are in one group. A sample that scatters
+    equal: more seeds may separate them. With one run each, all are in one group. A sample that scatters
     much can be in the first group, while one with a better mean that scatters little is in the second.
 
-    When it is wrong: a difference that is certain may be too small to matter to anyone. With few seeds
-    and many algorithms, Holm's correction asks for large differences. Differences that are
-    alike in all runs are told apart for certain, even if other seeds would show that chance plays a part.
+    When it is wrong: a difference that is certain may be too small to matter to anyone. With few seeds and
+    many algorithms, Holm's correction asks for large differences. Differences that are alike in all runs are
+    taken for certain, even if other seeds would show that chance plays a part.
 
     Args:
         samples: for each name one value a seed; in the order of the same seeds if they are paired.
         highest_first: whether more is better.
-        confidence: the least probability that no two are told apart that are equal.
+        confidence: the least probability that no two equal algorithms are separated.
         paired: whether value i of all samples comes from one seed.
 
     Raises:
@@ -89,7 +89,7 @@ def groups(
 
 
 def _holm(pairs: Mapping[frozenset[str], float], error: float) -> set[frozenset[str]]:
-    """The pairs that are told apart: from the least p-value on, until one is too large."""
+    """The pairs that differ: from the least p-value on, until one is too large."""
     apart: set[frozenset[str]] = set()
     for rank, (pair, p) in enumerate(sorted(pairs.items(), key=lambda item: item[1])):
         if p > error / (len(pairs) - rank):

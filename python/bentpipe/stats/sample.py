@@ -1,4 +1,4 @@
-"""The values of a quantity, one of each run, and what they have in common."""
+"""The values of a quantity, one of each run, and their common properties."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def read(values: Iterable[float], what: str = "values") -> list[float]:
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuses a confidence that is no probability strictly between 0 and 1 (`ValueError`)."""
+    """Refuses a confidence that is not a probability strictly between 0 and 1 (`ValueError`)."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
 
 
 def size_of(*samples: Iterable[float]) -> float:
-    """The largest magnitude of all samples: what floating-point dust is measured by."""
+    """The largest magnitude of all samples: the scale for floating-point dust."""
     return max(abs(v) for sample in samples for v in sample)
 
 
@@ -55,7 +55,7 @@ def standard_error(sample: list[float]) -> float:
 
 
 def quantile_of_t(n: int, confidence: float) -> float:
-    """How many standard errors the t interval of a mean of `n` values reaches to each side."""
+    """The half-width of the t interval of a mean of `n` values, in standard errors."""
     from scipy.special import stdtrit  # a quarter of the time that scipy.stats takes to load
 
     return float(stdtrit(n - 1, (1 + confidence) / 2))

@@ -1,4 +1,4 @@
-"""Where the steady part of a series begins."""
+"""Start of the steady part of a series."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _KEPT_BATCHES = 3
 
 
 def warm_up(series: Iterable[float]) -> int:
-    """How many rows to leave out at the start of a series: those of start-up, by MSER-5.
+    """The number of rows to leave out at the start of a series: those of start-up, by MSER-5.
 
-    MSER leaves out so many rows that the standard error of the mean of the rest is least (K. P. White, An
-    Effective Truncation Heuristic for Bias Reduction in Simulation Output, Simulation 69, 1997). MSER-5
+    MSER leaves out the number of rows that minimises the standard error of the mean of the rest (K. P. White,
+    An Effective Truncation Heuristic for Bias Reduction in Simulation Output, Simulation 69, 1997). MSER-5
     does so with means of five rows, which hides single odd rows (K. P. White, M. J. Cobb, S. C. Spratt, A
-    Comparison of Five Steady-State Truncation Heuristics for Simulation, Winter Simulation Conference
-    2000). The answer is a multiple of five. Rows must be equally far apart in time; incomplete batches at
-    the end are not used.
+    Comparison of Five Steady-State Truncation Heuristics for Simulation, Winter Simulation Conference 2000).
+    The answer is a multiple of five. Rows must be equally far apart in time; incomplete batches at the end
+    are not used.
 
     How to read it: the mean of `series[warm_up(series):]` is close to that of the steady state.
 
     When it is wrong: a window that rises and falls in few large sawteeth has no steady part for it; give it
     the goodput of each second, not cwnd. A path that changes for good in the middle of a run is cut there.
-    Nothing is to be left out of a transfer of a known size: its start-up is what its user waits for.
+    Nothing should be left out of a transfer of a known size: its user waits for the start-up too.
 
     Raises:
         ValueError: there are fewer than 50 rows, one is not finite, or the steady part would begin in the

@@ -1,4 +1,4 @@
-"""How many seeds are enough."""
+"""Sequential stopping: the number of seeds that suffices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def enough(
     alike are enough.
 
     When it is wrong: a look that happens to find values close together ends the search. So intervals of
-    samples that stopped in this way hold the truth less often than they say: measured, 92.2 % of 95 %
+    samples that stopped in this way contain the truth less often than they claim: measured, 92.2 % of 95 %
     intervals where 16 runs were needed, and 94.0 % where it was 97 (docs/statistics.md).
 
     Args:

@@ -1,6 +1,6 @@
 """Published experiments as programs: each study runs its sweeps, draws its figures and checks its claims.
 
-What a paper brings is in `bentpipe.papers`; what all of them share is here.
+The parts of each paper are in `bentpipe.papers`; the shared parts are here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def available() -> dict[str, str]:
 
 
 def get(name: str) -> Study:
-    """The study called ``name``; KeyError says which names exist."""
+    """The study called ``name``; KeyError lists the existing names."""
     studies = _all()
     if name not in studies:
         raise KeyError(f"no study is called {name!r}; there are: {', '.join(studies)}")
@@ -57,7 +57,7 @@ def run(
     ``mode`` is ``"quick"`` (few seeds, under a minute on two cores) or ``"full"`` (the published form).
     ``progress(done, total)`` counts runs. ``workers`` processes share the work, one per processor if 0;
     the results do not depend on it. Runs that are under ``out`` from an earlier call, finished or not, are
-    not repeated unless ``fresh``. ``executor`` makes what computes the runs in place of this machine
+    not repeated unless ``fresh``. ``executor`` makes the executor of the runs in place of this machine
     (`bentpipe.sweeps.ray.Ray`). Raises KeyError for an unknown study, ValueError for an unknown mode,
     StudyFailed if the study could not be finished.
     """
@@ -106,7 +106,7 @@ def run_each(
     """Run several studies as one job and write each in the folder that ``places`` gives for its name.
 
     The results are in the order of the names; a study that fails does not stop the others. The rest is as
-    with `run`; ``progress`` is told the state of the whole job.
+    with `run`; ``progress`` gets the state of the whole job.
     """
     from bentpipe.pages import check_page
     from bentpipe.studies.job import Job, run_jobs

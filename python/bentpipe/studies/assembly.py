@@ -24,7 +24,7 @@ def every_run(runs: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Assembly:
-    """What the report of a paper is made of; calling it builds the report."""
+    """The parts of a paper's report; calling it builds the report."""
 
     design: Design[Any, Any]
     #: In the order of the page.

@@ -18,7 +18,7 @@ class Captions:
     def __init__(self, block: str) -> None:
         """Read a row for each figure (`bentpipe.studies.prose.rows`): name, title, caption, alternative.
 
-        A name in braces stands in the caption for a value that is known when the figure is drawn.
+        A name in braces in the caption is replaced by a value that is known when the figure is drawn.
         """
         self._words = {name: words for name, *words in rows(block)}
 

@@ -1,4 +1,4 @@
-"""What one set-up changes of another: fields, and within fields that are mappings the entries that differ."""
+"""Differences between two set-ups: fields, and within fields that are mappings the entries that differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 S = TypeVar("S")
 
-#: Where a value lies: a field, or with it the keys of an entry: ``("options", "star", "aen")``.
+#: The place of a value: a field, or with it the keys of an entry: ``("options", "star", "aen")``.
 Path = tuple[str, ...]
 #: The values that differ, by their place; `UNSET` for an entry that is no longer there.
 Change = Mapping[Path, Any]
@@ -23,7 +23,7 @@ UNSET: Final = _Unset()
 
 
 def change(base: Any, other: Any) -> dict[Path, Any]:
-    """What ``other``, a dataclass as ``base``, has that differs from it."""
+    """The fields of ``other``, a dataclass like ``base``, that differ from it."""
     before, after = (dict(_values(of)) for of in (base, other))
     found = {path: value for path, value in after.items() if path not in before or before[path] != value}
     return found | {path: UNSET for path in before if path not in after and not _under(path, after)}

@@ -1,7 +1,7 @@
 """Claims of a paper, the checks each is made of, and the rule that turns measured values into a verdict.
 
 A claim is one sentence of a paper. It is checked by one or more checks, each a comparison of measured values
-(one per seed) with what the paper prints. Two kinds exist:
+(one per seed) with the statement in the paper. Two kinds exist:
 
 * a *number* check compares a mean with a printed number and holds within a tolerance;
 * a *trend* check tests an order, a likeness or a bound that the paper states.
@@ -55,12 +55,12 @@ RULE = (
 
 
 class Verdict(StrEnum):
-    """What the checks of a claim add up to."""
+    """The outcome of the checks of a claim."""
 
     REPRODUCED = "reproduced"
     SAME_ORDER = "same order"
     NOT_REPRODUCED = "not reproduced"
-    #: No verdict: the paper quotes what others found.
+    #: No verdict: the paper quotes results of others.
     REFERENCE = "reference"
 
 
@@ -69,16 +69,16 @@ COUNTED = (Verdict.REPRODUCED, Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED)
 
 
 class Basis(StrEnum):
-    """What a check rests on. Only what the paper prints, and does not contradict itself, is counted."""
+    """The basis of a check. Only statements that the paper prints and does not contradict are counted."""
 
     PRINTED = "printed"
     UNPRINTED = "not printed"
-    #: Another number or sentence of the same paper says otherwise; the check's remark names it.
+    #: Another number or sentence of the same paper differs; the check's remark names it.
     CONTRADICTED = "printed, contradicted by the paper itself"
 
 
 class Cause(StrEnum):
-    """Why a claim is not reproduced by the base, in one of five words; its reason says the rest."""
+    """The cause of a claim's failure under the base, in one of five words; its reason says the rest."""
 
     CONTRADICTION = "the paper contradicts itself"
     RULE = "a rule is not printed"
@@ -103,7 +103,7 @@ def interval(samples: Iterable[float]) -> Mean:
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: what was measured, what the paper says, and whether it holds."""
+    """One comparison: the measured values, the paper's statement, and whether it holds."""
 
     what: str
     kind: Literal["number", "trend"]
@@ -112,13 +112,13 @@ class Check:
     unit: str
     holds: bool
     rule: str
-    #: Does it fail only because the interval is wide: has the mean the sign that it should have?
+    #: Whether it fails only because the interval is wide: the mean has the expected sign.
     few_seeds: bool = False
     #: One whose basis is not `Basis.PRINTED` is shown, but decides nothing.
     basis: Basis = Basis.PRINTED
-    #: A sentence about what was measured.
+    #: A sentence about the measurement.
     remark: str = ""
-    #: What tells it from the other checks of its claim where `what` says what was found (a rival, the loads
+    #: Distinguishes it from the other checks of its claim where `what` contains a result (a rival, the loads
     #: with little loss); empty: its place among them, or `what`, does.
     key: str = ""
 
@@ -141,7 +141,7 @@ class Check:
         return replace(self, basis=Basis.CONTRADICTED, remark="; ".join(filter(None, (self.remark, remark))))
 
     def printed(self) -> str:
-        """What is compared and what the paper says of it, in words: ``"throughput of Vegas: 1.1 Mbit/s"``."""
+        """The quantity and the paper's statement, in words: ``"throughput of Vegas: 1.1 Mbit/s"``."""
         if isinstance(self.paper, str):
             return (
                 f"{self.what} (difference {self.paper})"
@@ -180,7 +180,7 @@ def number(
 ) -> Check:
     """The mean of ``samples`` is the printed ``paper`` within 20 %, or ``within`` (absolute) if given.
 
-    ``one_run`` says that the paper prints what one run gave; the check then tells the range of ours.
+    ``one_run`` says that the paper prints the result of one run; the check then reports the range of ours.
     """
     got = interval(samples)
     margin = RELATIVE_TOLERANCE * abs(paper) if within is None else within
@@ -298,11 +298,11 @@ class Claim:
     checks: list[Check]
     note: str = ""
     detail: list[str] = field(default_factory=list)
-    #: A row for each check that fails, of what it measures under the other choices: the columns are `TRIED`.
+    #: A row for each check that fails, with its values under the other choices: the columns are `TRIED`.
     tried: list[list[str]] = field(default_factory=list)
-    #: Does the paper quote it from others? It has no verdict then.
+    #: Whether the paper quotes it from others. It has no verdict then.
     reference: bool = False
-    #: Why it is not reproduced; None if it is, or has no verdict.
+    #: The reason why it is not reproduced; None if it is, or has no verdict.
     cause: Cause | None = None
 
     @property
@@ -323,7 +323,7 @@ class Claim:
 
     @property
     def held(self) -> int:
-        """How many of `counted` hold."""
+        """The number of `counted` that hold."""
         return sum(c.holds for c in self.counted)
 
     @property
@@ -335,13 +335,13 @@ class Claim:
 
     @property
     def few_seeds(self) -> bool:
-        """Whether its verdict is what it is for too few seeds only."""
+        """Whether its verdict is due to too few seeds only."""
         return self.with_seeds != self.verdict
 
     def counterpart(self, other: Claim, place: int) -> Check | None:
-        """The check that compares what the check of ``other`` at ``place`` does; None if there is none.
+        """The check that corresponds to the check of ``other`` at ``place``; None if there is none.
 
-        By key if it has one, else by place, or by name if the two have not as many checks.
+        By key if it has one, else by place, or by name if the two have different numbers of checks.
         """
         if key := other.checks[place].key:
             return next((c for c in self.checks if c.key == key), None)

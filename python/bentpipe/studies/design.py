@@ -1,8 +1,8 @@
 """The runs of a paper: a set-up with its open choices, variants that change one of them, seeds, and sizes.
 
-A paper's `setup` says what a run is (`points` and `scenario`), which choices are tried (`Variant`), and which
-of them make a whole (`Reading`); the plan of a mode follows from that. Nothing here draws or judges, because
-what a run measures depends on this.
+A paper's `setup` defines a run (`points` and `scenario`), the choices that are tried (`Variant`), and the
+choices that form a joint reading (`Reading`); the plan of a mode follows from that. Nothing here draws or
+judges, because the measures of a run depend on this.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 #: The name of the variant that changes nothing.
 BASE = "base"
 
-#: Names of readings that every paper's page speaks of: the paper to the letter; what its words, its numbers
-#: and its simulator support best (the base, if no reading has this name); what a search found.
+#: Names of readings that every paper's page speaks of: the paper to the letter; the reading that its words,
+#: its numbers and its simulator support best (the base, if no reading has this name); the result of a search.
 AS_PRINTED, DEFENSIBLE, FITTED = "as-printed", "defensible", "fitted"
 
 Keys = Mapping[str, Key]
 
 
 class Evidence(StrEnum):
-    """Where the value of a choice comes from."""
+    """The origin of the value of a choice."""
 
     PAPER = "the paper says"
     IMPLIED = "its own numbers imply"
@@ -61,7 +61,7 @@ class Where:
 
 
 def where(**values: Key | Collection[Key]) -> Where:
-    """The runs whose keys have the given values: one value, or several of which one must match."""
+    """The runs whose keys have the given values: one value, or several, one of them to match."""
     return Where(
         tuple((k, (v,) if isinstance(v, str | int | float) else tuple(v)) for k, v in values.items())
     )
@@ -110,17 +110,18 @@ class Variant(Generic[S]):
     """A set-up with one choice changed against the base."""
 
     name: str
-    #: What it changes, in words.
+    #: Its change, in words.
     choice: str
     setup: S
     #: The runs that it touches; the others are those of the base.
     touches: Callable[[Keys], bool] = Where()
-    #: Is it also run in quick mode?
+    #: Whether it is also run in quick mode.
     quick: bool = False
-    #: What its value rests on, and a short sentence that says where that is found.
+    #: The evidence for its value, and a short sentence with the source.
     evidence: Evidence = Evidence.OURS
     source: str = ""
-    #: The names of the variants that it joins, if it is a joint reading; each changes what it touches.
+    #: The names of the variants that it joins, if it is a joint reading; each changes the runs that it
+    #: touches.
     joins: tuple[str, ...] = ()
 
     @property
@@ -134,7 +135,7 @@ class Variant(Generic[S]):
         return self.is_base or bool(self.joins)
 
     def change(self, base: S) -> dict[change.Path, Any]:
-        """What it changes of ``base``: each field, or entry of a field, with its new value."""
+        """Its changes of ``base``: each field, or entry of a field, with its new value."""
         return change.change(base, self.setup)
 
     def only(self, **values: Key | Collection[Key]) -> Self:
@@ -150,19 +151,19 @@ class Reading:
     """
 
     name: str
-    #: What it is, in words.
+    #: The reading, in words.
     title: str
     #: The names of `Design.variants` and `Design.only_joint`.
     variants: tuple[str, ...]
     #: The runs that it touches; all that its variants touch if None.
     touches: Callable[[Keys], bool] | None = None
-    #: Is it also run in quick mode?
+    #: Whether it is also run in quick mode.
     quick: bool = False
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much a mode runs; papers add what else depends on the mode. The page may quote each number."""
+    """The amount of runs of a mode; papers add other numbers of it. The page may quote each number."""
 
     #: Seeds of the base, from 1 on.
     seeds: int
@@ -198,7 +199,7 @@ def base_and_variants(
 
 @dataclass(frozen=True)
 class Design(Generic[S, Z]):
-    """What a paper runs.
+    """The runs of a paper.
 
     ``points(replication)`` gives the keys that name each run, and ``scenario(replication, **keys)`` the run.
     """
@@ -209,11 +210,11 @@ class Design(Generic[S, Z]):
     sizes: Mapping[str, Z]
     points: Callable[[Replication[S, Z]], Iterable[Keys]]
     scenario: Callable[..., Mapping[str, Any]]
-    #: What the page says of the seeds; ``{size.seeds}`` stands for a number of the size.
+    #: The text of the page about seeds; ``{size.seeds}`` is replaced by a number of the size.
     note: str
-    #: ``keeps(keys, seed)``: is the trace of this run of the base drawn?
+    #: ``keeps(keys, seed)``: whether the trace of this run of the base is drawn.
     keeps: Callable[[Keys, int], bool]
-    #: What is run in which order, and over how many seeds: of the base, the variants and the size.
+    #: The runs, their order, and their numbers of seeds: of the base, the variants and the size.
     order: Callable[[Variant[S], Sequence[Variant[S]], Z], Iterable[tuple[Variant[S], int]]] = (
         base_and_variants
     )
@@ -225,7 +226,7 @@ class Design(Generic[S, Z]):
     readings: Sequence[Reading] = ()
     #: Variants that only readings and `bentpipe study fit` use.
     only_joint: Sequence[Variant[S]] = ()
-    #: What ``measure`` needs of a set-up beside the scenario: `Case.settings`.
+    #: Settings that ``measure`` needs beside the scenario: `Case.settings`.
     settings: Callable[[S], Mapping[str, Key]] = lambda _: {}
 
     def __post_init__(self) -> None:
@@ -301,7 +302,7 @@ class Design(Generic[S, Z]):
         )
 
     def free(self, names: Iterable[str]) -> int:
-        """How many of the choices of some variants are free (`Evidence.free`).
+        """The number of free choices among those of some variants (`Evidence.free`).
 
         A variant that includes the changes of others counts as those, and as one more if it adds to them.
         """
@@ -319,7 +320,7 @@ class Design(Generic[S, Z]):
 
         Args:
             variant: a reading, or the base, which comes with the runs of `always`.
-            size: how much.
+            size: the size.
             after: the seed before the first.
         """
         for part, seeds in self.order(self._base(), (), size):

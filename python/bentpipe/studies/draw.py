@@ -126,8 +126,8 @@ def family(
     """A `curve` for each algorithm, and its points as rows of the figure's data.
 
     Args:
-        axes: where to draw.
-        x: the name of what the means are over, and its values.
+        axes: the axes to draw on.
+        x: the name of the abscissa, and its values.
         got: the means of each algorithm.
         looks: options of the line of each algorithm (`look`).
         apart: points of neighbouring algorithms at the same value are set apart by this.
@@ -188,7 +188,7 @@ def bands(axes: Axes, data: pl.DataFrame, looks: Mapping[str, dict[str, Any]], e
     """A line for each algorithm with its interval as a band, the first on top, markers staggered.
 
     Args:
-        axes: where to draw.
+        axes: the axes to draw on.
         data: as `over_seeds` gives it, by ``cc`` and ``t_s``.
         looks: options of the line of each algorithm (`look`).
         every: rows from one marker to the next.

@@ -1,4 +1,4 @@
-"""What the runs of a stored batch give, once all of them are over."""
+"""Results of the runs of a stored batch, once all of them are over."""
 
 from __future__ import annotations
 

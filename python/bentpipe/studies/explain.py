@@ -1,4 +1,4 @@
-"""Why a claim does or does not reproduce, in words: its own reason, and what the other choices do to it."""
+"""Explanation of a claim's verdict in words: its own reason, and the effect of the other choices."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> str:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reasons of a paper's claims, and what is said around them."""
+    """The reasons of a paper's claims, and the text around them."""
 
     reasons: Mapping[str, Callable[[Findings], Reason]]
     #: By id the cause of a claim that the base does not reproduce; without one it is ours.
     causes: Mapping[str, Cause] = field(default_factory=dict)
-    #: Is a reason's clause in the note only if some check of the claim fails?
+    #: Whether a reason's clause is in the note only if some check of the claim fails.
     clause_if_failing: bool = False
-    #: Do the paragraphs begin with a list of the checks that fail?
+    #: Whether the paragraphs begin with a list of the checks that fail.
     lists_failing: bool = False
-    #: Does the note of a claim that reproduces say under how many choices it does?
+    #: Whether the note of a claim that reproduces gives the number of choices under which it does.
     counts_choices: bool = False
     #: The last paragraph: how the claim fares under the other choices.
     fares: Callable[[Claim, Sensitivity], str] = fares
@@ -89,7 +89,7 @@ class Explanation:
 
 
 def tried(claim: Claim, sensitivity: Sensitivity) -> list[list[str]]:
-    """`Claim.tried`: what each check that fails measures under the other choices that ran it."""
+    """`Claim.tried`: the value of each failing check under the other choices that ran it."""
     under = sensitivity.partly(claim.id)
     rows = []
     for position, check in enumerate(claim.checks):

@@ -1,4 +1,4 @@
-"""What the runs of a paper gave: the claims judged by them, and the rows to explain and draw them from."""
+"""Findings of a paper's runs: the claims judged by them, and the rows that explain and illustrate them."""
 
 from __future__ import annotations
 

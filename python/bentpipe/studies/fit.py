@@ -1,6 +1,6 @@
-"""`bentpipe study fit`: which of a paper's choices, taken together, make most of its checks hold.
+"""`bentpipe study fit`: the combination of a paper's choices that makes most of its checks hold.
 
-What it finds is a fit and never a base: the page and the file say how many free choices it took.
+The result is a fit and never a base: the page and the file give its number of free choices.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a search goes on, and how much it runs of each combination."""
+    """Time limit of a search, and the size of each combination."""
 
     seeds: int = 3
     most: int = 500
-    #: For the search and what confirms it, which gets half of it at most; of each call.
+    #: For the search and its confirmation, which gets half of it at most; of each call.
     minutes: float = 120.0
 
 
@@ -53,7 +53,7 @@ class Confirmed:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a search found."""
+    """The result of a search."""
 
     study: Study
     seeds: int
@@ -62,7 +62,7 @@ class Fit:
     confirmed: Sequence[Confirmed]
 
     def not_tried(self) -> list[str]:
-        """Sentences on what was not tried, and why."""
+        """Sentences on the combinations that were not tried, with the reasons."""
         late = [
             f"Seeds {of.seeds} of {' + '.join(of.names) or 'the base'} were not run: the time was over."
             for of in self.confirmed
@@ -98,10 +98,10 @@ def fit(
 ) -> Fit:
     """Search the choices of a study and confirm the best.
 
-    The runs are kept under ``out``: an interrupted search, given again, goes on from there. Without a limit
+    The runs are kept under ``out``: an interrupted search, given again, continues from there. Without a limit
     of time that cuts it short, the result depends neither on that nor on the number of workers.
 
-    ``executor`` makes what computes the runs, in place of this machine.
+    ``executor`` makes the executor of the runs, in place of this machine.
 
     Raises:
         ValueError: the study has no choices, or the seeds are fewer than two.
@@ -163,7 +163,7 @@ def write(found: Fit, out: Path, keep: Path | None = None) -> list[Path]:
 
 
 def sections(data: dict[str, Any], found: Fit) -> list[Section]:
-    """The page: the front, how the best was confirmed, what came nearest, and what was not tried."""
+    """The page: the front, the confirmation of the best, the nearest combinations, and those not tried."""
     ids = [claim.id for claim in found.search.tried[0].claims]
     head = ["Choices (evidence)", "Free choices", "Checks that hold", *ids]
 
@@ -206,7 +206,7 @@ def _confirm(laboratory: Laboratory, best: Tried, full: Size, until: float) -> l
 
 
 def _with_seeds(size: Size, seeds: int) -> Size:
-    """A size with so many seeds, and not more in whatever else has a number of its own."""
+    """A size with this number of seeds, which also bounds its other numbers of seeds."""
     own = {f.name: getattr(size, f.name) for f in fields(size) if f.name.endswith("seeds")}
     return replace(size, **{name: min(value, seeds) for name, value in own.items()} | {"seeds": seeds})
 

@@ -1,8 +1,8 @@
 """Several studies as one job on the engine of many runs, as sweeps are.
 
 No study waits for another: a worker takes the next runs, of whatever study, and a study is drawn as soon as
-its last batch is stored. What is on disk already (`bentpipe.studies.store`) is not run again. This process
-stores what the workers measure, so they can be on other machines; figures are drawn on this one.
+its last batch is stored. Batches already on disk (`bentpipe.studies.store`) are not run again. This process
+stores the measures of the workers, so they can be on other machines; figures are drawn on this one.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def run_jobs(
     Args:
         jobs: the studies, each with a folder of its own.
         workers: how many processes work; 0 for one per processor. The results do not depend on it.
-        fresh: forget what earlier runs left, and run everything.
-        progress: told how far the job is, whenever that changes.
-        executor: makes what computes the runs, in place of this machine.
+        fresh: forget earlier runs, and run everything.
+        progress: called with the state of the job, whenever that changes.
+        executor: makes the executor of the runs, in place of this machine.
 
     Raises:
-        Interrupted: the user stopped it; what is finished is kept for the next run.
+        Interrupted: the user stopped it; finished batches are kept for the next run.
         ScenarioError: the executor cannot be used.
     """
     with ExitStack() as held:
@@ -104,7 +104,7 @@ def draw(_: Tell, study: Study, plan: Plan, place: Path, batches: Sequence[Store
 
 @dataclass
 class _Work:
-    """What is left to do of a study."""
+    """The remaining work of a study."""
 
     job: Job
     store: Store
@@ -114,7 +114,7 @@ class _Work:
     kept: int
     taken_over: int
     damaged: Sequence[Path]
-    #: Batches some of whose runs are over, and how many of their runs are being worked on.
+    #: Batches some of whose runs are over, and the number of their runs in progress.
     filling: dict[int, Filling] = field(default_factory=dict)
     under_way: int = 0
     #: Processor time of the runs of this job, s, and how many they are.
@@ -164,7 +164,7 @@ def _open(job: Job, held: ExitStack, fresh: bool) -> _Work:  # noqa: FBT001
 
 
 class _Floor:
-    """Where the studies are worked on: `runs` computes the runs, `here` draws."""
+    """The workers of the studies: `runs` computes the runs, `here` draws."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class _Floor:
     ) -> None:
         self._works, self._runs, self._here, self._progress = works, runs, here, progress
         self._began = time.monotonic()
-        #: Of each run that is being worked on, its study, its batch and its index in that.
+        #: For each run in progress, its study, its batch and its index in that.
         self._asked: dict[int, tuple[_Work, int, int]] = {}
 
     def work(self) -> None:
@@ -214,7 +214,7 @@ class _Floor:
                 yield Batch(numbers, cases, work.job.study.measure)
 
     def _order(self) -> list[tuple[_Work, int]]:
-        """All batches: the first of each study, which tells how long its runs take, then study by study.
+        """All batches: the first of each study, which shows the length of its runs, then study by study.
 
         The studies that keep most traces come first: they take longest to draw, which should not come last.
         """
@@ -225,7 +225,7 @@ class _Floor:
         return [*first, *((work, number) for work in by_traces for number in list(work.waiting)[1:])]
 
     def _look_after(self) -> None:
-        """Begins to draw what is complete, notes what is drawn, and tells how far the job is."""
+        """Begins to draw complete studies, notes drawn ones, and reports the state of the job."""
         while self._here.others:
             self._note(self._here.others.popleft())
         for work in self._works:

@@ -28,9 +28,9 @@ class Sentence:
     checks: Callable[[pl.DataFrame], list[Check]]
     #: The runs that it is about: without any of them it is not judged. None: a closed form, without runs.
     about: Where | None = Where()
-    #: Can no choice of the set-up touch it?
+    #: Whether no choice of the set-up can touch it.
     fixed: bool = False
-    #: Does the paper quote it from others? It is shown without a verdict then.
+    #: Whether the paper quotes it from others. It is shown without a verdict then.
     reference: bool = False
 
     @property
@@ -50,7 +50,7 @@ def sentences(
     """The claims of a paper.
 
     Args:
-        block: a row for each as `bentpipe.studies.prose.rows` reads it: id, title, what the paper says.
+        block: a row for each as `bentpipe.studies.prose.rows` reads it: id, title, the paper's statement.
         checks: `Sentence.checks` of each, by id.
         about: `Sentence.about` of those that are not about all runs.
         fixed: those that no choice can touch.
@@ -78,7 +78,7 @@ class Sensitivity:
 
     base: Sequence[Claim]
     variants: Mapping[str, Sequence[Claim]]
-    #: What each variant changes, in words.
+    #: The change of each variant, in words.
     choices: Mapping[str, str]
 
     def claim(self, variant: str, claim_id: str) -> Claim | None:
@@ -103,11 +103,11 @@ class Sensitivity:
         return {name: claim for name, claim in found.items() if base is None or claim.covers(base)}
 
     def compared(self, claim: Claim) -> dict[str, int]:
-        """How much better (> 0) or worse (< 0) than ``claim`` it fares, by variant that touches it."""
+        """Change of the score against ``claim``, better (> 0) or worse (< 0), by variant that touches it."""
         return {name: RANK[c.verdict] - RANK[claim.verdict] for name, c in self.under(claim.id).items()}
 
     def listed(self, claim_id: str, names: Iterable[str]) -> str:
-        """What some variants change, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
+        """The changes of some variants, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
         under = self.under(claim_id)
         return "; ".join(f"{self.choices[name]} ({said(under[name])})" for name in names)
 
@@ -159,12 +159,12 @@ def sensitivity(
 ) -> Sensitivity:
     """The claims under the base and under each variant that was run, over the seeds that all variants have.
 
-    A claim is judged under a variant if that has run anew any of the runs that the claim is about.
+    A claim is judged under a variant if that has its own version of any run that the claim is about.
 
     Args:
         claims: of the paper.
-        design: what was run.
-        plan: how much of it.
+        design: the design.
+        plan: its plan.
         few: the runs, over those seeds.
     """
     measured = [s for s in claims if s.about is not None and not s.reference]

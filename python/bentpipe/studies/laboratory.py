@@ -1,6 +1,6 @@
-"""Runs what combinations of choices need and judges them, for `bentpipe study fit`.
+"""Runs and judges combinations of choices, for `bentpipe study fit`.
 
-Runs with the same scenario are run once, whatever combinations they belong to. What is done is on disk, so
+Runs with the same scenario are run once, whatever combinations they belong to. Finished work is on disk, so
 that the same search, given again, takes it over. The results do not depend on the number of workers.
 """
 
@@ -39,9 +39,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search is."""
+    """The progress of a search."""
 
-    #: What is being tried, how many combinations of it are done, and how many there are.
+    #: The current stage, the number of its combinations that are done, and their total.
     what: str
     done: int
     total: int
@@ -53,7 +53,7 @@ class Progress:
 
 
 def assembly(study: Study) -> Assembly:
-    """What a study's report is made of.
+    """The parts of a study's report.
 
     Raises:
         ValueError: it is not made of claims and choices.
@@ -66,7 +66,7 @@ def assembly(study: Study) -> Assembly:
 
 @dataclass
 class _Wanted:
-    """A combination that is being worked on."""
+    """A combination in progress."""
 
     number: int
     names: Names
@@ -82,8 +82,8 @@ class Laboratory:
         study: the study whose choices are combined.
         place: the folder of the search; the runs are kept in it.
         workers: processes that run and judge; 0: one per processor.
-        progress: told how far the search is.
-        executor: makes what computes the runs, in place of these processes.
+        progress: called with the state of the search.
+        executor: makes the executor of the runs, in place of these processes.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Laboratory:
     def __enter__(self) -> Self:
         """Raises RuntimeError if another search uses the folder, OSError if it cannot be made.
 
-        ScenarioError says that the executor cannot be used.
+        Raises ScenarioError if the executor cannot be used.
         """
         self._held.enter_context(hold(self._folder))
         self._held.callback(self._here.stop)
@@ -132,7 +132,7 @@ class Laboratory:
         return len(self._rows)
 
     def expected_s(self, runs: int) -> float:
-        """How long so many runs will take, if they are like those that it has done so far, s; 0 if none."""
+        """The estimated time of this number of runs, from those that it has done so far, s; 0 if none."""
         return (time.monotonic() - self._began) / max(1, self._measured) * runs if self._measured else 0.0
 
     def judge(
@@ -141,9 +141,9 @@ class Laboratory:
         """The claims under each of some combinations; None for those not done at the time ``until``.
 
         Args:
-            what: what they are, in words.
-            wanted: the combinations; what comes first is done first.
-            size: how much of each.
+            what: the stage, in words.
+            wanted: the combinations; earlier ones are done first.
+            size: size of each.
             after: the seed before the first.
             until: on the clock of `time.monotonic`; never if None.
 
@@ -154,7 +154,7 @@ class Laboratory:
         open_: dict[int, _Wanted] = {}
         ready: deque[_Wanted] = deque()
         judging: dict[str, _Wanted] = {}
-        #: Of each run that is being worked on, its batch and its index in that.
+        #: For each run in progress, its batch and its index in that.
         asked: dict[int, tuple[Filling, int]] = {}
 
         def late() -> bool:
@@ -188,7 +188,7 @@ class Laboratory:
                 ready.extend(self._complete(open_))
 
         def look_after() -> None:
-            """Judges what is measured, and tells how far it is."""
+            """Judges finished combinations, and reports the progress."""
             while self._here.others:
                 news = self._here.others.popleft()
                 if news.kind == "failed":
@@ -220,13 +220,13 @@ class Laboratory:
         return found
 
     def prune(self) -> None:
-        """Removes what this search did not use."""
+        """Removes files that this search did not use."""
         for path in self._folder.iterdir():
             if path not in self._used:
                 path.unlink()
 
     def _drop(self) -> None:
-        """Ends what is being worked on."""
+        """Ends the work in hand."""
         self._here.stop()
         if self._make is not None:
             self._runs.stop()
@@ -296,7 +296,7 @@ def judge(_: Tell, study: Study, name: str, rows: Sequence[Row], keys: Mapping[s
 
 
 def _key(case: Case) -> str:
-    """What a run's measures depend on, beside the code."""
+    """The inputs of a run's measures, beside the code."""
     keys = {name: value for name, value in case.keys.items() if name != "variant"}
     text = json.dumps([keys, case.scenario, dict(case.settings)])
     return hashlib.sha256(text.encode()).hexdigest()

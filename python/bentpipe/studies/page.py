@@ -13,7 +13,7 @@ from bentpipe.stats import Mean
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
 
-#: How the badge of each verdict is coloured.
+#: The colour of each verdict's badge.
 TONE: Mapping[str, Tone] = {
     str(Verdict.REPRODUCED): "good",
     str(Verdict.SAME_ORDER): "partly",
@@ -71,11 +71,11 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def meaning(claims: Sequence[Mapping[str, Any]], of: str) -> str:
-    """What it means that so many claims are not reproduced: by which rule, and how much of each holds.
+    """The meaning of the number of claims not reproduced: the rule, and the share of each that holds.
 
     Args:
         claims: as ``claims.json`` has them.
-        of: what a reader finds about the choices, a sentence.
+        of: a sentence on where a reader finds the choices.
     """
     judged = [claim for claim in claims if claim["verdict"] != Verdict.REFERENCE]
     failed = [claim for claim in judged if claim["verdict"] == Verdict.NOT_REPRODUCED]

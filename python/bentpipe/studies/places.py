@@ -1,4 +1,4 @@
-"""Every figure and table of a paper, and its place here: what we draw of it, or why nothing is drawn."""
+"""Every figure and table of a paper, and its place here: our version of it, or the reason for its absence."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from bentpipe.studies.findings import Findings
     from bentpipe.studies.study import Figure, Table
 
-#: How many of a place's checks hold, and how many count.
+#: The number of a place's checks that hold, and the number that count.
 Agreement = tuple[int, int]
 
 
 class Kind(StrEnum):
-    """What a place is of."""
+    """The kind of a place."""
 
     FIGURE = "figure"
     TABLE = "table"
@@ -30,24 +30,24 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """A figure or table of a paper: what it shows, what we have of it, and which claims judge that."""
+    """A figure or table of a paper: its contents, our version of it, and the claims that judge it."""
 
     kind: Kind
     #: As the paper counts, or the name of one of ours: ``"4a"``, ``"loss-scan"``.
     number: str
     #: In a few words.
     shows: str
-    #: What draws it; None if nothing is drawn, or it is a table.
+    #: The function that draws it; None if nothing is drawn, or it is a table.
     draw: Callable[[Findings], Figure] | None = None
-    #: What makes it, if it is a table.
+    #: The function that makes it, if it is a table.
     table: Callable[[Findings], Table] | None = None
-    #: What there is in its place, or why nothing is.
+    #: The text in its place, or the reason why there is nothing.
     why: str = ""
     #: The ids of the claims that judge it.
     claims: tuple[str, ...] = ()
     #: A pattern of the names of its checks: of a claim that has any such, only those are about it.
     only: str = ""
-    #: The runs that it and its claims need, and of which variants; ``None``: none.
+    #: The runs that it and its claims need, and their variants; ``None``: none.
     needs: Where | None = None
     variants: tuple[str, ...] = (BASE,)
 
@@ -57,7 +57,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The name of what we have of it: ``"figure-5"``."""
+        """The name of our version of it: ``"figure-5"``."""
         return self.number if self.kind == Kind.OWN else f"{self.kind}-{self.number}"
 
     @property
@@ -67,7 +67,7 @@ class Place:
 
     @property
     def option(self) -> str:
-        """How `bentpipe study show` is asked for it: ``"--figure 5"``."""
+        """The option of `bentpipe study show` for it: ``"--figure 5"``."""
         return f"--{'table' if self.kind == Kind.TABLE else 'figure'} {self.number}"
 
     @property
@@ -95,13 +95,13 @@ class Place:
         return found
 
     def agreement(self, claims: Iterable[Mapping[str, Any]]) -> Agreement:
-        """How many of its `checks` hold, and how many there are."""
+        """The number of its `checks` that hold, and their total."""
         mine = self.checks(claims)
         return sum(check["holds"] for check in mine), len(mine)
 
 
 def drawn(places: Iterable[Place]) -> Callable[[Findings], list[Figure]]:
-    """What draws all figures of a list, in its order."""
+    """The functions that draw the figures of a list, in its order."""
     draws = [place.draw for place in places if place.draw is not None]
     return lambda found: [draw(found) for draw in draws]
 
@@ -110,7 +110,7 @@ def find(places: Sequence[Place], kinds: Sequence[Kind], number: str) -> Place:
     """The place with this number: ``"5"``, ``"7b"`` (which is a part of 7), ``"figure-5"``.
 
     Raises:
-        ValueError: the paper has none; the message says which it has.
+        ValueError: the paper has none; the message lists the existing ones.
     """
     some = [place for place in places if place.kind in kinds]
     wanted = number.strip().lower().removeprefix("figure").removeprefix("table").strip(" -.()")

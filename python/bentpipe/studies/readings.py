@@ -1,4 +1,4 @@
-"""The declared joint readings of a paper: how its claims fare under each, and what none of them gives."""
+"""The declared joint readings of a paper: its verdicts under each, and the checks that none meets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-#: The readings that the base stands for where they are not declared, in words.
+#: The readings that the base represents where they are not declared, in words.
 STANDS_FOR = {AS_PRINTED: "as printed", DEFENSIBLE: "best defensible"}
 
 
@@ -26,9 +26,9 @@ class Read(Standing):
 
     name: str
     title: str
-    #: Its choices: what each changes, its evidence, and where that is found; none of the base.
+    #: Its choices: the change, the evidence and the source of each; none for the base.
     choices: Sequence[tuple[str, str, str]]
-    #: How many of them are free.
+    #: The number of free ones.
     free: int
     claims: Sequence[Claim]
 
@@ -74,8 +74,8 @@ def read(
 
     Args:
         claims: of the paper.
-        design: what was run.
-        plan: how much of it.
+        design: the design.
+        plan: its plan.
         runs: all of them.
         under: the claims under the single choices.
         free: free choices of the base.
@@ -130,7 +130,7 @@ def choice(of: Sequence[str]) -> str:
 
 
 def never_given(never: Mapping[str, Sequence[str]]) -> list[str]:
-    """A paragraph on what no reading gives; none if some reading or choice gives each check."""
+    """A paragraph on the checks that no reading meets; none if some reading or choice gives each check."""
     if not never:
         return []
     each = ". ".join(f"{claim}: {'; '.join(checks)}" for claim, checks in never.items())
@@ -150,7 +150,7 @@ def _tried(
     found: Sequence[Read],
     under: Sensitivity,
 ) -> dict[str, list[tuple[str, Claim]]]:
-    """By claim that choices may decide: what was tried that ran anything of it, and the claim under that.
+    """By claim that choices may decide: the choices that ran any part of it, and the claim under each.
 
     A reading of one choice has the choice's name.
     """

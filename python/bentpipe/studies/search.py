@@ -1,7 +1,7 @@
-"""The search of `bentpipe study fit`: which choices, taken together, make most checks of a paper hold.
+"""The search of `bentpipe study fit`: the combination of choices that makes most checks of a paper hold.
 
-It tries the base, each choice and each pair that can be, and from the best of these goes on greedily: it adds
-the choice that gains most until none gains. What promises most comes first, so that a limit costs little.
+It tries the base, each choice and each possible pair, and from the best of these continues greedily: it adds
+the choice that gains most until none gains. The most promising comes first, so that a limit costs little.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Tried(Standing):
     """The claims of a paper under a combination of choices."""
 
     names: Names
-    #: How many of the choices are free (`Design.free`).
+    #: The number of free choices (`Design.free`).
     free: int
     claims: Sequence[Claim]
 
@@ -36,21 +36,21 @@ class Tried(Standing):
 
 
 #: Judges the claims under some combinations, in any order; None for those that the time did not suffice for.
-#: The first argument says what they are.
+#: The first argument names them.
 Judge = Callable[[str, Sequence[Names]], Sequence[Tried | None]]
 
 
 @dataclass
 class Search:
-    """What was tried, and what was not."""
+    """The combinations that were tried, and those that were not."""
 
     tried: list[Tried] = field(default_factory=list)
     #: Pairs of choices that contradict each other, and pairs that make a combination tried before.
     contradicting: int = 0
     same: int = 0
-    #: Combinations that a limit cut off: what they were, and how many.
+    #: Combinations that a limit cut off: their kind, and their number.
     cut: list[tuple[str, int]] = field(default_factory=list)
-    #: Was it the time?
+    #: Whether the limit was the time.
     late: bool = False
 
     @property
@@ -67,7 +67,7 @@ class Search:
         return found
 
     def not_tried(self) -> list[str]:
-        """Sentences on what was not tried, and why."""
+        """Sentences on the combinations that were not tried, with the reasons."""
         said = ["Of combinations of three choices and more only those on the greedy way were tried."]
         if self.contradicting:
             said.append(f"Pairs that contradict each other: {self.contradicting}.")
@@ -102,7 +102,7 @@ class _Searcher:
         helps = {name for name in names if score[name] > base}
         pairs = [pair for pair in combinations(names, 2) if self._fits(*pair)]
         self._found.contradicting = len(names) * (len(names) - 1) // 2 - len(pairs)
-        # Where two are as good, the order is that of the paper's variants: a sort keeps it.
+        # Ties keep the order of the paper's variants, as the sort is stable.
         pairs.sort(
             key=lambda pair: [a + b for a, b in zip(*(score[n] for n in pair), strict=True)], reverse=True
         )
@@ -145,7 +145,7 @@ class _Searcher:
             self._found.cut.append((what, len(new) - done))
 
     def _key(self, names: Names) -> frozenset[str]:
-        """What tells a combination from others: all that it changes."""
+        """The identity of a combination: all of its changes."""
         return frozenset(str(change) for name in names for change in self._changes[name].items())
 
     def _fits(self, name: str, *others: str) -> bool:

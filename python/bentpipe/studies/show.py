@@ -27,11 +27,11 @@ from bentpipe.sweeps.engine import work_off
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
-#: Where `bentpipe study run` writes, and `show` looks for a finished run.
+#: The folder to which `bentpipe study run` writes, and `show` looks for a finished run.
 FINISHED = Path("out/studies")
 #: The endings of the files that can be written.
 ENDINGS = (".png", ".svg", ".pdf", ".csv")
-#: Seeds of what is not from a finished run, at most.
+#: Most seeds without a finished run.
 SEEDS = 4
 
 __all__ = ["ENDINGS", "FINISHED", "Shown", "show"]
@@ -47,7 +47,7 @@ class Shown:
     caption: str
     #: The numbers that it shows; of a table, its cells.
     data: pl.DataFrame
-    #: Where it comes from, and how many seeds that has.
+    #: Its source, and the number of seeds of that.
     source: str
     #: The claims that judge it, as ``claims.json`` has them.
     claims: Sequence[Mapping[str, Any]]
@@ -109,12 +109,13 @@ def show(
 
     Args:
         study: of the paper.
-        kinds: what it may be.
+        kinds: the kinds that it may be.
         number: as the paper counts it, or the name of one of our own figures.
         mode: how many seeds, ``"quick"`` or ``"full"``; None: a finished run as it is, else quick.
-        finished: where `bentpipe study run` wrote; the figure of a finished run is used if it is there.
+        finished: the folder to which `bentpipe study run` wrote; the figure of a finished run is used if it
+            is there.
         workers: processes; 0: one per processor.
-        progress: told how many runs of how many are done.
+        progress: called with the number of runs done and the total.
 
     Raises:
         ScenarioError: the paper has no such figure or table, or nothing is drawn of it.
@@ -133,7 +134,7 @@ def show(
 
 
 def _kept(study: Study, place: Place, mode: str | None, folder: Path) -> Shown | None:
-    """What a finished run has of it; None if there is no run, or it is of another mode."""
+    """Its version in a finished run; None if there is no run, or it is of another mode."""
     try:
         words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
         if words["study"] != study.name or (mode or words["mode"]) != words["mode"]:
@@ -208,7 +209,7 @@ def _tabled(
 
 
 def findings(study: Study, plan: Plan, runs: pl.DataFrame, traces: pl.DataFrame) -> Findings:
-    """What drawing needs of some runs; no claim is judged."""
+    """The data that drawing needs from some runs; no claim is judged."""
     base = runs.filter(pl.col("variant") == BASE) if runs.height else runs
     nothing = Sensitivity([], {}, {})
     return Findings(plan, runs, base, traces, claims=[], sensitivity=nothing, open=[])

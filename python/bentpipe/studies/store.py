@@ -1,4 +1,4 @@
-"""Finished batches of a study on disk, so that a run that was interrupted goes on where it was.
+"""Finished batches of a study on disk, so that an interrupted run resumes where it was.
 
 A batch is a fixed number of consecutive cases. It is named by a hash of its cases and of the code that
 measures them (`bentpipe.sweeps.sources`), so a file is used for just the runs that would give its contents
@@ -26,7 +26,7 @@ from bentpipe.studies.study import Case, Outcome, Plan, Study
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.sources import code_version
 
-#: Runs in a batch: what is lost at most, for each core, by an interruption.
+#: Runs in a batch: the most that an interruption loses, for each core.
 BATCH = 32
 #: The folder of the batches, in the folder of a study's page.
 FOLDER = ".runs"
@@ -46,11 +46,11 @@ class StoredBatch:
 
     @property
     def sums(self) -> Path:
-        """The file that says what the others consist of; it is there if the batch is finished."""
+        """The file with the sums of the others; it exists if the batch is finished."""
         return self.rows.with_suffix(".json")
 
     def files(self) -> list[Path]:
-        """What a finished batch consists of, beside its sums."""
+        """The files of a finished batch, beside its sums."""
         return [self.rows, self.traces] if self.keeps_traces() else [self.rows]
 
     def finished(self) -> bool:
@@ -137,7 +137,7 @@ class Filling:
 
 
 def hold(folder: Path) -> IO[bytes]:
-    """Makes a folder of batches and keeps other runs out of it until what is returned is closed.
+    """Makes a folder of batches and keeps other runs out of it until the returned object is closed.
 
     Raises:
         RuntimeError: another run uses it.
@@ -184,7 +184,7 @@ class Store:
         self.folder.mkdir()
 
     def prune(self) -> None:
-        """Removes what this plan cannot use: batches of other code or cases, and files half written."""
+        """Removes files that this plan cannot use: batches of other code or cases, and files half written."""
         kept = {path for batch in self.batches for path in (batch.sums, *batch.files())}
         for path in self.folder.iterdir():
             if path not in kept:

@@ -1,4 +1,4 @@
-"""What a study is made of: its runs, what is measured in each, and the report drawn from them.
+"""A study and its parts: its runs, the measures of each run, and the report drawn from them.
 
 A study is one module that defines ``STUDY: Study``. The framework (`bentpipe.studies.run`) does the rest: it
 runs the cases on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures,
@@ -64,7 +64,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Tally:
-    """A table cell: how many checks of a claim hold, in the colour and with the mark of its verdict."""
+    """A table cell: number of a claim's checks that hold, in the colour and with the mark of its verdict."""
 
     claim: Claim
 
@@ -97,7 +97,7 @@ class Section:
 
 @dataclass
 class Report:
-    """What a study makes of its outcome."""
+    """The report of a study on its outcome."""
 
     claims: list[Claim]
     figures: list[Figure]
@@ -159,9 +159,9 @@ class Study:
     plan: Callable[[str], Plan]
     measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures]
     report: Callable[[Plan, Outcome], Report]
-    #: Names of one or two figures that stand for the study beside others.
+    #: Names of one or two figures that represent the study beside others.
     previews: Sequence[str] = ()
-    #: Every figure and table of the paper, and what we have of it; none if the study is of no paper.
+    #: Every figure and table of the paper, and our version of it; none if the study is of no paper.
     places: Callable[[], Sequence[Place]] = tuple
 
 
@@ -181,8 +181,8 @@ def paper(
             ``DESIGN``, ``reasons`` a function ``build(plan, outcome)``, and ``places`` a list ``PLACES``.
         measure: as in `Study`, from its module of that name.
         title: as in `Study`, like all that follow.
-        citation: authors, title, year, and which sections and figures are repeated.
-        summary: what is run and what the paper claims.
+        citation: authors, title, year, and the sections and figures that are repeated.
+        summary: the runs and the claims of the paper.
         previews: names of one or two figures.
     """
     return Study(
@@ -212,7 +212,7 @@ class StudyResult:
     #: Processor time of the runs, s.
     cpu_s: float
     claims: list[dict[str, Any]]
-    #: The figures that stand for the study where it is one of several: title, text alternative, SVG file.
+    #: The figures that represent the study where it is one of several: title, text alternative, SVG file.
     previews: list[tuple[str, str, Path]]
     page: Path
     files: list[Path]

@@ -50,12 +50,12 @@ def row(claim: Mapping[str, Any]) -> Row:
 
 
 def count(claims: Sequence[Row]) -> dict[str, int]:
-    """How many claims have each verdict."""
+    """The number of claims with each verdict."""
     return {str(verdict): sum(claim.verdict == verdict for claim in claims) for verdict in COUNTED}
 
 
 def held(claims: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """How many checks of the claims hold, and how many there are."""
+    """The number of checks of the claims that hold, and their total."""
     judged = [claim for claim in claims if claim["verdict"] != Verdict.REFERENCE]
     checks = [check["holds"] for claim in judged for check in claim["checks"] if check["counted"]]
     return sum(checks), len(checks)
@@ -65,10 +65,10 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
     """Writes ``OUT/index.html`` and ``OUT/claims.json`` for studies whose pages lie below ``out``.
 
     Args:
-        results: what the job gave.
+        results: the results of the job.
         out: the folder.
-        wall_s: how long it took.
-        taken_over: how many runs an earlier job had left.
+        wall_s: its wall-clock time.
+        taken_over: number of runs taken over from an earlier job.
     """
     done = [result for result in results if isinstance(result, StudyResult)]
     failures = [result for result in results if isinstance(result, Failure)]

@@ -1,4 +1,4 @@
-"""The tables that the pages of all papers have: means of measures, and how far the open choices decide."""
+"""Tables on the pages of all papers: means of measures, and the influence of the open choices."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def decided(found: Findings) -> list[str]:
 
 
 def decision(found: Findings) -> str:
-    """A sentence: which verdicts the choices decide."""
+    """A sentence: the verdicts that the choices decide."""
     if changed := ", ".join(decided(found)):
         return f"The choices decide {changed}; the other verdicts hold under every choice tried."
     return "No choice tried changes a verdict."
 
 
 def held(found: Findings) -> dict[str, int]:
-    """How many checks hold under the base and under each choice, of the claims that choices may decide."""
+    """The checks that hold under the base and each choice, of the claims that choices may decide."""
     under = {BASE: found.sensitivity.base, **found.sensitivity.variants}
     return {name: sum(claim.held for claim in _open(found, claims)) for name, claims in under.items()}
 
@@ -50,26 +50,26 @@ class Number:
     heading: str
     claim: str
     check: int
-    #: What the paper says of it; the value that the check compares with if empty.
+    #: The paper's statement on it; if empty, the value that the check compares with.
     paper: str = ""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The second table of choices: what they do to the main quantities."""
+    """The second table of choices: their effects on the main quantities."""
 
     columns: Sequence[Number]
     caption: str
-    #: Are there a row of the paper's numbers, and a column of how many checks hold?
+    #: Whether there are a row of the paper's numbers, and a column of the number of checks that hold.
     with_paper: bool = True
 
 
 def set_up(given: str, said: str = "") -> Section:
-    """What the paper gives and what was chosen.
+    """The values that the paper gives, and the choices.
 
     Args:
-        given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: what, its value, the source or
-            the reason. The last begins with the evidence in brackets, by the names of `Evidence`:
+        given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: its name, its value, the
+            source or the reason. The last begins with the evidence in brackets, by the names of `Evidence`:
             ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each:
             ``[paper, default] ...``. Without any, the table has no column of evidence.
         said: the paragraphs above the table, as a block.
@@ -102,12 +102,12 @@ def choices_section(
     changes: str = "Verdicts it changes",
     tables: Sequence[Table] = (),
 ) -> Section:
-    """Which verdicts each choice decides, and what the choices do to the main numbers.
+    """The verdicts that each choice decides, and the effects of the choices on the main numbers.
 
     Args:
         found: the claims under each choice.
         text: the paragraph above the tables.
-        untouched: the end of the first table's caption: what stands where a choice touches no run of a claim.
+        untouched: the end of the first table's caption: the entry where a choice touches no run of a claim.
         numbers: the second table, if there is one.
         title: of the section.
         changes: head of the last column of the first table.

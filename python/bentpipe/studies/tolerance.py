@@ -13,8 +13,8 @@ class Tolerance(float):
     """A number of ours that decides checks; as a number it is that number.
 
     Args:
-        value: the number, in the unit of what it bounds.
-        decides: which checks, and how, in words.
+        value: the number, in the unit of the quantity that it bounds.
+        decides: the checks, and the rule, in words.
         why: the reason of the value, a sentence without its full stop.
     """
 

@@ -1,4 +1,4 @@
-"""One run among many: what names it, and its scenario as plain data."""
+"""One run among many: its keys, and its scenario as plain data."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Case:
     It can be pickled if its controllers can be found by name from another process (`portable.py`).
     """
 
-    #: What names the run in tables: a column each.
+    #: The keys that name the run in tables: a column each.
     keys: Mapping[str, Key]
     #: As `Scenario.to_dict` or a TOML file has it, seed included.
     scenario: Mapping[str, Any]
-    #: Is its trace kept, if its scenario records one?
+    #: Whether its trace is kept, if its scenario records one.
     keep_trace: bool = False
-    #: What a measure of the run depends on beside the scenario.
+    #: Inputs of a measure of the run, beside the scenario.
     settings: Mapping[str, Key] = field(default_factory=dict)
     #: Controllers written in Python: "NAME" for a flow whose `cc` is "python:NAME" (`Scenario.controllers`).
     controllers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)

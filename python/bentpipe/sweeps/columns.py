@@ -1,7 +1,7 @@
-"""The columns of what is varied: names with units, and plain numbers.
+"""The columns of varied keys: names with units, and plain numbers.
 
-`link.sat.delay` = "25 ms" is the column `link.sat.delay_s` with the number 0.025. What has no number, such as
-the name of an algorithm, is text.
+`link.sat.delay` = "25 ms" is the column `link.sat.delay_s` with the number 0.025. Values without a number,
+such as the name of an algorithm, are text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from bentpipe.sweeps.case import Key
 
-#: What a unit is called in the name of a column, and how many of those it is.
+#: The name of a unit in the name of a column, and its factor.
 UNITS: dict[str, tuple[str, Fraction]] = {
     **{unit: ("s", Fraction(1, 10**n)) for unit, n in (("ns", 9), ("us", 6), ("ms", 3), ("s", 0))},
     **{unit: ("s", Fraction(n)) for unit, n in (("min", 60), ("h", 3600), ("d", 86400))},
@@ -107,13 +107,13 @@ def words(value: Any) -> str:
 
 
 def value_at(table: Any, key: str) -> Any:
-    """What stands at a dotted key of a scenario; None if nothing does. "*" is the first, as all are alike."""
+    """The value at a dotted key of a scenario; None if there is none. "*" is the first, as all are alike."""
     for part in key.split("."):
         part = part.strip().strip('"')
         if isinstance(table, Mapping):
             table = next(iter(table.values()), None) if part == "*" else table.get(part)
         elif isinstance(table, list) and table:
-            if part == "*" or not part.isdigit():  # a list of one model of losses may stand for the model
+            if part == "*" or not part.isdigit():  # a list of one loss model equals that model
                 table = table[0] if part == "*" else value_at(table[0], part)
             else:
                 table = table[int(part)] if int(part) < len(table) else None

@@ -121,7 +121,7 @@ def sweep_verb(
 
 
 def _seeds(text: str | None) -> int | list[int] | None:
-    """How many seeds, or which."""
+    """The number of seeds, or a list of them."""
     from bentpipe._core import ScenarioError
 
     if text is None:
@@ -141,7 +141,7 @@ def _planned(plan: Plan, part: object, until_ci: str | None, most: int) -> str:
 
 
 def _warn(warned: dict[str, int]) -> None:
-    """What the simulator said of the runs, each line once."""
+    """The simulator's warnings about the runs, each line once."""
     for text, count in list(warned.items())[:_SHOWN]:
         terminal.error(f"warning: {text}" + (f" ({count:,} runs)" if count > 1 else ""))
     if len(warned) > _SHOWN:

@@ -1,11 +1,11 @@
 """A sweep on disk: `sweep.json`, and the tables `flows`, `links`, `traces` and `failed` as Parquet files.
 
-    DIR/sweep.json              what is varied, the columns with their types and units, the seeds
+    DIR/sweep.json              the axes, the columns with their types and units, the seeds
     DIR/flows/*.parquet         a row for each flow and run: the keys, run, seed, the columns of Result.flows
     DIR/links/*.parquet         a row for each direction of a link and run
     DIR/traces/*.parquet        the flows over time, of a sweep that keeps traces
     DIR/failed/*.parquet        a row for each run that failed, with its error
-    DIR/parts/*.json            which files belong together (store.py)
+    DIR/parts/*.json            the files that belong together (store.py)
 
 All files of a table have the same columns and types, so every reader of Parquet takes them as one.
 """
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     import polars as pl
 
 ABOUT = "sweep.json"
-"""What a dataset says of itself."""
+"""The description of a dataset."""
 FORMAT, VERSION = "bentpipe sweep", 1
 _DAMAGED = "{path} is damaged; the command that wrote it repeats its runs"
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
 class Dataset:
-    """The dataset of a plan in a directory. As a context, nobody else writes to it meanwhile.
+    """The dataset of a plan in a directory. As a context, no other process writes to it meanwhile.
 
     Args:
         place: the directory; made if it is not there.
         plan: its runs.
-        shard: which of the runs are this writer's, if several share the directory.
+        shard: this writer's part of the runs, if several share the directory.
 
     Raises:
         ScenarioError: the directory holds something else, or another writer is there.
@@ -79,10 +79,10 @@ class Dataset:
         self._store.__exit__(kind, value, trace)
 
     def prepare(self, *, fresh: bool = False) -> None:
-        """Finds what is there, and makes it fit the plan: numbers, columns, no runs that failed.
+        """Reads existing runs, and adapts them to the plan: numbers, columns, no runs that failed.
 
         Args:
-            fresh: forget everything that is there.
+            fresh: forget all existing runs.
 
         Raises:
             ScenarioError: there are runs of another scenario or simulator, or of a later version.
@@ -111,16 +111,16 @@ class Dataset:
         self._store.add(self._tables.frames(sorted(over, key=lambda pair: pair[1].number)), sorted(runs))
 
     def finish(self) -> None:
-        """Makes few files of many, and says what the plan has become."""
+        """Merges many files into few, and writes the final plan."""
         self._store.compact()
         self._write_about()
 
     def read(self) -> Runs:
-        """What is there."""
+        """The runs on disk."""
         return read(self.place)
 
     def _fit(self, numbers: Mapping[str, int], *, columns: bool) -> None:
-        """Renumbers runs, makes columns anew unless they are the same, and drops failed runs."""
+        """Renumbers runs, rewrites columns that have changed, and drops failed runs."""
         for part in list(self._store.parts):
             new = {run.number: numbers[run.key] for run in part.runs if not run.failed}
             if len(new) == len(part.runs) and columns and all(old == now for old, now in new.items()):
@@ -152,10 +152,10 @@ class Dataset:
 
 
 def check_place(place: Path) -> None:
-    """Makes sure that a dataset can be written to a directory.
+    """Checks that a dataset can be written to a directory.
 
     Raises:
-        ScenarioError: it holds something else, or is none.
+        ScenarioError: it holds something else, or is not a directory.
     """
     if not place.exists():
         return
@@ -185,7 +185,7 @@ def read(place: str | Path) -> Runs:
 
 
 def about(place: str | Path) -> dict[str, Any]:
-    """What a dataset says of itself: its `sweep.json`.
+    """The description of a dataset: its `sweep.json`.
 
     Raises:
         ScenarioError: it is damaged, or of a later version.
@@ -201,7 +201,7 @@ def _about(place: Path) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(foreign.content(path))
         kind, version = found["format"], found["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        return {}  # written anew from the plan; the parts say what they hold themselves
+        return {}  # rewritten from the plan; the parts list their own contents
     if kind != FORMAT:
         raise _core.ScenarioError(f"{place} exists and is no dataset of bentpipe sweep; choose another")
     if version != VERSION:

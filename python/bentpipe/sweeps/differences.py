@@ -1,4 +1,4 @@
-"""What tells two sweeps apart, in words: why runs that are there are not those that are asked for."""
+"""Differences between two sweeps, in words: the reasons why existing runs are not the requested ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN = 3
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The first few differences between what two datasets say of themselves."""
+    """The first few differences between the descriptions of two datasets."""
     if not old:
         return []
     found = []

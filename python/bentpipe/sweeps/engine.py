@@ -1,4 +1,4 @@
-"""The engine of many runs: every case of a list is run once, and what came out is one set of tables."""
+"""The engine of many runs: every case of a list is run once, and the results form one set of tables."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from bentpipe.sweeps.rows import Tables, Types, key_types
 if TYPE_CHECKING:
     import polars as pl
 
-#: Most runs that a worker is given at once.
+#: Most runs that a worker gets at once.
 BATCH = 32
-#: How long the engine waits for a run before it looks after other things, s.
+#: Time that the engine waits for a run before it does other work, s.
 WAIT_S = 0.1
 
 
 @dataclass(frozen=True)
 class State:
-    """How far a job of many runs is."""
+    """The progress of a job of many runs."""
 
     done: int
     total: int
     #: Of those that are done, the ones that failed.
     failed: int
     elapsed_s: float
-    #: How long the runs that are left will take, s; None before the first is over.
+    #: The estimated time of the remaining runs, s; None before the first is over.
     remaining_s: float | None
     #: Of those that are done, the ones that were there before the job.
     taken_over: int = 0
@@ -46,7 +46,7 @@ class State:
 
 
 class Runs:
-    """What came out of many runs, in the order of the cases, whatever the workers.
+    """The results of many runs, in the order of the cases, whatever the workers.
 
     Attributes:
         results: the object of `bentpipe run --json` of each case, None for one that failed; None as a whole
@@ -87,7 +87,7 @@ class Interrupted(KeyboardInterrupt):
     """The user stopped a job of many runs; the message says what is kept.
 
     Attributes:
-        runs: what is finished, if it is nowhere else.
+        runs: the finished runs, if they are nowhere else.
     """
 
     def __init__(self, message: str, runs: Runs | None = None) -> None:
@@ -96,7 +96,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Clock:
-    """Tells how far a job is, and how long the rest will take."""
+    """Reports the progress of a job, and the time of the rest."""
 
     def __init__(self, total: int, taken_over: int, tell: Callable[[State], None] | None) -> None:
         self.total, self.taken_over, self.done, self.failed = total, taken_over, taken_over, 0
@@ -105,7 +105,7 @@ class Clock:
         self._began = time.monotonic()
 
     def tell(self) -> None:
-        """Says how far it is."""
+        """Reports the progress."""
         if self._tell is None:
             return
         elapsed, new = time.monotonic() - self._began, self.done - self.taken_over
@@ -115,7 +115,7 @@ class Clock:
         )
 
     def count(self, over: Sequence[Ran]) -> None:
-        """So many runs more are over."""
+        """Counts this number of further runs as over."""
         self.done += len(over)
         self.failed += sum(ran.error is not None for ran in over)
         if over:
@@ -133,15 +133,15 @@ def run_cases(
     """Runs every case on all cores. A run that fails is a row of `Runs.failed` and does not stop the others.
 
     Controllers in Rust run in threads of this process, those in Python in worker processes. Those that other
-    processes cannot load (of a notebook, or of the script itself) run here, one after the other.
+    processes cannot load (of a notebook, or of the script itself) run here, one at a time.
 
     Args:
         cases: the runs. It may build them as they are asked for.
-        place: a directory that becomes a dataset (docs/sweeps.md). What is there of these cases is not run
+        place: a directory that becomes a dataset (docs/sweeps.md). Cases that it already has are not run
             again. None: everything stays in memory.
         workers: threads or processes; 0: one per processor. The results do not depend on it.
-        progress: told how far the job is, from the first moment on.
-        executor: what computes the runs, in place of this machine.
+        progress: called with the state of the job, from the first moment on.
+        executor: the executor of the runs, in place of this machine.
 
     Raises:
         Interrupted: the user stopped it.
@@ -169,7 +169,7 @@ def run_cases(
 
 
 def in_memory(types: Types, total: int, over: Mapping[int, tuple[Case, Ran]]) -> Runs:
-    """Runs that are over, by their numbers, of so many in all; `types` are those of the keys."""
+    """Finished runs by their numbers, and the total; `types` are those of the keys."""
     made = Tables(types).frames([over[number] for number in sorted(over)])
     found = [over[i][1] if i in over else None for i in range(total)]
     return Runs(
@@ -188,8 +188,8 @@ def work_off(
 ) -> Generator[Sequence[Ran]]:
     """Runs the cases of these numbers and gives runs as they are over, in any order; at times an empty list.
 
-    Only the runs in hand are in memory. Whoever does not take all must close it, which ends what is begun.
-    With `keep_raw` each has its result itself, so nothing is run in another process.
+    Only the runs in hand are in memory. A caller that does not take all must close it, which ends the runs in
+    hand. With `keep_raw` each has its result itself, so nothing is run in another process.
     """
     if executor is not None:
         yield from _drive(lambda: executor, _batches(cases, numbers, executor.size, measure))
@@ -228,7 +228,7 @@ def _batches(
 def share_out(executor: Executor, batches: Iterator[Batch]) -> Iterator[Sequence[Ran]]:
     """Gives batches to an executor as it is free, and runs as they are over; at times an empty list.
 
-    Whoever takes them must stop the executor.
+    The caller must stop the executor.
     """
     in_hand, more = 0, True
     while more or in_hand:
@@ -238,7 +238,7 @@ def share_out(executor: Executor, batches: Iterator[Batch]) -> Iterator[Sequence
             if batch is not None:
                 executor.start(batch)
                 in_hand += len(batch.numbers)
-        # With nothing in hand, workers may still have to say that they are free.
+        # With nothing in hand, workers may still have to report that they are free.
         if in_hand or more:
             over = executor.finished(WAIT_S)
             in_hand -= len(over)

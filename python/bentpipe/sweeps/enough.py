@@ -1,4 +1,4 @@
-"""Which runs a sweep makes: all of its seeds, or as many as the interval of each point's goodput needs."""
+"""The runs that a sweep makes: all of its seeds, or as many as the interval of each point's goodput needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AllSeeds:
         self._numbers = [n for n in range(len(plan)) if shard.has(n)]
 
     def next(self) -> Sequence[int]:
-        """The runs that are needed as far as is known; none if there are enough."""
+        """The runs that are known to be needed; none if there are enough."""
         numbers, self._numbers = self._numbers, []
         return numbers
 
@@ -40,8 +40,8 @@ class UntilInterval:
     """More seeds for each point until the interval of its mean goodput is narrow enough.
 
     The goodput of a run is that of all its flows together. `stats.enough` is asked after 5 seeds, or as many
-    as the plan has, and then after each quarter more. A point with a run that failed gets no more. What a
-    point gets does not depend on the order in which runs end.
+    as the plan has, and then after each quarter more. A point with a run that failed gets no more. The seeds
+    of a point do not depend on the order in which runs end.
 
     Args:
         plan: its seeds come first, then those that follow its last.
@@ -55,11 +55,11 @@ class UntilInterval:
         self._most = max(most, len(plan.seeds))
         self._first = max(len(plan.seeds), stats.LEAST_RUNS)
         self._goodputs: dict[int, float | None] = {}
-        #: How many seeds each point has that is not done.
+        #: The number of seeds of each unfinished point.
         self._open = dict.fromkeys((p for p in range(plan.points) if shard.has(p)), 0)
 
     def next(self) -> Sequence[int]:
-        """The runs that are needed as far as is known; none if there are enough."""
+        """The runs that are known to be needed; none if there are enough."""
         numbers: list[int] = []
         for point, count in list(self._open.items()):
             if count and self._done(point, count):
@@ -86,7 +86,7 @@ def relative(text: str) -> float:
     """The share of "2%" or "0.02".
 
     Raises:
-        ScenarioError: it is none between 0 and 1.
+        ScenarioError: it is not a share between 0 and 1.
     """
     number = text.strip()
     try:

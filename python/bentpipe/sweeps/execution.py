@@ -1,7 +1,7 @@
-"""What computes runs: threads, worker processes, this process, or (in a file of its own) a cluster.
+"""Executors of runs: threads, worker processes, this process, or (in a file of its own) a cluster.
 
-All of them take batches of cases and hand out runs as they are done, in any order. What a run gives depends
-on its case alone.
+All of them take batches of cases and hand out runs as they are done, in any order. The result of a run
+depends on its case alone.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class Ran:
     number: int
     #: The object of `bentpipe run --json`, as text; None if the run failed.
     report: str | None = None
-    #: Why it failed, in one line.
+    #: The reason for its failure, in one line.
     error: str | None = None
     #: The trace of the flows, if the case keeps it.
     trace: pl.DataFrame | None = None
     #: The trace of the links, if the case keeps it and its scenario records links.
     link_trace: pl.DataFrame | None = None
-    #: What `Batch.measure` gave.
+    #: The result of `Batch.measure`.
     measures: Mapping[str, Key] = field(default_factory=dict)
-    #: Processor time of the run and of what was measured, s; 0 if threads share a process.
+    #: Processor time of the run and of its measures, s; 0 if threads share a process.
     cpu_s: float = 0.0
     #: The result itself, and the exception: where the run was made in this process.
     raw: _core.RawResult | None = None
@@ -64,15 +64,15 @@ class Ran:
 
 
 class Executor(Protocol):
-    """What computes batches of runs."""
+    """An executor of batches of runs."""
 
     @property
     def size(self) -> int:
-        """How many runs it works on at once."""
+        """The number of runs that it works on at once."""
 
     @property
     def free(self) -> int:
-        """How many batches can be started now."""
+        """The number of batches that can be started now."""
 
     def start(self, batch: Batch) -> None:
         """Begins a batch; called only if `free` is not 0."""
@@ -84,11 +84,11 @@ class Executor(Protocol):
         """
 
     def stop(self) -> None:
-        """Ends everything within a second, with what is being worked on."""
+        """Ends everything within a second, including the runs in hand."""
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -101,12 +101,12 @@ class Threads:
 
     @property
     def size(self) -> int:
-        """How many runs it works on at once."""
+        """The number of runs that it works on at once."""
         return self._threads.threads
 
     @property
     def free(self) -> int:
-        """How many batches can be started now."""
+        """The number of batches that can be started now."""
         # Some wait, so that no thread does while this one writes to the disk.
         return max(0, 4 * self.size - len(self._cases))
 
@@ -136,20 +136,20 @@ class Processes:
         self._size = workers or cores()
         self._pool = Pool(self._size)
         self._started = 0
-        #: Of each batch that is being worked on, the runs that have not come yet.
+        #: For each batch in progress, the runs that have not come yet.
         self._left: dict[int, Batch] = {}
         self._again: deque[Batch] = deque()
-        #: News of what was begun with `begin`.
+        #: News of tasks begun with `begin`.
         self.others: deque[News] = deque()
 
     @property
     def size(self) -> int:
-        """How many runs it works on at once."""
+        """The number of runs that it works on at once."""
         return self._size
 
     @property
     def free(self) -> int:
-        """How many batches can be started now."""
+        """The number of batches that can be started now."""
         return max(0, self._pool.free - len(self._again))
 
     def start(self, batch: Batch) -> None:
@@ -159,7 +159,7 @@ class Processes:
         self._started += 1
 
     def begin(self, name: str, task: Task, *args: Any) -> None:
-        """Gives a free worker something else to do; `others` gets what comes of it."""
+        """Gives a free worker something else to do; `others` gets its results."""
         self._pool.start(name, task, *args)
 
     def finished(self, timeout_s: float) -> Sequence[Ran]:
@@ -184,7 +184,7 @@ class Processes:
         return over
 
     def stop(self) -> None:
-        """Ends everything; what is given after that is done by new workers."""
+        """Ends everything; later tasks are done by new workers."""
         self._pool.stop()
         self._left.clear()
         self._again.clear()
@@ -199,12 +199,12 @@ class Here:
 
     @property
     def size(self) -> int:
-        """How many runs it works on at once."""
+        """The number of runs that it works on at once."""
         return 1
 
     @property
     def free(self) -> int:
-        """How many batches can be started now."""
+        """The number of batches that can be started now."""
         return 1 - len(self._waiting)
 
     def start(self, batch: Batch) -> None:
@@ -222,7 +222,7 @@ class Here:
 
 
 def run_batch(tell: Callable[[Ran], None], batch: Batch) -> None:
-    """A worker's task: runs a batch and tells of each run as it is over."""
+    """A worker's task: runs a batch and reports each run as it is over."""
     for number, case in zip(batch.numbers, batch.cases, strict=True):
         tell(replace(run_case(number, case, batch.measure), raw=None, failure=None))
 
@@ -268,7 +268,7 @@ def _named_rows(columns: Mapping[str, Any], key: str, names: Sequence[str]) -> p
 
 
 def one_line(failure: Exception) -> str:
-    """A failure in one line; its kind as well, unless it is one of Bentpipe's, which say all."""
+    """A failure in one line; its kind as well, unless it is one of Bentpipe's, which are complete."""
     told = isinstance(failure, _core.ScenarioError | _core.ControllerError)
     return " ".join((str(failure) if told else said(failure)).split())
 

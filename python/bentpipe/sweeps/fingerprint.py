@@ -1,4 +1,4 @@
-"""What a run depends on, as a hash: scenario, files that it names, controllers in Python, the simulator.
+"""Hash of all inputs of a run: scenario, files that it names, controllers in Python, the simulator.
 
 Two runs with the same key give the same rows, bit for bit. So a run that is on disk under its key is not
 run again, and one under another key is not taken for it.
@@ -22,7 +22,7 @@ from bentpipe.sweeps.portable import source_file
 
 #: Keys of a scenario whose text is the name of a file.
 FILE_KEYS = ("file", "opportunities", "timeline")
-#: Keys of a scenario that its results do not depend on, and the seed, which is told apart from the rest.
+#: Keys of a scenario that its results do not depend on, and the seed, which is kept apart from the rest.
 _ASIDE = ("title", "seed")
 
 
@@ -50,7 +50,7 @@ class Fingerprints:
     """Hashes of scenarios. Files and controllers are read once.
 
     Args:
-        controllers: those in Python, by the name that stands for each in the scenarios.
+        controllers: those in Python, by the name that represents each in the scenarios.
     """
 
     def __init__(self, controllers: Mapping[str, Callable[..., Any]]) -> None:
@@ -77,15 +77,16 @@ class Fingerprints:
 
 
 def run_key(point: str, seed: int) -> str:
-    """What a run is called by: the hash of its scenario, and its seed."""
+    """The key of a run: the hash of its scenario, and its seed."""
     return f"{point}-{seed}"
 
 
 def source_hash(cls: Callable[..., Any]) -> str:
     """The hash of the code of a controller; "" if it has no source.
 
-    Of one from a file it is the file, and those beside it that it imports; comments and layout do not count.
-    Of one from a notebook or from the script itself it is what its code refers to there.
+    For one from a file, the hash covers the file and the files beside it that it imports; comments and layout
+    do not count. For one from a notebook or from the script itself, it covers the definitions that its code
+    refers to there.
     """
     file = source_file(cls)
     if file is None or cls.__module__ == "__main__":
@@ -157,5 +158,5 @@ def _file_hash(name: str) -> str:
     try:
         with Path(name).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as failure:  # the run says so, too
+    except OSError as failure:  # the run reports it, too
         return f"cannot be read: {failure.strerror}"

@@ -1,4 +1,4 @@
-"""Running a plan: on disk or in memory, all of its runs or as many as are needed, going on after a stop."""
+"""Running a plan: on disk or in memory, all of its runs or as many as are needed, resuming after a stop."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from bentpipe.sweeps.planned import Planned
 if TYPE_CHECKING:
     import polars as pl
 
-#: What is over is written this often, in s, ...
+#: Finished runs are written this often, in s, ...
 FLUSH_S = 1.0
-#: ... and when so many runs wait for it.
+#: ... and when this number of runs waits for it.
 FLUSH_RUNS = 500
 
 
@@ -50,24 +50,24 @@ def sweep(
 
     Args:
         scenario: a scenario, its table as a dict, a file (which may have `[vary]` and `seeds`), the name of
-            one that comes with the package, or what `Result.save` wrote.
+            one that comes with the package, or a directory that `Result.save` wrote.
         vary: values by dotted key. Values are a list, or {"log": [1e-6, 1e-3], "points": 7}, or
-            {"lin": ["10 ms", "50 ms"], "points": 5}; keys that go together stand in a table under "zip". A
+            {"lin": ["10 ms", "50 ms"], "points": 5}; keys that go together are in a table under "zip". A
             controller in Python is its class, or "FILE.py:CLASS".
-        seeds: how many, from the scenario's own on, or a list of them. By default as the file says, or one.
-        out: a directory for the runs (docs/sweeps.md). What is there is not run again, and a stopped sweep
+        seeds: how many, from the scenario's own on, or a list of them. By default those of the file, or one.
+        out: a directory for the runs (docs/sweeps.md). Existing runs are not run again, and a stopped sweep
             goes on. None: everything stays in memory.
         workers: threads, or processes for controllers in Python; 0: one per processor. The results do not
             depend on it.
         traces: keep the traces that the scenario records, in `out`.
         until_ci: 0.02 gives each point seeds until the 95 % interval of its mean goodput is within ±2 %.
         most_seeds: of a point then, at most.
-        fresh: forget what is in `out`.
-        progress: told how far it is.
-        executor: makes what computes the runs, in place of this machine.
+        fresh: forget the runs in `out`.
+        progress: called with the state of the job.
+        executor: makes the executor of the runs, in place of this machine.
 
     Returns:
-        A row for each flow and run: what is varied, with its unit in the name (`link.geo.delay_s`), `run`,
+        A row for each flow and run: the varied keys, with the unit in the name (`link.geo.delay_s`), `run`,
         `seed`, and the columns of `Result.flows`. Links, traces and runs that failed are in
         `bentpipe.sweeps.dataset.read(out)`, as `links`, `traces` and `failed`; a warning says if runs failed.
 
@@ -108,14 +108,14 @@ def run_plan(
         plan: the runs.
         place: the directory of the dataset; None keeps everything in memory.
         workers: threads or processes; 0: one per processor. The results do not depend on it.
-        shard: of several writers to one place, which this is.
+        shard: the part of this writer, if several write to one place.
         until: if given, each point gets seeds until the 95 % interval of its mean goodput is within this
             share of the mean.
         most_seeds: of a point then, at most.
-        fresh: forget what is there.
-        progress: told how far it is.
-        executor: makes what computes the runs, in place of this machine.
-        warned: told each warning of the simulator, with the number of runs that have it.
+        fresh: forget the existing runs.
+        progress: called with the state of the job.
+        executor: makes the executor of the runs, in place of this machine.
+        warned: called with each warning of the simulator, with the number of runs that have it.
 
     Raises:
         Interrupted: the user stopped it.

@@ -1,4 +1,4 @@
-"""Who may write to a folder of runs: one writer alone, or the shards of one division together."""
+"""Locks on a folder of runs: one writer alone, or the shards of one division together."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _FILE = ".lock"
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several writers who share a folder, each with the runs that fall to it.
+    """One of several writers that share a folder, each with its own part of the runs.
 
     Attributes:
         index: from 1.
-        count: of all shards; 1 is a writer who is alone.
+        count: number of all shards; 1 is a single writer.
     """
 
     index: int
@@ -30,7 +30,7 @@ class Shard:
         """The shard of "2/4".
 
         Raises:
-            ScenarioError: it is none.
+            ScenarioError: it is not a shard.
         """
         found = re.fullmatch(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*", text)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
@@ -39,7 +39,7 @@ class Shard:
 
     @property
     def prefix(self) -> str:
-        """What the names of its parts begin with."""
+        """The prefix of the names of its parts."""
         return "part-" if self.count == 1 else f"shard-{self.index}-of-{self.count}-"
 
     def owns(self, name: str) -> bool:
@@ -52,7 +52,7 @@ class Shard:
 
 
 WHOLE = Shard(1, 1)
-"""A writer who is alone."""
+"""A single writer."""
 
 
 class Lock:
@@ -66,7 +66,7 @@ class Lock:
         """Takes the lock.
 
         Raises:
-            ScenarioError: somebody else has it.
+            ScenarioError: another process has it.
         """
         whole = (self._folder / _FILE).open("a+", encoding="utf-8")
         self._held.append(whole)
@@ -76,7 +76,7 @@ class Lock:
                 self._refuse(f"another bentpipe sweep is writing to {self._folder}")
             _write(whole, "")
             return
-        if alone:  # the first of the shards says how many there are
+        if alone:  # the first of the shards defines the number of shards
             _write(whole, str(self._shard.count))
         if not _try(whole, fcntl.LOCK_SH):
             self._refuse(f"another bentpipe sweep is writing to {self._folder}")

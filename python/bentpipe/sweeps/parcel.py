@@ -1,8 +1,8 @@
 """Runs that go to another machine: a batch as bytes, with the files and the code that it needs.
 
-What a scenario names by a file's name is sent as the file's contents. Code that is not Bentpipe's own nor of
-an installed package (a user's controllers, the measures of a user's study) is sent itself. The rest must be
-the same on both machines, which `versions` tells.
+Files that a scenario names are sent as their contents. Code that is not Bentpipe's own nor of an installed
+package (a user's controllers, the measures of a user's study) is sent itself. The rest must be the same on
+both machines, which `versions` checks.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def run_packed(packed: bytes, contents: Sequence[bytes]) -> list[Ran]:
 
 @cache
 def versions() -> dict[str, str]:
-    """What a run's bits depend on beside its case, and its version or hash on this machine."""
+    """The inputs of a run's bits beside its case, with their versions or hashes on this machine."""
     assert bentpipe.__file__ is not None
     package = Path(bentpipe.__file__).parent
     code = hashlib.sha256()
@@ -124,7 +124,7 @@ def _moved(scenario: Any, here: Mapping[str, str]) -> Any:
 
 
 def _as_named(ran: Ran, here: Mapping[str, str]) -> Ran:
-    """What a run gave, with files called in its words as the user calls them."""
+    """The result of a run, with the user's names for the files in its texts."""
     report, error = ran.report, ran.error
     for name, path in here.items():
         as_text = json.dumps(name, ensure_ascii=False)[1:-1]

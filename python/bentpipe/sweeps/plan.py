@@ -1,4 +1,4 @@
-"""The runs of a sweep: every point of its grid with every seed, each built when it is asked for."""
+"""The runs of a sweep: every point of its grid with every seed, each built on demand."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from bentpipe.sweeps.vary import Axis, axes, axis_of_text, toml, value_of
 
 MOST_RUNS = 100_000_000
 """Runs of one sweep."""
-#: So many points are kept as text; more are built again for each of their runs.
+#: This number of points is kept as text; more are built again for each of their runs.
 _KEPT = 20_000
 _CC = re.compile(r"flow\.(\d+|\*)\.cc(\.name)?")
 
 Given = Scenario | Mapping[str, Any] | str | Path
-"""A scenario, its table (which may have `vary` and `seeds`), or what `Source` reads."""
+"""A scenario, its table (which may have `vary` and `seeds`), or an argument of `Source`."""
 
 
 class Plan(Planned):
@@ -40,7 +40,7 @@ class Plan(Planned):
         given: the scenario.
         vary: axes beside those of the scenario, a table like `[vary]` or texts "KEY=VALUES"; a key of theirs
             replaces that of the scenario.
-        seeds: how many, from the scenario's own on; or a list of them. By default as the scenario says.
+        seeds: how many, from the scenario's own on; or a list of them. By default those of the scenario.
         overrides: pairs of a key and its value as TOML, as `--set` has them.
         traces: keep the traces that the scenario records.
 
@@ -116,7 +116,7 @@ class Plan(Planned):
         return {found.name: found.type for found in self.columns}
 
     def run_key(self, number: int) -> str:
-        """What a run is called by on disk."""
+        """The key of a run on disk."""
         nth, point = divmod(number, self.points)
         return run_key(self.names[point], self.seeds[nth])
 
@@ -128,7 +128,7 @@ class Plan(Planned):
     def take_over(self, keys: Iterable[str]) -> dict[str, int]:
         """The numbers of runs that are on disk, by their keys; none for those of other scenarios.
 
-        Seeds that the plan has not are added to it.
+        Seeds that the plan lacks are added to it.
         """
         points = {name: point for point, name in enumerate(self.names)}
         parted = [(key, points[key.rpartition("-")[0]]) for key in keys if key.rpartition("-")[0] in points]
@@ -138,7 +138,7 @@ class Plan(Planned):
         return {key: places[seeds[key]] * self.points + point for key, point in parted}
 
     def about(self) -> dict[str, Any]:
-        """What `sweep.json` says of it."""
+        """Its description for `sweep.json`."""
         return {
             "title": self.title,
             "runs": len(self),
@@ -210,7 +210,7 @@ class Plan(Planned):
         return pairs
 
     def _algorithm(self, value: Any) -> Any:
-        """What stands for an algorithm in the scenario; one in Python is loaded."""
+        """The value that represents an algorithm in the scenario; one in Python is loaded."""
         from bentpipe.comparison import named_algorithm
 
         if isinstance(value, str) and is_own(value):
@@ -280,7 +280,7 @@ class Plan(Planned):
         return table
 
     def _indices(self, point: int) -> list[int]:
-        """Which value of each axis a point has; the last axis changes first."""
+        """The value of each axis at a point; the last axis changes first."""
         found = []
         for axis in reversed(self.axes):
             point, at = divmod(point, len(axis.rows))

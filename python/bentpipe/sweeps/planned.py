@@ -1,4 +1,4 @@
-"""What a dataset must know of the runs that it shall have, and a list of cases as such."""
+"""Planned runs as a dataset needs them, and a plan made of a list of cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bentpipe.sweeps.rows import Types, key_types
 
 
 class Planned(Sequence[Case]):
-    """Cases, each called by a number and by a key that says what its results depend on."""
+    """Cases, each called by a number and by a key that identifies the inputs of its results."""
 
     @property
     @abstractmethod
@@ -22,7 +22,7 @@ class Planned(Sequence[Case]):
 
     @abstractmethod
     def run_key(self, number: int) -> str:
-        """What decides about the results of a run: its scenario with all that belongs to it, and its seed."""
+        """The inputs of the results of a run: its scenario with all that belongs to it, and its seed."""
 
     @abstractmethod
     def named(self, number: int) -> tuple[Mapping[str, Key], int, int]:
@@ -34,7 +34,7 @@ class Planned(Sequence[Case]):
 
     @abstractmethod
     def about(self) -> Mapping[str, Any]:
-        """What `sweep.json` says of it."""
+        """Its description for `sweep.json`."""
 
 
 class CaseList(Planned):
@@ -71,7 +71,7 @@ class CaseList(Planned):
         return self._types
 
     def run_key(self, number: int) -> str:
-        """What a run is called by on disk."""
+        """The key of a run on disk."""
         return self._keys[number]
 
     def named(self, number: int) -> tuple[Mapping[str, Key], int, int]:
@@ -83,7 +83,7 @@ class CaseList(Planned):
         return {key: self._numbers[key] for key in keys if key in self._numbers}
 
     def about(self) -> dict[str, Any]:
-        """What `sweep.json` says of it: the columns, and what made the runs."""
+        """Its description for `sweep.json`: the columns, and the simulator of the runs."""
         return {
             "title": "",
             "runs": len(self),

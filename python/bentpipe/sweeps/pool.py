@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Literal, Self
 
-#: A function of a module that the worker can import; its first argument is what it reports its progress to.
+#: A function of a module that the worker can import; its first argument receives its progress.
 Task = Callable[..., Any]
 
 _START = "import sys; from bentpipe.sweeps.pool import serve; serve(int(sys.argv[1]))"
@@ -20,7 +20,7 @@ _START = "import sys; from bentpipe.sweeps.pool import serve; serve(int(sys.argv
 
 @dataclass(frozen=True)
 class News:
-    """What a worker says of its task: how far it is, what it gave, or in one line why it failed."""
+    """A worker's report on its task: its progress, its result, or its error in one line."""
 
     task: Any
     kind: Literal["progress", "done", "failed"]
@@ -49,32 +49,32 @@ class Pool:
         self.stop()
 
     def stop(self) -> None:
-        """Ends all workers, with what they are working on."""
+        """Ends all workers, with the tasks in hand."""
         for connection, worker in self._workers.items():
             connection.close()
-            worker.process.kill()  # what it was writing has another name until it is whole
+            worker.process.kill()  # the file that it was writing has another name until it is complete
             worker.process.wait()
         self._workers.clear()
 
     @property
     def free(self) -> int:
-        """How many tasks can be started now."""
+        """The number of tasks that can be started now."""
         return self._size - len(self.busy)
 
     @property
     def busy(self) -> list[Any]:
-        """The names of the tasks that are being worked on."""
+        """The names of the tasks in progress."""
         return [worker.task for worker in self._workers.values() if worker.task is not None]
 
     def start(self, name: Any, task: Task, *args: Any) -> None:
-        """Gives a task to a free worker; ``name`` is what news of it is called by."""
+        """Gives a task to a free worker; ``name`` identifies its reports."""
         idle = (connection for connection, worker in self._workers.items() if worker.task is None)
         connection = next(idle, None) or self._new()
         self._workers[connection].task = name
         connection.send((task, args))
 
     def news(self, timeout_s: float | None = None) -> Iterator[News]:
-        """Waits until a worker has something to say, or for so long."""
+        """Waits for a report of a worker, up to a time limit."""
         for connection in wait(list(self._workers), timeout_s):
             assert isinstance(connection, Connection)
             worker = self._workers[connection]
@@ -116,7 +116,7 @@ def _ending(status: int) -> str:
 
 
 def said(failure: Exception) -> str:
-    """A failure in words: its kind as well, unless the system says what is wrong with which file."""
+    """A failure in words: its kind as well, unless the system's message names the file and the error."""
     if isinstance(failure, OSError) and failure.filename and failure.strerror:
         return f"{failure.filename}: {failure.strerror}"
     return f"{type(failure).__name__}: {failure}"
@@ -135,7 +135,7 @@ def serve(descriptor: int) -> None:
             try:
                 tasks.put(connection.recv())
             except (EOFError, OSError):
-                os._exit(0)  # whoever gave the tasks was killed, so nobody wants what is being worked on
+                os._exit(0)  # the process that gave the tasks was killed, so the work in hand is not needed
             except Exception as failure:  # the task's module or a class of it cannot be loaded
                 tasks.put(failure)
 

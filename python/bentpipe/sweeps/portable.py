@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class ClassName(NamedTuple):
-    """Where a class is found: a module that can be imported, or a file."""
+    """The place of a class: a module that can be imported, or a file."""
 
     module: str
     file: str
@@ -65,7 +65,7 @@ def load_class(name: ClassName) -> type:
     """The class of that name.
 
     Raises:
-        ScenarioError: its file does not load, or the class is no controller.
+        ScenarioError: its file does not load, or the class is not a controller.
         ImportError, AttributeError: its module is not there, or has no such class.
     """
     if name.file:
@@ -78,7 +78,7 @@ def load_class(name: ClassName) -> type:
 
 
 def _spec(module: str) -> importlib.machinery.ModuleSpec | None:
-    """How a module is found; None if it is not found by its name."""
+    """The place of a module; None if it is not found by its name."""
     try:
         return importlib.util.find_spec(module)
     except (ImportError, ValueError):

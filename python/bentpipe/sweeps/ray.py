@@ -1,6 +1,6 @@
-"""A Ray cluster as what computes runs: `--ray ADDRESS`.
+"""A Ray cluster as an executor of runs: `--ray ADDRESS`.
 
-A batch of runs is a task. What a run needs travels with it (`parcel.py`). What it gives comes back through
+A batch of runs is a task. The inputs of a run travel with it (`parcel.py`). Its results come back through
 Ray's object store, and the process that the user started writes it. So the nodes need no disk in common. Ray
 repeats tasks whose worker or node was lost, and a repeated run gives the same bits.
 """
@@ -22,9 +22,9 @@ from bentpipe.sweeps.execution import Batch, Ran
 from bentpipe.sweeps.fingerprint import named_files
 from bentpipe.sweeps.parcel import pack, run_packed, versions
 
-#: How often a task is repeated whose worker or node was lost, before its run counts as failed.
+#: Repetitions of a task whose worker or node was lost, before its run counts as failed.
 RETRIES = 5
-#: How often the cluster is asked how many processors it has, s.
+#: Interval between queries for the number of processors of the cluster, s.
 COUNT_S = 1.0
 
 
@@ -44,7 +44,7 @@ class Ray:
         self._address = str(self._ray.get_runtime_context().gcs_address)
         self._size, self._counted = 1, float("-inf")
         self._gone = False
-        #: Batches by the reference to what they will give.
+        #: Batches by the references to their future results.
         self._in_hand: dict[Any, Batch] = {}
         #: References to the contents of files that scenarios name; None for one that cannot be read.
         self._stored: dict[str, Any] = {}
@@ -70,7 +70,7 @@ class Ray:
 
     @property
     def free(self) -> int:
-        """How many batches can be started. One waits for each that is worked on, so no processor does."""
+        """The number of startable batches. One waits for each that is worked on, so no processor does."""
         return max(0, 2 * self.size - len(self._in_hand))
 
     def start(self, batch: Batch) -> None:
@@ -95,7 +95,7 @@ class Ray:
         return [ran for reference in ready for ran in self._taken(reference)]
 
     def stop(self) -> None:
-        """Ends what is being worked on, and leaves the cluster if this joined it."""
+        """Ends the runs in hand, and leaves the cluster if this joined it."""
         if self._gone:
             return
         for reference in self._in_hand:
@@ -106,12 +106,12 @@ class Ray:
             self._ray.shutdown()
 
     def _taken(self, reference: Any) -> Sequence[Ran]:
-        """What a task gave that is over. A batch that was lost too often is tried run by run."""
+        """The results of a finished task. A batch that was lost too often is tried run by run."""
         batch = self._in_hand.pop(reference)
         errors = self._ray.exceptions
         try:
             refused, over = self._ray.get(reference)
-        except errors.RayTaskError as failure:  # runs do not raise: the node cannot load what runs them
+        except errors.RayTaskError as failure:  # runs do not raise: the node cannot load their function
             raise _core.ScenarioError(
                 f"--ray: a node cannot run Bentpipe ({_last_line(failure)}); "
                 "install the same wheel on every node"
@@ -131,13 +131,13 @@ class Ray:
         if name not in self._stored:
             try:
                 self._stored[name] = self._ray.put(Path(name).read_bytes())
-            except OSError:  # the run says so, as it does on one machine
+            except OSError:  # the run reports it, as on one machine
                 self._stored[name] = None
         return self._stored[name]
 
 
 def on_ray(address: str | None) -> Callable[[], Ray] | None:
-    """What makes the executor for `--ray ADDRESS`; None without."""
+    """A function that makes the executor for `--ray ADDRESS`; None without."""
     return None if address is None else lambda: Ray(address)
 
 
@@ -192,7 +192,7 @@ def _knock(address: str) -> None:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Ray warns of its own future versions, which is nothing to whoever sweeps."""
+    """Ray warns of its own future versions, which does not concern the user of a sweep."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -214,6 +214,6 @@ def _serve(wanted: dict[str, str], packed: bytes, *contents: bytes) -> tuple[str
 
 
 def _last_line(failure: BaseException) -> str:
-    """What a failure says in the end: Ray's messages are pages with a traceback."""
+    """The essential message of a failure: Ray's messages are pages with a traceback."""
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
     return lines[-1] if lines else type(failure).__name__

@@ -1,4 +1,4 @@
-"""Tables of many runs: what names a run as typed columns, then what it gave."""
+"""Tables of many runs: the keys of a run as typed columns, then its results."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Tables:
 
         Args:
             frame: a table, with `run` and `seed`.
-            runs: what names each run now, by its number in `frame`. Rows of other runs are left out.
+            runs: the current keys of each run, by its number in `frame`. Rows of other runs are left out.
         """
         import polars as pl
 

@@ -1,4 +1,4 @@
-"""What a sweep found, as a table: a row for each point of the grid, with mean goodput and its interval."""
+"""Results of a sweep as a table: a row for each point of the grid, with mean goodput and its interval."""
 
 from __future__ import annotations
 

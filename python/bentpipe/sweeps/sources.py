@@ -1,10 +1,10 @@
-"""The version of the code that a run's measures come from: a hash of all that they depend on.
+"""The version of the code behind a run's measures: a hash of all that they depend on.
 
 Two runs of one case have the same measures if this hash is the same. It covers the module that defines the
 study's ``measure``, every module of its package and of Bentpipe that this one imports, directly or not, the
 compiled simulator, and the versions of Python and of the libraries that compute. Comments and layout do not
-count. Nor does what draws and explains, as ``measure`` does not import it: a figure can be changed and drawn
-again without running anything.
+count. Nor does code that draws and explains, as ``measure`` does not import it: a figure can be changed and
+drawn again without running anything.
 """
 
 from __future__ import annotations
@@ -26,12 +26,26 @@ def code_version(measure: Callable[..., Any]) -> str:
     found = hashlib.sha256()
     for name, path in modules(measure.__module__, "bentpipe.sweeps.execution").items():
         code = path.read_bytes()
-        code = ast.unparse(ast.parse(code)).encode() if path.suffix == ".py" else code
+        code = _without_words(code) if path.suffix == ".py" else code
         found.update(f"{name} {hashlib.sha256(code).hexdigest()}\n".encode())
     found.update(f"{measure.__qualname__} python {platform.python_version()}\n".encode())
     for library in LIBRARIES:
         found.update(f"{library} {version(library)}\n".encode())
     return found.hexdigest()
+
+
+def _without_words(code: bytes) -> bytes:
+    """Python code without comments, layout and docstrings: what they say changes no result."""
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            words = [isinstance(one, ast.Expr) and _is_text(one.value) for one in node.body]
+            node.body = [one for one, word in zip(node.body, words, strict=True) if not word] or [ast.Pass()]
+    return ast.unparse(tree).encode()
+
+
+def _is_text(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def modules(*names: str) -> dict[str, Path]:
@@ -58,7 +72,7 @@ def modules(*names: str) -> dict[str, Path]:
 
 
 def _imported(path: Path, package: str, tops: set[str]) -> Iterator[str]:
-    """The names of the modules that a file imports, wherever in it; not what only type checkers read.
+    """The names of the modules that a file imports, anywhere in it, except imports for type checkers alone.
 
     Those of other packages than `tops` are left out, and not looked for: that would load the packages.
     """

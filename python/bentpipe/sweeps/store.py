@@ -1,12 +1,12 @@
-"""Tables of many runs on disk, written part by part: whatever ends the writer costs only the runs in hand.
+"""Tables of many runs on disk, written part by part: an interruption costs only the runs in hand.
 
     DIR/flows/part-000007.parquet      one file of each table and part
-    DIR/parts/part-000007.json         what the part consists of: its runs, and the sums of its files
+    DIR/parts/part-000007.json         the contents of the part: its runs, and the sums of its files
 
 A part appears complete or not at all: its files are written under other names and renamed, and the last one
-is that in `parts/`. A file of a table that no such file names is not finished, and whoever writes next
-removes it. A changed byte may read as another number, so sums tell whether files are as they were written.
-What is in a table is nobody's business here: a sweep has flows and links, a study the measures of its runs.
+is that in `parts/`. A file of a table that no such file names is unfinished, and the next writer removes it.
+A changed byte may read as another number, so sums show whether files are as they were written. This module
+does not depend on the contents of tables: a sweep has flows and links, a study its measures.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 PARTS = "parts"
-"""The folder of what says which parts there are."""
+"""The folder of the files that list the parts."""
 _VERSION = 1
 #: Parts are put together as long as their files are smaller than this in all, in bytes, ...
 _LARGE = 64 << 20
 #: ... and have fewer runs than this.
 _MANY = 50_000
-#: So many small parts are put together while runs go on.
+#: This number of small parts is merged while runs go on.
 _SCATTERED = 200
 
 
@@ -65,18 +65,18 @@ class Part:
 
 
 Change = Callable[[str, "pl.DataFrame"], "pl.DataFrame"]
-"""What becomes of a table when its part is written anew: from the table's name and its rows."""
+"""The new contents of a table when its part is rewritten: from the table's name and its rows."""
 
 
 class Store:
-    """The parts in a folder. As a context, nobody else writes to them meanwhile.
+    """The parts in a folder. As a context, no other process writes to them meanwhile.
 
     Args:
         folder: made if it is not there.
         tables: the names of the tables; each is a folder with a file of every part that has rows of it.
         key: the column by which rows are ordered.
         always: the tables that have a file in every part, also without rows.
-        shard: whose parts these are, if several writers share the folder.
+        shard: the owner of these parts, if several writers share the folder.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Store:
         self._lock = Lock(folder, shard)
 
     def __enter__(self) -> Self:
-        """Raises ScenarioError if somebody else writes there, OSError if the folder cannot be made."""
+        """Raises ScenarioError if another process writes there, OSError if the folder cannot be made."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock.take()
         return self
@@ -107,7 +107,7 @@ class Store:
         self._lock.release()
 
     def open(self) -> list[Path]:
-        """Finds the parts, checks those that are one's own, and removes what is not complete.
+        """Finds the parts, checks those that are one's own, and removes incomplete ones.
 
         Returns a file of each part that was damaged; such parts are removed.
         """
@@ -131,7 +131,7 @@ class Store:
         return damaged
 
     def _valid(self) -> list[Part]:
-        """The parts without those that others have taken over, or that say again what others say."""
+        """The parts without those that others have taken over, or that repeat others."""
         old = {name for part in self.parts for name in part.replaces}
         known: set[str] = set()
         kept = []
@@ -182,7 +182,7 @@ class Store:
         Args:
             parts: some of `parts`.
             runs: the runs that are left of them, if not all are.
-            change: what becomes of their tables.
+            change: the new contents of their tables.
         """
         import polars as pl
 
@@ -280,7 +280,7 @@ class Store:
 
 
 def read_part(path: Path) -> Part | None:
-    """What a file in `parts/` says; None if it is damaged.
+    """The contents of a file in `parts/`; None if it is damaged.
 
     Raises:
         ScenarioError: it is of a later version.

@@ -1,4 +1,4 @@
-"""What a sweep varies: axes of values, from a table `[vary]` or from `--vary KEY=VALUES`.
+"""Axes of a sweep: values from a table `[vary]` or from `--vary KEY=VALUES`.
 
     [vary]
     "flow.0.cc" = ["cubic", { name = "simd", beta = 0.06 }, "my.py:Mine"]
@@ -51,7 +51,7 @@ def axes(table: Any, where: str = "vary") -> list[Axis]:
     """The axes of a table `[vary]`.
 
     Raises:
-        ScenarioError: it is none; the message begins with `where` and the key.
+        ScenarioError: it is invalid; the message begins with `where` and the key.
     """
     if not isinstance(table, Mapping):
         raise ScenarioError(f'{where}: a table is needed, for example "link.sat.delay" = ["10 ms", "100 ms"]')
@@ -75,7 +75,7 @@ def axis_of_text(text: str) -> Axis:
     """The axis of `--vary KEY=VALUES`: values with commas between, or a table with `log` or `lin`.
 
     Raises:
-        ScenarioError: it is none.
+        ScenarioError: it is invalid.
     """
     key, equals, values = text.partition("=")
     key, values = key.strip(), values.strip()
@@ -116,7 +116,7 @@ def toml(value: Any) -> str:
 
 
 def value_of(text: str) -> Any:
-    """The value that a text in TOML stands for; other text is text."""
+    """The value of a text in TOML; other text is text."""
     if "\n" in text:
         return text
     try:
@@ -206,7 +206,7 @@ def _end(end: Any, where: str) -> tuple[Fraction, str]:
 
 
 def _between(low: Fraction, high: Fraction, points: int, *, log: bool) -> list[Fraction]:
-    """Both ends, and what lies between: rounded, as the last digits of a power differ between machines."""
+    """Both ends, and the values between: rounded, as the last digits of a power differ between machines."""
     inner = []
     for i in range(1, points - 1):
         share = Fraction(i, points - 1)
@@ -217,7 +217,7 @@ def _between(low: Fraction, high: Fraction, points: int, *, log: bool) -> list[F
     return [low, *inner, high]
 
 
-#: The unit that a range of a kind is written in, how many of the kind's own it is, and what it is rounded to.
+#: The unit that a range of a kind is written in, its factor to the kind's own unit, and its rounding.
 _WRITTEN = {
     "s": ("ns", Fraction(1, 10**9)),
     "bps": ("bit/s", Fraction(1)),
@@ -226,7 +226,7 @@ _WRITTEN = {
 
 
 def _written(number: Fraction, unit: str) -> Any:
-    """A number of a range: nanoseconds, bits per second and what is counted are whole."""
+    """A number of a range: nanoseconds, bits per second and counts are whole."""
     if unit in _WRITTEN:
         name, one = _WRITTEN[unit]
         return f"{round(number / one)} {name}"

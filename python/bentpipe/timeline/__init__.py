@@ -1,4 +1,4 @@
-"""Time lines: how the rate, delay, loss and reach of a link change over time, as files and polars frames.
+"""Time lines: the rate, delay, loss and reach of a link over time, as files and polars frames.
 
     import bentpipe as bp
 

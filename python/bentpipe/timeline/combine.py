@@ -28,13 +28,13 @@ def join(
     Args:
         first: gives all its columns but `columns`.
         second: gives the columns that the first lacks, or `columns`.
-        columns: what to take of the second, also where the first has it.
-        offset_s: how much later the second begins than the first; what a negative one puts before 0 is cut.
+        columns: columns to take from the second, also where the first has it.
+        offset_s: delay of the second against the first; rows that a negative one moves before 0 are cut.
         delay: "lines" if the delay moves in straight lines between rows (the simulator's default), "steps" if
-            it is held; it says what the delay is at the instants of the other.
+            it is held; it gives the delay at the instants of the other.
 
     Raises:
-        ScenarioError: one is no time line, or the second has nothing to give.
+        ScenarioError: one is not a time line, or the second has nothing to give.
     """
     check(first, "the first time line")
     check(second, "the second time line")
@@ -76,7 +76,7 @@ def stretch(
         mean_rate: instead of `rate`, the mean rate over time that comes out, in bits per second.
 
     Raises:
-        ScenarioError: it is no time line, a factor is not above 0, or there is no rate to change.
+        ScenarioError: it is not a time line, a factor is not above 0, or there is no rate to change.
     """
     check(frame)
     for name, value in (("time", time), ("rate", rate), ("mean rate", mean_rate)):
@@ -130,7 +130,7 @@ def _lines(frame: pl.DataFrame, own: np.ndarray, ns: np.ndarray) -> np.ndarray:
 
 
 def steps(frame: pl.DataFrame) -> np.ndarray:
-    """For each row of a completed time line: does its delay hold until the next row?"""
+    """For each row of a completed time line, whether its delay holds until the next row."""
     up = frame["up"].to_numpy() if "up" in frame.columns else np.ones(frame.height, dtype=bool)
     # Without a column of handovers the path changes hands where it goes dark.
     changes = frame["handover"].to_numpy() if "handover" in frame.columns else ~up

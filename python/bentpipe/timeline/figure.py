@@ -37,7 +37,7 @@ def draw(frame: pl.DataFrame, *, between: tuple[float, float] | None = None) -> 
         between: show only this interval, in seconds.
 
     Raises:
-        ScenarioError: it is no time line, or has nothing in the interval.
+        ScenarioError: it is not a time line, or has nothing in the interval.
     """
     check(frame)
     whole = complete(frame)
@@ -80,7 +80,7 @@ def _events(axes: Axes, marks: list[float], dark: list[tuple[float, float]], fac
 
 
 def _legend(axes: Axes, changes: int, breaks: int) -> None:
-    """Says what the lines and the shades are, if there are any, and how many are shown."""
+    """Explains the lines and the shades, if there are any, and gives their number."""
     words = []
     if changes:
         words.append(f"| {changes} handover{'s' if changes > 1 else ''}")

@@ -1,7 +1,7 @@
-"""The file of a time line, version 1: reading, writing, and everything that can be wrong with one.
+"""The file of a time line, version 1: reading, writing, and all checks of its contents.
 
-A time line says how one direction of a link, or both, changes over time. It is a table with one row per
-instant; docs/timeline.md describes its columns.
+A time line describes the changes of one direction of a link, or both, over time. It is a table with one row
+per instant; docs/timeline.md describes its columns.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read(path: str | Path) -> pl.DataFrame:
         as they are. Empty cells of known columns hold the value of the row before; of `handover`, false.
 
     Raises:
-        ScenarioError: it is no time line; the message names the file, the line or row, and the column.
+        ScenarioError: it is not a time line; the message names the file, the line or row, and the column.
         OSError: it cannot be read.
     """
     path = Path(path)
@@ -62,7 +62,7 @@ def write(frame: pl.DataFrame, path: str | Path) -> Path:
     """Writes a time line, as Parquet or as CSV by the ending of the name. It appears complete or not at all.
 
     Raises:
-        ScenarioError: the frame is no time line, or the name ends otherwise.
+        ScenarioError: the frame is not a time line, or the name ends otherwise.
         OSError: it cannot be written.
     """
     path = Path(path)
@@ -81,7 +81,7 @@ def write(frame: pl.DataFrame, path: str | Path) -> Path:
 
 
 def check_place(path: Path) -> None:
-    """Makes sure, before long work, that a time line may be written to `path`: its name, and what is there.
+    """Checks, before long work, that a time line may be written to `path`: its name, and an existing file.
 
     Raises:
         ScenarioError: the name ends in neither .parquet nor .csv, or a file of another kind is there.
@@ -92,15 +92,15 @@ def check_place(path: Path) -> None:
 
 
 def check(frame: pl.DataFrame, where: str = "the time line", lines: Sequence[int] | None = None) -> None:
-    """Makes sure that a frame is a time line.
+    """Checks that a frame is a time line.
 
     Args:
         frame: the table.
-        where: what messages call it, a file's name for example.
-        lines: the line of the file in which each row stands; without it messages count rows from 1.
+        where: its name in messages, a file's name for example.
+        lines: the line of each row in the file; without it messages count rows from 1.
 
     Raises:
-        ScenarioError: it is not; the message says what is wrong first, and how much more there is.
+        ScenarioError: it is not; the message has the first error, and the number of others.
     """
     found = faults(frame, lines)
     first = next(found, None)
@@ -158,10 +158,10 @@ def handovers(frame: pl.DataFrame) -> list[float]:
 
 
 def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
-    """The table of a file, not yet checked, and of CSV the line in which each row stands.
+    """The table of a file, not yet checked, and, for CSV, the line of each row.
 
     Raises:
-        ScenarioError: it is no table of this format or of a version that is known.
+        ScenarioError: it is not a table of this format, or of an unknown version.
         OSError: it cannot be read.
     """
     if path.suffix.lower() == ".csv":

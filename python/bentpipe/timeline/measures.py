@@ -15,7 +15,7 @@ from bentpipe.units import seconds
 
 
 def summary(frame: pl.DataFrame) -> dict[str, Any]:
-    """What a time line does, for people and as JSON.
+    """A summary of a time line, for display and as JSON.
 
     Returns:
         `rows`; `duration_s`, the time of the last row; `handovers`, their number; `outages`, `dark_s`,
@@ -23,7 +23,7 @@ def summary(frame: pl.DataFrame) -> dict[str, Any]:
         each of `rate_bps`, `delay_s`, `loss_rate` that is there, `least`, `mean` (over time) and `most`.
 
     Raises:
-        ScenarioError: it is no time line.
+        ScenarioError: it is not a time line.
     """
     check(frame)
     whole = complete(frame)
@@ -65,13 +65,13 @@ def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
 
 
 def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
-    """How long a link's time line lasts from where a run begins, seconds; None if it begins anew at its end.
+    """The time that a link's time line lasts from a run's start, seconds; None if it repeats.
 
     Args:
         line: `Link.timeline`: a file, or a table with `file`, `offset` and `repeat`.
 
     Raises:
-        ScenarioError: the file is no time line.
+        ScenarioError: the file is not a time line.
         OSError: it cannot be read.
     """
     table = line if isinstance(line, Mapping) else {"file": line}
@@ -84,10 +84,10 @@ def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
 def nominal(path: str | Path) -> dict[str, str]:
     """The means over time of a time line's rate and delay, as a link's `nominal` has them.
 
-    Empty for what the file has not: a bandwidth-delay product then is that of the link's own values.
+    Empty for quantities that the file lacks: a bandwidth-delay product then is that of the link's own values.
 
     Raises:
-        ScenarioError: it is no time line.
+        ScenarioError: it is not a time line.
         OSError: it cannot be read.
     """
     frame = _read_once(Path(path))
@@ -100,7 +100,7 @@ def nominal(path: str | Path) -> dict[str, str]:
 
 
 def _read_once(path: Path) -> pl.DataFrame:
-    """A time line, which is asked for again for each of many runs; a file that has changed is read anew."""
+    """A time line, cached because each of many runs needs it; a file that has changed is read again."""
     return _as_it_was(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
@@ -110,7 +110,7 @@ def _as_it_was(path: Path, _changed_ns: int) -> pl.DataFrame:
 
 
 def mean_rate_bps(frame: pl.DataFrame) -> float | None:
-    """The mean rate over time, dark times included as they stand there; None without a rate."""
+    """The mean rate over time, dark times included as recorded; None without a rate."""
     return _mean(frame, "rate_bps") if "rate_bps" in frame.columns else None
 
 

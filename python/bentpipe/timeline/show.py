@@ -15,7 +15,7 @@ _WIDTH = 48
 
 
 def show(title: str, frame: pl.DataFrame, found: dict[str, Any]) -> None:
-    """Prints what `summary` found, and beside each quantity its mean in 48 slots of time as bars from 0."""
+    """Prints `summary`'s result, and beside each quantity its mean in 48 slots of time as bars from 0."""
     whole = complete(frame)
     shown = terminal.table(terminal.plain(title), ["<", "least", "mean", "most", "<over time"])
     for name, label, text in (

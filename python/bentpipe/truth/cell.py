@@ -1,4 +1,4 @@
-"""What is compared: cells, which are a sender, a link and a seed."""
+"""Cells of the comparison: a sender, a link and a seed each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NATIVE = ("star", "hybla", "vegas-l", "a-liad", "hswa")
 
 @dataclass(frozen=True)
 class Sender:
-    """Who decides about the window of a real transfer: `kernel:cubic`, `agent:star`, `native:star`."""
+    """The controller of the window of a real transfer: `kernel:cubic`, `agent:star`, `native:star`."""
 
     home: str
     algorithm: str
@@ -39,7 +39,7 @@ class Sender:
         return f"{self.home}:{self.algorithm}"
 
     def name_in_kernel(self, mark: int) -> str:
-        """What the kernel calls it, 15 characters at most; `mark` tells jobs on one machine apart.
+        """Its name in the kernel, 15 characters at most; `mark` distinguishes jobs on one machine.
 
         A native program has its name in it, which is the same for all jobs.
         """
@@ -58,7 +58,7 @@ LINKS: dict[str, dict[str, Any]] = {
     "20-mbit": {"rate": "20 Mbit/s"},
     "80-mbit": {"rate": "80 Mbit/s"},
 }
-"""Links beside the grid's: what each has instead of 10 Mbit/s, 100 ms, no losses and a queue of one BDP."""
+"""Links beside the grid's: values that replace 10 Mbit/s, 100 ms, no losses and a queue of one BDP."""
 PRESETS = ("vsat-arq", "vsat-dama", "geo-pep", "leo-handover")
 """Shipped scenarios whose links are compared, too, with the path and the relay of their flow."""
 
@@ -77,7 +77,7 @@ class Cell:
         rtt_ms: round trip without queues.
         per: packet error rate of the forward direction. The return direction loses nothing.
         buffer_bdp: limit of the queue.
-        length_s: how long it is watched, from the first SYN on.
+        length_s: observed time, from the first SYN on.
         named: one of `LINKS` or `PRESETS` instead of the link of the three numbers, which are 0 then.
     """
 
@@ -156,7 +156,7 @@ def on_link(named: str, sender: Sender, seed: int, length_s: float) -> Cell:
 
 
 def full(seeds: int, length_s: float) -> list[Cell]:
-    """The whole grid, the seeds outermost: a job that is stopped has whole tables of fewer seeds."""
+    """The whole grid, the seeds outermost: a job that is stopped has complete tables of fewer seeds."""
     return [
         Cell(sender, rtt, per, buffer, seed, length_s)
         for seed in range(1, seeds + 1)
@@ -182,7 +182,7 @@ def quick(seeds: int, length_s: float) -> list[Cell]:
 
 
 def chosen(cells: list[Cell], patterns: list[str]) -> list[Cell]:
-    """The cells of which a pattern fits the sender's name, or the name of the row without its seed.
+    """The cells for which a pattern fits the sender's name, or the name of the row without its seed.
 
     Raises:
         ScenarioError: a pattern fits none.

@@ -15,7 +15,7 @@ from bentpipe.truth.curve import Column
 
 GOODPUT, RTT, RETRANSMITTED, CURVE = "goodput", "rtt", "retransmitted", "curve"
 STANDARD_ERRORS = 3.0
-"""A difference within so many standard errors of the seeds is no error."""
+"""A difference within this number of standard errors of the seeds is not an error."""
 FEW = 20.0
 """Retransmissions of a transfer below which their share is not judged: it is chance."""
 AGREES_WITHIN = 0.10
@@ -28,7 +28,7 @@ class Compared:
     Args:
         real, simulated: means over the seeds.
         standard_error: of the mean difference, simulated less real; 0 if there is one seed.
-        seeds: how many there are.
+        seeds: their number.
     """
 
     real: float
@@ -43,7 +43,7 @@ class Compared:
 
     @property
     def counts(self) -> bool:
-        """Is the difference more than the seeds explain?"""
+        """Whether the difference is more than the seeds explain."""
         return abs(self.simulated - self.real) > STANDARD_ERRORS * self.standard_error
 
 
@@ -110,7 +110,7 @@ class Verdict:
         worst: the largest that counts; 0 if none does.
         where: the row with that.
         beyond: rows with an error that counts and is above a tenth.
-        rows: how many there are.
+        rows: their number.
     """
 
     median: float
@@ -121,7 +121,7 @@ class Verdict:
 
 
 def verdict(table_rows: Sequence[dict[str, Any]], name: str) -> Verdict:
-    """What the errors of quantity `name` come to."""
+    """A summary of the errors of quantity `name`."""
     errors = [abs(row[f"{name}_error"]) for row in table_rows]
     counting = [row for row in table_rows if row[f"{name}_counts"]]
     size: Callable[[dict[str, Any]], float] = lambda row: abs(row[f"{name}_error"])  # noqa: E731

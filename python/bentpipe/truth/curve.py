@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 STEP_S = 0.1
-"""Distance of the instants at which both worlds are looked at."""
+"""Spacing of the instants at which both worlds are compared."""
 
 Column = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Side:
-    """What one world made of a cell.
+    """The result of a cell in one world.
 
     Args:
         goodput_bps: payload that the receiving application had by the end, over the whole time.
         rtt_s: smoothed round-trip time, its mean over time.
         retransmitted: retransmissions per segment sent.
         cwnd: congestion window in segments at the instants of the grid.
-        more: what else is known, for the file.
+        more: further data, for the file.
     """
 
     goodput_bps: float

@@ -1,4 +1,4 @@
-"""What the verbs of `bentpipe validate` share: options, the folder of the transfers, being interrupted."""
+"""Shared parts of the verbs of `bentpipe validate`: options, the folder of the transfers, interrupts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def folder_of(out: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def resumable(out: Path | None) -> Iterator[None]:
-    """Real transfers: Ctrl-C says what is kept.
+    """Real transfers: on Ctrl-C, a message says what is kept.
 
     Raises:
         Stopped: they were interrupted.

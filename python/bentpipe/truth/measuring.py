@@ -1,4 +1,4 @@
-"""The job: real transfers many at a time, then their simulations, then the rows of the table."""
+"""The job of `validate kernel`: many real transfers at a time, then their simulations, then the table."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ APART_S = 0.21
 """Between the starts of two transfers, so that they do not begin in step."""
 LOOK_S = 0.05
 TRIES = 2
-"""How often a transfer is made whose emulation did not keep time."""
+"""The number of attempts at a transfer whose emulation did not keep time."""
 
 Progress = Callable[[int, int, str], None]
-"""Called with the cells done, all cells, and what is under way."""
+"""Called with the cells done, all cells, and the transfers under way."""
 
 
 def measure(
@@ -36,14 +36,14 @@ def measure(
     progress: Progress,
     tell: Callable[[str], None],
 ) -> list[Cell]:
-    """Makes the real transfers that the folder does not hold yet; what cannot be made is left out.
+    """Makes the real transfers that the folder does not hold yet; those that cannot be made are left out.
 
     Args:
-        cells: what is to be there at the end.
-        folder: where it is kept; made if it is not there.
-        at_once: how many links are emulated at a time.
+        cells: the wanted cells.
+        folder: the folder of the transfers; made if it is not there.
+        at_once: number of links that are emulated at a time.
         progress: called now and then.
-        tell: called with a line for what was left out, and why.
+        tell: called with a line for each omission, with the reason.
 
     Returns:
         The cells that are there.
@@ -107,7 +107,7 @@ def _keep(store: Store, transfer: Transfer, attempt: int) -> bool:
 
 
 def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], dict[Sender, str]]:
-    """Gives the kernel the controllers: its names of the senders, and why others are not here."""
+    """Gives the kernel the controllers: its names of the senders, and the reasons for missing ones."""
     from bentpipe import _core
 
     names = {sender: sender.name_in_kernel(os.getpid()) for sender in senders}
@@ -119,7 +119,7 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
                 refused[sender] = "this kernel does not have it"
             continue
         if sender.home == "native" and names[sender] in known:
-            continue  # attached already, by somebody else
+            continue  # already attached by another process
         agent = getattr(_core, "KernelAgent", None)
         if agent is None:
             refused[sender] = "this build has no agent for the kernel"
@@ -134,7 +134,7 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
 
 
 def _loads(name: str) -> bool:
-    """Does the kernel find an algorithm of its own that is a module? Asking for it is enough."""
+    """Whether the kernel finds an algorithm of its own that is a module. Asking for it is enough."""
     import socket
 
     with socket.socket() as sock:
@@ -157,7 +157,7 @@ def rows(cells: Sequence[Cell], folder: Path, *, progress: Progress) -> list[dic
 
 
 def quantities(side: Side) -> dict[str, float]:
-    """What the table has of a side, by name: a row has each as NAME_real and NAME_simulated."""
+    """The quantities of a side in the table, by name: a row has each as NAME_real and NAME_simulated."""
     return {
         GOODPUT: side.goodput_bps,
         RTT: side.rtt_s,
@@ -167,7 +167,7 @@ def quantities(side: Side) -> dict[str, float]:
 
 
 def row(store: Store, cell: Cell) -> dict[str, Any]:
-    """The row of one cell: what it is, and each quantity real and simulated."""
+    """The row of one cell: its identity, and each quantity real and simulated."""
     real, about = store.get(cell)
     simulated = simulate(cell)
     ours = quantities(simulated)

@@ -1,4 +1,4 @@
-"""What is compared with QUIC: a controller and a link, in four worlds."""
+"""Cells of the comparison with QUIC: a controller and a link, in four worlds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SENDERS = {
     "vegas-l": ("native:vegas-l", "agent:vegas-l"),
     "bbr": ("kernel:bbr",),
 }
-"""Six controllers, and who runs each in the kernel's TCP: the first that the kernel takes."""
+"""Six controllers, and the senders that run each in the kernel's TCP: the first that the kernel accepts."""
 
 RTTS_MS = (20, 100, 500)
 PACKET_ERRORS = (0.0, 1e-3)
@@ -39,7 +39,7 @@ class QuicCell:
     Args:
         rtt_ms: round trip without queues.
         per: packet error rate of the forward direction. The return direction loses nothing.
-        length_s: how long it is watched, from the first packet on.
+        length_s: observed time, from the first packet on.
     """
 
     algorithm: str
@@ -54,14 +54,14 @@ class QuicCell:
         return f"quic-{self.algorithm}-{self.rtt_ms}ms-{self.per:g}-{self.length_s:g}s-{self.seed}"
 
     def kernels(self) -> list[Cell]:
-        """The same transfer with the kernel's TCP, by each who could run the controller."""
+        """The same transfer with the kernel's TCP, by each sender that could run the controller."""
         senders = [Sender.named(name) for name in SENDERS[self.algorithm]]
         return [
             Cell(sender, self.rtt_ms, self.per, BUFFER_BDP, self.seed, self.length_s) for sender in senders
         ]
 
     def scenario(self) -> dict[str, Any]:
-        """The scenario of QUIC's worlds, on the kernel's link; its flow only says the path.
+        """The scenario of QUIC's worlds, on the kernel's link; its flow only gives the path.
 
         Links of one name and seed lose packets of the same numbers.
         """

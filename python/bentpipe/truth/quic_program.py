@@ -1,4 +1,4 @@
-"""The program `bentpipe-quic` of crates/quic: sends over QUIC with the laboratory's controllers."""
+"""Transfers over QUIC with the laboratory's controllers, by the program `bentpipe-quic` of crates/quic."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NAME = "bentpipe-quic"
 INTERVAL_S = 0.1
 """Distance of the samples."""
 PATIENCE_S = 10.0
-"""How long after its end a transfer may still be on its way."""
+"""Time limit for a transfer after its end."""
 LISTENS_S = 5.0
-"""How long the receiver may take until it listens."""
+"""Time limit for the receiver to listen."""
 _LOOK_S = 0.05
 _UDP = ("/proc/net/udp", "/proc/net/udp6")
 
@@ -31,10 +31,10 @@ class NotBuilt(RuntimeError):
 
 
 def program() -> str:
-    """Where the program is: beside this Python, on PATH, or as the checkout built it.
+    """The path of the program: beside this Python, on PATH, or as the checkout built it.
 
     Raises:
-        NotBuilt: nowhere.
+        NotBuilt: the program is nowhere.
     """
     beside = Path(sys.executable).with_name(NAME)
     built = Path(__file__).parents[3] / "target" / "release" / NAME
@@ -73,7 +73,7 @@ class QuicTransfer:
 
     @property
     def over(self) -> bool:
-        """Has the sender ended, or had the time to?"""
+        """Whether the sender has ended, or has had the time to."""
         return self._sender.poll() is not None or time.monotonic() > self._end
 
     def finish_when_over(self) -> tuple[dict[str, float], dict[str, Any]]:
@@ -122,9 +122,9 @@ def simulate(cell: QuicCell, tool: str, folder: Path) -> dict[str, float]:
 
 
 def numbers(report: dict[str, Any]) -> dict[str, float]:
-    """What is compared, of a report: goodput, mean RTT after the handshake, losses per packet sent.
+    """The compared quantities of a report: goodput, mean RTT after the handshake, losses per packet sent.
 
-    And how late the program was at the worst, for which a busy machine is to blame.
+    Also the worst lateness of the program, which a busy machine causes.
     """
     samples = report["samples"]
     settled = [row["rtt_s"] for row in samples if row["t_s"] > 2 * report["rtt_min_s"]]

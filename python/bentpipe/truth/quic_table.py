@@ -1,4 +1,4 @@
-"""The job of `validate quic`, and its table."""
+"""The job of `validate quic`, and the table that it makes."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from bentpipe.truth.store import Store
 from bentpipe.truth.writing import read_rows
 
 QUANTITIES = ("goodput_bps", "rtt_s", "lost")
-"""What each world gives, as columns WORLD_QUANTITY."""
+"""The quantities of each world, as columns WORLD_QUANTITY."""
 
 LATE_S = 0.05
-"""A QUIC sender that once waited so long for a processor may have been held back by the machine."""
+"""A QUIC sender that once waited this long for a processor may have been held back by the machine."""
 
 Progress = Callable[[float], object]
 
@@ -38,11 +38,11 @@ def measure(
     """Makes every transfer in all worlds that this machine has; one row a cell.
 
     Args:
-        cells: what is compared.
-        folder: where real transfers are kept; what it holds already is not made again.
-        at_once: how many links are emulated at a time.
+        cells: the cells that are compared.
+        folder: the folder of real transfers; those that it holds are not made again.
+        at_once: number of links that are emulated at a time.
         progress: called now and then with the share that is done.
-        tell: called with a line for what was left out, and why.
+        tell: called with a line for each omission, with the reason.
 
     Raises:
         NotBuilt: the program is not there.
@@ -94,7 +94,7 @@ def _kernel(
     progress: Progress,
     tell: Callable[[str], None],
 ) -> set[Cell]:
-    """The real TCP transfers: each by the first who can run its controller in this kernel."""
+    """The real TCP transfers: each by the first sender that can run its controller in this kernel."""
     there: set[Cell] = set()
     told: list[str] = []
     most = max(len(cell.kernels()) for cell in cells)
@@ -109,7 +109,7 @@ def _kernel(
 
         there |= set(measuring.measure(wanted, folder, at_once=at_once, tell=told.append, progress=part))
     if any(not there.intersection(cell.kernels()) for cell in cells):
-        for line in told:  # who could stand in for another is not missed while that one is there
+        for line in told:  # a sender that could replace another is not missed while the other is present
             tell(line)
     return there
 
@@ -202,7 +202,7 @@ def page_rows(table: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str
 
 
 def late_rows(table: Sequence[dict[str, Any]]) -> int:
-    """In how many rows the machine kept the QUIC sender waiting for longer than `LATE_S`."""
+    """The number of rows in which the machine kept the QUIC sender waiting for longer than `LATE_S`."""
     return sum((row["quic_late_s"] or 0.0) > LATE_S for row in table)
 
 

@@ -1,4 +1,4 @@
-"""The real side of a cell: a transfer of the kernel's TCP behind the emulated link."""
+"""Real side of a cell: a transfer of the kernel's TCP behind the emulated link."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ PORT = 5001
 LEAD_S = 0.1
 """From the instant at which both programs are ready to the connection."""
 START_S = 60.0
-"""How long both programs may take to be ready: many start at once."""
+"""Time limit for both programs to be ready: many start at once."""
 PATIENCE_S = 10.0
-"""How long the programs may take to end, after that they are killed."""
+"""Time limit for the programs to end; after that they are killed."""
 INFINITE = 0x7FFF_FFFF
 """The threshold of a connection that has none (`TCP_INFINITE_SSTHRESH`)."""
 REDUCING = (2, 3)
-"""`TCP_CA_CWR` and `TCP_CA_Recovery`: the window then is what proportional rate reduction lets out."""
+"""`TCP_CA_CWR` and `TCP_CA_Recovery`: the window then is that of proportional rate reduction."""
 
 
 class TransferFailed(RuntimeError):
-    """A real transfer could not be made; the message says which and why."""
+    """A real transfer could not be made; the message names it and the reason."""
 
 
 class Transfer:
     """A real transfer that is under way. Leave it by `finish` or `abandon`, which end all that it started.
 
     Args:
-        cell: what is transferred over which link.
-        folder: where the sender's program may write.
+        cell: the transfer and its link.
+        folder: folder that the sender's program may write to.
         algorithm: the kernel's name of the congestion control.
     """
 
@@ -107,13 +107,13 @@ class Transfer:
         return side(self.cell, received, sent, report), report
 
     def abandon(self) -> None:
-        """Ends the programs and the emulated link, and removes what they wrote."""
+        """Ends the programs and the emulated link, and removes their files."""
         self._held.close()
         self._samples.unlink(missing_ok=True)
 
 
 def side(cell: Cell, received: int, sent: dict[str, Any], report: dict[str, Any]) -> Side:
-    """The numbers of a transfer: bytes received, and what the sender's program wrote."""
+    """The numbers of a transfer: bytes received, and the samples of the sender's program."""
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in sent["samples"].items()}
     at = grid(cell.length_s)
     t = columns["t_s"]

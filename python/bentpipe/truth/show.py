@@ -27,7 +27,7 @@ def link_of(row: dict[str, Any]) -> str:
 
 
 def show_truth(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> None:
-    """Prints the table, and what its errors come to."""
+    """Prints the table, and a summary of its errors."""
     heads = [
         "<sender",
         "<link",

@@ -1,4 +1,4 @@
-"""The simulated side of a cell."""
+"""Simulated side of a cell."""
 
 from __future__ import annotations
 

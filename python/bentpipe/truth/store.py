@@ -1,4 +1,4 @@
-"""Real transfers on disk: two files a cell, so that a job goes on where it was stopped."""
+"""Real transfers on disk: two files a cell, so that a job resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Store:
     folder: Path
 
     def has(self, cell: Cell) -> bool:
-        """Is the cell's real transfer there, whole?"""
+        """Whether the cell's real transfer is stored completely."""
         return self._row(cell).exists()
 
     def put(self, cell: Cell, side: Side, about: dict[str, Any]) -> None:
-        """Keeps a transfer; `about` is what else its row says."""
+        """Keeps a transfer; `about` holds the other columns of its row."""
         curves = {name: value for name, value in side.more.items() if isinstance(value, np.ndarray)}
         plain = {name: value for name, value in side.more.items() if name not in curves}
         row = {
@@ -44,7 +44,7 @@ class Store:
         os.replace(work, self._row(cell))
 
     def get(self, cell: Cell) -> tuple[Side, dict[str, Any]]:
-        """A transfer that is there, and its whole row."""
+        """A stored transfer, and its whole row."""
         row: dict[str, Any] = json.loads(self._row(cell).read_text(encoding="utf-8"))
         with np.load(self._curves(cell)) as curves:
             cwnd = curves["cwnd"].astype(np.float64)

@@ -4,8 +4,8 @@
     transfer.py send HOST --port P --for S --cc NAME --every S --out FILE
 
 Nothing but one TCP connection crosses the link. Either says "ready" and then reads a line: the instant of
-the connection on the monotonic clock, which all namespaces of a machine share. `--for` is how long the
-transfer is watched from then on. The receiver at the end prints its count as JSON. The sender samples
+the connection on the monotonic clock, which all namespaces of a machine share. `--for` is the time for which
+the transfer is watched from then on. The receiver at the end prints its count as JSON. The sender samples
 `TCP_INFO` and writes its samples as JSON, a list for each quantity. Neither needs anything but the standard
 library, so that a machine can start many at once.
 """
@@ -45,7 +45,7 @@ CHUNK = bytes(256 << 10)
 
 
 def sample(sock: socket.socket) -> dict[str, int]:
-    """What the kernel says about a connection."""
+    """The kernel's statistics of a connection."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE).ljust(TCP_INFO_SIZE, b"\0")
     found = {name: struct.unpack_from("=I", info, at)[0] for name, at in WORDS.items()}
     found["bytes_acked"] = struct.unpack_from("=Q", info, BYTES_ACKED)[0]
@@ -58,12 +58,12 @@ def instant() -> float:
     print("ready", flush=True)
     said = sys.stdin.readline()
     if not said:
-        sys.exit(1)  # who started this program is gone
+        sys.exit(1)  # the process that started this program has gone
     return float(said)
 
 
 def receive(port: int, length: float) -> None:
-    """Accepts one connection and counts what arrives until the end."""
+    """Accepts one connection and counts the bytes that arrive until the end."""
     with socket.create_server(("", port)) as listener:
         end = instant() + length
         listener.settimeout(max(0.1, end + 1.0 - time.monotonic()))

@@ -8,7 +8,7 @@
     line = bp.weather.timeline(station, availability=99.5, modem=bp.weather.Modem(clear_sky="14 dB"))
 
 All of it rests on the package `itur`, the optional extra `weather`, which is loaded when it is used.
-docs/weather.md says what each number means.
+docs/weather.md defines each number.
 """
 
 import lazy_loader

@@ -1,11 +1,11 @@
 """Rain attenuation over time, by Rec. ITU-R P.1853-1, annex 1, section 2 (Earth-space paths).
 
 A Gaussian process with the correlation exp(-beta t) is turned into a log-normal one whose distribution is
-fitted to P.618's, less an offset that makes it rain as often as P.837 says. Steps and equations are named
+fitted to P.618's, less an offset that makes it rain as often as in P.837. Steps and equations are named
 below.
 
 The numbers behind it are the raw 64-bit words of PCG64 (O'Neill 2014; numpy promises that they stay), the
-upper 53 of them through the inverse of the normal distribution. What follows are sums, logarithms and
+upper 53 of them through the inverse of the normal distribution. The rest is sums, logarithms and
 exponentials, whose last bits may differ from machine to machine. So a series is rounded to 0.01 dB, and it
 has a sum by which two are compared.
 """
@@ -45,7 +45,7 @@ Progress = Callable[[float, float], None]
 
 @dataclass(frozen=True)
 class Law:
-    """How attenuation follows from a normal variable: exp(m + sigma X) - offset, and at least 0."""
+    """The map from a normal variable to attenuation: exp(m + sigma X) - offset, and at least 0."""
 
     m: float
     sigma: float
@@ -89,9 +89,9 @@ def fade(
     """Rain attenuation over time, with an event of the depth that an availability asks for.
 
     The depth is the rain attenuation that is exceeded (100 - availability) % of an average year by P.618. A
-    year of attenuation is made from the seed (or 2^25 samples of it). Its events are the peaks that stand in
-    the middle of the wanted duration and are the highest in it; the one whose peak is nearest to the depth is
-    returned. So this is no hour of an average year, but one in which the link comes to the edge of its
+    year of attenuation is made from the seed (or 2^25 samples of it). Its events are peaks that are the
+    highest in a window of the wanted duration centred on them; the one whose peak is nearest to the depth is
+    returned. So this is not an hour of an average year, but one in which the link comes to the edge of its
     availability. The year is one draw: the seed decides how the event looks, the place how deep it is.
 
     Args:
@@ -100,7 +100,7 @@ def fade(
         duration: of the series.
         step: between two rows; P.1853 is made for 1 s.
         seed: of the generator, from 0.
-        progress: called with what is done, and with the whole.
+        progress: called with the amount done, and the total.
 
     Returns:
         `t_s` from 0 and `attenuation_db`, in steps of 0.01 dB. The same is kept between calls.
@@ -254,7 +254,7 @@ class _Process:
         return np.asarray(x)
 
     def snapshot(self) -> tuple[Any, float]:
-        """Where it stands."""
+        """A snapshot of its state."""
         return self._words.state, self._state
 
     def again(self, snapshot: tuple[Any, float], count: int) -> Floats:

@@ -14,11 +14,11 @@ _RAIN, _CLEAR, _LINK, _LOST = "#3b6ea5", "#6b6b6b", "#2c7a4b", "#b3402a"
 
 
 def draw(line: pl.DataFrame, title: str = "", depth_db: float | None = None) -> Figure:
-    """Three panels over one time: attenuation, the mode in use, and the rate with what is lost of it.
+    """Three panels over one time: attenuation, the mode in use, and the rate with its losses.
 
     Args:
-        line: what `timeline` returns.
-        title: what stands above.
+        line: the result of `timeline`.
+        title: the heading.
         depth_db: the attenuation that the availability asks for, as a dashed line.
     """
     scale, unit = (60.0, "min") if line["t_s"][-1] >= 600 else (1.0, "s")
@@ -61,7 +61,7 @@ def _modes(axes, t, line: pl.DataFrame) -> None:  # type: ignore[no-untyped-def]
 
 
 def _rates(axes, t, line: pl.DataFrame) -> None:  # type: ignore[no-untyped-def]
-    """The rate, and in the same panel what of it is lost."""
+    """The rate, and in the same panel its losses."""
     rate = line["rate_bps"].to_numpy() / 1e6
     axes.plot(t, rate, color=_LINK, drawstyle="steps-post", label="rate")
     gone = rate * line["loss_rate"].to_numpy()

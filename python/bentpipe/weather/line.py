@@ -1,4 +1,4 @@
-"""The time line of a link in rain: what a modem makes of a fade."""
+"""The time line of a link in rain: the response of a modem to a fade."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def timeline(
 
     Args:
         station: the place and its path.
-        modem: what follows the fade; `Modem()` if there is none.
+        modem: the modem that follows the fade; `Modem()` if there is none.
         availability: as for `fade`, and so are the rest.
         duration: of the time line.
         step: between two rows.
         seed: of the generator.
-        progress: called with what is done, and with the whole.
+        progress: called with the amount done, and the total.
 
     Returns:
         The columns of `follow`.
@@ -46,11 +46,11 @@ def timeline(
 
 
 def follow(fades: pl.DataFrame, modem: Modem) -> pl.DataFrame:
-    """What a modem makes of a fade.
+    """The response of a modem to a fade.
 
     Args:
         fades: `t_s`, in equal steps, and `attenuation_db`.
-        modem: what follows it.
+        modem: the modem that follows it.
 
     Returns:
         A time line (docs/timeline.md): `t_s`; `rate_bps` of the mode in use, which is 0 while `up` is false:
@@ -97,7 +97,7 @@ class Summary:
 
 
 def summary(line: pl.DataFrame) -> Summary:
-    """What a time line comes to, with rows of equal length."""
+    """The summary of a time line with rows of equal length."""
     modcods = (
         line.group_by("modcod")
         .agg(

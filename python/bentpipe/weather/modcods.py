@@ -1,4 +1,4 @@
-"""Modulations and code rates of DVB-S2 and DVB-S2X: what each needs, and what it carries.
+"""Modulations and code rates of DVB-S2 and DVB-S2X: the Es/N0 that each needs, and its efficiency.
 
 Sources: ETSI EN 302 307-1 V1.4.1, table 13 (DVB-S2; ideal Es/N0 at a packet error rate of 1e-7) and ETSI
 EN 302 307-2 V1.1.1, table 20a (DVB-S2X; ideal Es/N0 at a frame error rate of 1e-5, linear channel), both for

@@ -39,25 +39,25 @@ class Modem:
     """The modem at the far end of a satellite link, and the one here that obeys it.
 
     Args:
-        clear_sky: Es/N0 (C/N in the symbol rate's bandwidth) without rain. 14 dB is what 3GPP TR 38.821 gives
-            a VSAT under a GEO satellite at 20 GHz before losses in the atmosphere: 40 dBW/MHz (table
-            6.1.1.1-1) - 210.6 dB (40,586 km, the edge of coverage) + 15.9 dB/K (table 6.1.1.1-3) + 228.6 - 60
-            dB = 13.9 dB.
+        clear_sky: Es/N0 (C/N in the symbol rate's bandwidth) without rain. 14 dB is the value that 3GPP TR
+            38.821 gives a VSAT under a GEO satellite at 20 GHz before losses in the atmosphere: 40 dBW/MHz
+            (table 6.1.1.1-1) - 210.6 dB (40,586 km, the edge of coverage) + 15.9 dB/K (table 6.1.1.1-3) +
+            228.6 - 60 dB = 13.9 dB.
         symbol_rate: 30 Mbaud fill a transponder of 36 MHz at a roll-off of 20 % (EN 302 307-1, clause 5.6).
         standard: "dvb-s2x" or "dvb-s2".
-        margin: what a mode must have to spare; 1 dB is the default of Comtech's CDM-760 (manual, appendix G)
-            and CDM-570A. The slowest mode is kept without it.
-        hysteresis: what a higher mode must have beyond that; 0.3 dB is that of the CDM-570A (manual, chapter
-            6).
-        reaction: from a fade to the first frame in another mode; 870 ms is what the CDM-760's manual counts
+        margin: the reserve that a mode must have; 1 dB is the default of Comtech's CDM-760 (manual, appendix
+            G) and CDM-570A. The slowest mode is kept without it.
+        hysteresis: the further reserve that a higher mode must have; 0.3 dB is that of the CDM-570A (manual,
+            chapter 6).
+        reaction: from a fade to the first frame in another mode; 870 ms is the sum in the CDM-760's manual
             for one hop over a GEO satellite: 300 + 250 + 20 + 300 ms.
         noise: the receiver's noise temperature with its antenna under a clear sky, against which rain is
-            warm: a fade costs what it takes from the signal and what it adds to the noise. 242 K is the VSAT
+            warm: a fade reduces the signal and adds to the noise. 242 K is the VSAT
             of TR 38.821: 150 K and a noise figure of 1.2 dB. None for a receiver whose noise does not change,
             that of an uplink.
 
     Raises:
-        ScenarioError: a value is none, or out of range.
+        ScenarioError: a value is invalid, or out of range.
     """
 
     clear_sky: str = "14 dB"
@@ -71,7 +71,7 @@ class Modem:
     def __post_init__(self) -> None:
         if self.standard not in STANDARDS:
             raise _core.ScenarioError(f"standard: {self.standard!r} is none of {', '.join(STANDARDS)}")
-        # Each of these checks what it reads.
+        # Each of these checks its value.
         _ = (
             self.clear_sky_db,
             self.symbol_rate_baud,
@@ -103,17 +103,17 @@ class Modem:
 
     @cached_property
     def margin_db(self) -> float:
-        """What a mode must have to spare, in dB."""
+        """The reserve that a mode must have, in dB."""
         return quantities.MARGIN.read(self.margin, "margin")
 
     @cached_property
     def hysteresis_db(self) -> float:
-        """What a higher mode must have beyond the margin, in dB."""
+        """The reserve of a higher mode beyond the margin, in dB."""
         return quantities.MARGIN.read(self.hysteresis, "hysteresis")
 
     @cached_property
     def reaction_s(self) -> float:
-        """Age of what it knows, in seconds."""
+        """Age of its information, in seconds."""
         return units.seconds(self.reaction, "reaction")
 
     @cached_property
@@ -168,7 +168,7 @@ def lost(es_n0: Hundredths, mode: npt.NDArray[np.int64], modem: Modem) -> npt.ND
     It is 1e-5 at the threshold of the mode in use, and its logarithm is a straight line.
 
     One where nothing can be received, 0 below 1e-9. A packet counts as lost with its frame: at most some
-    thousand bytes stand in a frame, so few packets are cut in two.
+    thousand bytes are in a frame, so few packets are cut in two.
     """
     thresholds = np.array([round(each.threshold_db * 100) for each in modem.modes])[np.maximum(mode, 0)]
     decades = _QEF * (1 + (es_n0 - thresholds) / (100 * WATERFALL_DB))

@@ -23,7 +23,7 @@ class Quantity:
         """The value of a text, in the unit whose factor is 1.
 
         Raises:
-            ScenarioError: it is no such quantity, or out of range; `what` names it in the message.
+            ScenarioError: it is not such a quantity, or out of range; `what` names it in the message.
         """
         number, _, unit = spaced(str(text)).partition(" ")
         try:

@@ -12,7 +12,7 @@ from bentpipe.orbit import ground
 from bentpipe.weather import quantities
 
 BANDS = {"ku": 12.0, "ka": 20.0, "q": 40.0, "v": 50.0}
-"""Frequencies in GHz that stand for a band: downlinks at 10.7 to 12.75 GHz (Ku), 17.7 to 20.2 GHz (Ka) and
+"""Frequencies in GHz that represent a band: downlinks at 10.7 to 12.75 GHz (Ku), 17.7 to 20.2 GHz (Ka) and
 37.5 to 42.5 GHz (Q), and the uplink at 47.2 to 50.2 GHz (V). ITU Radio Regulations, article 5; letters as
 satellite operators use them (Rec. ITU-R V.431 gives no single meaning)."""
 TILTS = {"horizontal": 0.0, "circular": 45.0, "vertical": 90.0}
@@ -23,7 +23,7 @@ _GEO_KM = 42164.17
 
 @dataclass(frozen=True)
 class Station:
-    """Where an antenna stands, and what it hears.
+    """The place of an antenna, and the signal that it receives.
 
     Args:
         at: a place: latitude and longitude in degrees, "1.35,103.82", or a name that `bentpipe orbit places`
@@ -36,10 +36,10 @@ class Station:
         polarisation: "circular", "horizontal" or "vertical".
         antenna: its diameter, which matters to scintillation alone. 60 cm is the VSAT of 3GPP TR 38.821,
             table 6.1.1.1-3.
-        height: above sea level; without it the map of Rec. ITU-R P.1511 says it.
+        height: above sea level; by default from the map of Rec. ITU-R P.1511.
 
     Raises:
-        ScenarioError: a value is none, out of range, or the satellite is too low.
+        ScenarioError: a value is invalid, out of range, or the satellite is too low.
     """
 
     at: str
@@ -62,7 +62,7 @@ class Station:
             raise _core.ScenarioError(
                 f"polarisation: {self.polarisation!r} is none of {', '.join(sorted(TILTS))}"
             )
-        # Each of these checks what it reads.
+        # Each of these checks its value.
         _ = self.place, self.frequency_ghz, self.elevation_deg, self.antenna_m, self.height_km
 
     @cached_property
@@ -114,14 +114,14 @@ class Station:
 
     @property
     def described(self) -> str:
-        """Name and coordinates, for people."""
+        """Name and coordinates, for display."""
         name, latitude, longitude = self.place
         where = f"{_side(latitude, 'NS')} {_side(longitude, 'EW')}"
         return f"{name} ({where})" if name else where
 
     @property
     def seen(self) -> str:
-        """What the elevation rests on, for people."""
+        """The basis of the elevation, for display."""
         angle = f"elevation {self.elevation_deg:g} degrees"
         if self.elevation is not None:
             return angle
@@ -131,7 +131,7 @@ class Station:
 
     @property
     def numbers(self) -> dict[str, float | None]:
-        """What the attenuation depends on, as numbers; two stations of equal numbers have equal weather."""
+        """The inputs of the attenuation, as numbers; two stations of equal numbers have equal weather."""
         _, latitude, longitude = self.place
         return {
             "latitude_deg": latitude,
@@ -163,7 +163,7 @@ def satellite_longitude(text: str) -> float:
     """The longitude in degrees east of a text such as "100E" or "30W".
 
     Raises:
-        ScenarioError: it is no longitude.
+        ScenarioError: it is not a longitude.
     """
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([EeWw])\s*", text)
     if found is None or float(found[1]) > 180:

@@ -1,4 +1,4 @@
-"""What was computed before: values kept in files whose names are sums of all that the values depend on.
+"""Cache of computed values, in files whose names are sums of all inputs of the values.
 
 The files lie under `$XDG_CACHE_HOME/bentpipe/weather`, or `~/.cache` in its place, and may be deleted at any
 time.
@@ -16,7 +16,7 @@ from typing import Any
 from bentpipe import files
 
 _FORM = 1
-"""Counted up when a method changes, so that values of before are not taken."""
+"""Counted up when a method changes, so that earlier values are not used."""
 MOST = 500
 """Files that are kept; the oldest go first."""
 
@@ -45,7 +45,7 @@ def kept(kind: str, inputs: dict[str, Any], make: Callable[[], Any]) -> Any:
 
 
 def directory() -> Path:
-    """Where the files lie."""
+    """The folder of the files."""
     return files.cache_folder("weather")
 
 

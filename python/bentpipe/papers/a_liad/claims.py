@@ -122,7 +122,7 @@ def _a2(runs: pl.DataFrame) -> list[Check]:
 
 
 def _a3(runs: pl.DataFrame) -> list[Check]:
-    """Figure 7 is with SACK; the text says what would be without it."""
+    """Figure 7 is with SACK; the text describes the case without it."""
     reached, drops, cuts = (values(runs, "start-up", "a-liad", name) for name in ("exit", "drops", "cuts"))
     without = values(runs, "no-sack", "a-liad", "drops")
     rivals = {LABELS[cc]: cc for cc in ("westwood", "cubic")}
@@ -157,7 +157,7 @@ def _a5(runs: pl.DataFrame) -> list[Check]:
     first, *_, last = cubic
     return [
         alike("A-LIAD alike at all RTTs", mine),
-        # The text says nothing of CUBIC but that it is compared.
+        # The text only says that CUBIC is compared.
         ratio_at_least(
             "CUBIC at 50 ms over CUBIC at 600 ms", cubic[first], cubic[last], ALIKE_RATIO
         ).unprinted(),

@@ -1,4 +1,4 @@
-"""Figures 1 and 5 to 13 of the A-LIAD paper and the curve of alpha, and the tables of what the runs did."""
+"""Figures 1 and 5 to 13 of the A-LIAD paper and the curve of alpha, and tables of the runs."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def alpha(_: Findings) -> Figure:
 
 
 def windows_with_sack(found: Findings) -> Figure:
-    """Figure 6: all algorithms at the start-up, with SACK."""
+    """Figure 6: all algorithms at start-up, with SACK."""
     data = _pick(found, "start-up")
     fig, axes = draw.figure(4.4, rows=2, sharex=True, sharey=True)
     for ax, some in zip(axes, (ALGORITHMS[:4], ALGORITHMS[4:]), strict=True):
@@ -247,7 +247,7 @@ def windows_with_sack(found: Findings) -> Figure:
 
 
 def overshoot(found: Findings) -> Figure:
-    """Figure 7: A-LIAD and two others at the start-up, with SACK; and those without."""
+    """Figure 7: A-LIAD and two others at start-up, with SACK, and those without."""
     some = setup.WITHOUT_SACK
     kinds = {sack: _pick(found, name) for sack, name in (("with", "start-up"), ("without", "no-sack"))}
     fig, axes = draw.figure(5.2, rows=3, sharex=True)
@@ -317,7 +317,7 @@ def _cells(first: Mean, used: Mean, overflow: Mean, *more: Mean) -> list[str]:
 
 
 def runs_section(base: pl.DataFrame) -> Section:
-    """What happened in the runs, by algorithm."""
+    """Events in the runs, by algorithm."""
 
     def got(experiment: str, cc: str, name: str, rtt_s: float = GEO_S, per: float = NONE) -> Mean:
         return interval(values(base, experiment, cc, name, rtt_s, per))

@@ -1,4 +1,4 @@
-"""What is measured in one run of the A-LIAD study."""
+"""Measures of one run of the A-LIAD study."""
 
 from __future__ import annotations
 

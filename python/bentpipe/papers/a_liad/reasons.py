@@ -1,4 +1,4 @@
-"""Why the claims of the A-LIAD paper do or do not reproduce, and why its set-up was chosen as it is."""
+"""Reasons why claims of the A-LIAD paper do or do not reproduce, and reasons for its set-up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _mean(
 
 
 def _tried(found: Findings, what: str, claim: str, check: int, names: str, unit: str = " %") -> list[str]:
-    """A sentence: what a check measures under each of some choices; none if none of them was run."""
+    """A sentence: the value of a check under each of some choices; none if none of them was run."""
     under = {name: found.sensitivity.mean(name, claim, check) for name in names.split()}
     choices = found.sensitivity.choices
     told = [f"{plain(mean)}{unit} with: {choices[name]}" for name, mean in under.items() if mean is not None]
@@ -216,16 +216,16 @@ def _a10(_: Findings) -> Reason:
 
 
 def sections(found: Findings) -> list[Section]:
-    """The set-up, what the runs did, and how far the choices decide the verdicts."""
+    """The set-up, the behaviour of the runs, and the influence of the choices on the verdicts."""
     return [setup_section(), figures.runs_section(found.base), *one_queue(found), _choices(found)]
 
 
-#: The claims that one queue cannot give together, and the choice of a short one.
+#: Claims that no single queue reproduces together, and the variant with a short queue.
 OF_THE_QUEUE, SHORT_QUEUE = ("A2", "A3", "A4", "A5", "A9"), "buffer-50"
 
 
 def one_queue(found: Findings) -> list[Section]:
-    """That figures 8 and 13 need a shorter queue than figures 5, 7 and 9; none if it was not run."""
+    """A note that figures 8 and 13 need a shorter queue than figures 5, 7 and 9; empty if it was not run."""
     under = found.sensitivity
     lines: list[list[str | Tally]] = []
     for name, what in (("base", "1 BDP of each path (base)"), (SHORT_QUEUE, "50 packets, at GEO 0.07 BDP")):
@@ -244,7 +244,7 @@ def one_queue(found: Findings) -> list[Section]:
 
 
 def setup_section() -> Section:
-    """What the paper gives, what was chosen, and why."""
+    """The values that the paper gives, and the choices with their reasons."""
     window, few = BASE.window_packets(), 20 * BASE.wire_bytes * 8 / GEO_S / 1e6
     return set_up(
         f"""
@@ -321,7 +321,7 @@ def _choices(found: Findings) -> Section:
 
 
 REASONS = (_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10)
-#: Why the base does not reproduce a claim, should it not.
+#: The reason for each claim that the base may not reproduce.
 CAUSES = {
     "A1": Cause.CONTRADICTION,  # equation 9 is a hyperbola where the text says "almost linearly"
     "A2": Cause.PARAMETER,  # the queue; A4 and A9 need another one

@@ -1,9 +1,9 @@
-"""The set-up of the A-LIAD paper as scenarios: what it gives, and what had to be chosen.
+"""The set-up of the A-LIAD paper as scenarios: its given values, and our choices.
 
 The paper gives a dumbbell with a bottleneck of 10 or 50 Mbit/s, round-trip times, packet error rates, the
 BDP in packets, and SACK. It does not give the buffer, the sender's window, delayed ACKs, most durations, or
-how its comparison algorithms are parametrised; `Setup` holds one choice of each. A choice is what the paper's
-own numbers imply, else what ns-2.35 does, the simulator's last version before 2014.
+how its comparison algorithms are parametrised; `Setup` holds one choice of each. A choice follows from the
+paper's own numbers, else from ns-2.35, the simulator's last version before 2014.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ DRAWN = ("start-up", "no-sack", "loss")
 
 @dataclass(frozen=True)
 class Run:
-    """What one run is of: the experiment, the algorithm under test, the path's RTT and loss."""
+    """The key of one run: the experiment, the algorithm under test, the path's RTT and loss."""
 
     experiment: str
     cc: str
@@ -87,7 +87,7 @@ def experiments() -> list[Run]:
 
 @dataclass(frozen=True)
 class Setup(Choices):
-    """One choice of everything that the paper leaves open."""
+    """One choice of the values that the paper leaves open."""
 
     #: Length of the bottleneck's queue in BDPs of the run, and the shortest that it is, packets.
     buffer_bdp: float = 1.0
@@ -95,7 +95,7 @@ class Setup(Choices):
     #: ns-2's ``window_``, packets: where a sender's first slow start ends. 0: no limit; none: the smallest
     #: that fills link and queue over GEO.
     window: int | None = None
-    #: It bounds what is outstanding, too. ns-2's ``TCP/Linux`` bounds only the congestion window by it.
+    #: It bounds the outstanding data, too. ns-2's ``TCP/Linux`` bounds only the congestion window by it.
     bounded: bool = False
     mss_bytes: int = MSS_BYTES
     initial_window: int = 1
@@ -130,7 +130,7 @@ class Setup(Choices):
         return max(self.buffer_least, round(self.buffer_bdp * self.bdp(run.rate_mbps, run.rtt_s)))
 
     def window_packets(self) -> int:
-        """Where a sender's first slow start ends, packets; 0: without limit."""
+        """Window at which a sender's first slow start ends, packets; 0: without limit."""
         if self.window is not None:
             return self.window
         geo = Run("start-up", "a-liad", GEO_S, NONE)

@@ -1,4 +1,4 @@
-"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and the tables of what the runs did."""
+"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and tables of the runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PANELS = {BASE: "(a) error rate per bit, as printed", BESIDE: "(b) error rate per byte (ns-2, unit byte)"}
 #: Line of each orbit in figure 4.
 ORBIT_LINE: dict[str, Any] = {"LEO": "-", "MEO": (0, (5, 1.5)), "GEO": (0, (1, 1.2))}
-#: Figure 1 is drawn up to here; what lies beyond is 0.
+#: Figure 1 is drawn up to here; beyond it the curve is 0.
 LARGEST_RATIO = 3.0
 PAPER_MARK: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
 PAPER_MARK |= {"linestyle": "none", "zorder": 5}
@@ -158,7 +158,7 @@ def needed(found: Findings, size: int, cc: str, orbit: str) -> tuple[float, floa
 
 
 def ranges(found: Findings) -> str:
-    """A sentence on what each number needs, by packet size."""
+    """A sentence on the requirements of each number, by packet size."""
     told = []
     for size in setup.SCAN_BYTES:
         each = (
@@ -207,7 +207,7 @@ Line = tuple[str, str, str, Any]
 def _panels(
     found: Findings, lines: Sequence[Line]
 ) -> tuple[MplFigure, Sequence[Axes], list[dict[str, object]]]:
-    """Throughput against the BER, with what the paper prints; in each panel, errors of another kind."""
+    """Throughput against the BER, with the paper's numbers; in each panel, errors of another kind."""
     rows: list[dict[str, object]] = []
     fig, axes = draw.figure(4.3, rows=2, sharex=True, sharey=True)
     for ax, (variant, title) in zip(axes, PANELS.items(), strict=True):
@@ -237,7 +237,7 @@ def _line(cc: str, orbit: str, marker: str, style: Any) -> dict[str, Any]:
 
 
 class Implied(NamedTuple):
-    """What a printed throughput says about the channel, if the window is a square root of the loss rate.
+    """The channel that a printed throughput implies, if the window is a square root of the loss rate.
 
     The window, packets; the loss rate of packets that gives it; the error rates per byte and per bit that
     give this loss rate, in units of the paper's BER.
@@ -250,7 +250,7 @@ class Implied(NamedTuple):
 
 
 def growth(cc: str, ber: float) -> float:
-    """Packets by which the window grows per round trip while no queue stands: S of eq. 5, or 1."""
+    """Packets by which the window grows per round trip without a standing queue: S of eq. 5, or 1."""
     return claims.S[ber] if cc == "hswa" else 1.0
 
 

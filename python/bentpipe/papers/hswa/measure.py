@@ -1,6 +1,6 @@
-"""What is measured in one run of the HSWA-TCP study.
+"""Measures of one run of the HSWA-TCP study.
 
-The increment runs read off a trace what the controller saw (the RTT of each ACK) and what it did (the
+The increment runs read off a trace the input of the controller (the RTT of each ACK) and its output (the
 window's growth). TD and BaseTD follow by eq. 2 and 3 of the paper. The rule between the two, eq. 4, is not
 computed here.
 """
@@ -88,8 +88,8 @@ def growths(trace: pl.DataFrame) -> list[Growth]:
     """The round trips of flow ``x`` in congestion avoidance; every ACK must have a row of its own.
 
     A round ends with the ACK of the first segment sent after the last round's end. The growth is for a whole
-    window's worth of ACKs. Nothing may be lost. The trace has what the receiver has got; the sender knows it
-    half a propagation delay later.
+    window's worth of ACKs. Nothing may be lost. The trace has the data at the receiver; the sender learns of
+    it half a propagation delay later.
     """
     x = trace.filter(trace["flow"] == "x").sort("t_s")
     late = round(setup.INCREMENT_RTT_S / 2 / setup.INCREMENT_SAMPLE_S)

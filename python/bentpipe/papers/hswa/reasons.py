@@ -1,4 +1,4 @@
-"""Why the claims of the HSWA-TCP paper do or do not reproduce, and why its set-up was chosen as it is."""
+"""Reasons why claims of the HSWA-TCP paper do or do not reproduce, and reasons for its set-up."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _h7(found: Findings) -> Reason:
 
 
 def sections(found: Findings) -> list[Section]:
-    """What the numbers imply, what the runs did, the set-up, and how far the choices decide the verdicts."""
+    """The implications of the numbers, the runs, the set-up, and the influence of the choices."""
     return [implied_section(), figures.runs_section(found), setup_section(), _choices(found)]
 
 
@@ -197,7 +197,7 @@ def implied_section() -> Section:
 
 
 def setup_section() -> Section:
-    """What the paper gives, what was chosen, and why."""
+    """The values that the paper gives, and the choices with their reasons."""
     geo, meo, leo = (f"{bdp_packets(orbit, BASE):.0f}" for orbit in ("GEO", "MEO", "LEO"))
     return set_up(f"""
         - Link, delays, traffic | 100 Mbit/s; 500, 250 and 10 ms round-trip propagation; one FTP flow without
@@ -272,7 +272,7 @@ def _choices(found: Findings) -> Section:
     return choices_section(found, said, numbers=NUMBERS)
 
 
-#: Why the base does not reproduce a claim, should it not.
+#: The reason for each claim that the base may not reproduce.
 CAUSES = {
     "H1": Cause.PARAMETER,  # the length of the run, the queue
     "H2": Cause.CONTRADICTION,  # SCPS-TP's number needs ten times the packet loss of HSWA's (the scan of q)

@@ -1,4 +1,4 @@
-"""The set-up of the HSWA-TCP paper as scenarios: what it gives, and what had to be chosen.
+"""The set-up of the HSWA-TCP paper as scenarios: its given values, and our choices.
 
 The paper gives ns-2 with its default TCP settings, 100 Mbit/s, three round-trip propagation delays, one FTP
 flow and the bit error rates. Its set-up names neither packet size (the 1500 bytes of section II belong to an
@@ -23,12 +23,13 @@ BERS = (1e-8, 1e-7, 1e-6, 1e-5)
 BETWEEN = (3e-8, 3e-7, 3e-6)
 #: (algorithm, orbit) of the throughput runs: figure 3 compares over GEO, figure 4 shows HSWA over all three.
 PAIRS = (("scps", "GEO"), ("hswa", "GEO"), ("hswa", "MEO"), ("hswa", "LEO"))
-#: What a run lasts, s. SCPS-TP grows by one packet per round trip and at a BER of 1e-8 loses one in about a
+#: Length of a run, s. SCPS-TP grows by one packet per round trip and at a BER of 1e-8 loses one in about a
 #: minute, so it takes the longest to forget its start.
 SPAN_S = {("scps", "GEO"): 1000.0, ("hswa", "GEO"): 300.0, ("hswa", "MEO"): 300.0, ("hswa", "LEO"): 60.0}
 #: The share of a run that is warm-up: throughput is measured after it.
 WARM_UP = 0.4
-#: A packet on the wire: ns-2's packetSize_, of which its native Vegas, the kin of SCPS-TP, takes the header.
+#: A packet on the wire: ns-2's packetSize_, from which its native Vegas, the kin of SCPS-TP, takes the
+#: header.
 PACKET_BYTES, HEADER_BYTES = 1000, 40
 
 #: The run that drives the controller's increment through all of figure 1 (H7).
@@ -39,9 +40,9 @@ INCREMENT_SAMPLE_S = 1e-3
 
 @dataclass(frozen=True)
 class Setup(Choices):
-    """One choice of everything that the paper leaves open."""
+    """One choice of the values that the paper leaves open."""
 
-    #: Is the error rate one per bit, as the paper says, or one per byte, as an ns-2 ErrorModel of unit byte?
+    #: Whether the error rate is per bit, as in the paper, or per byte, as an ns-2 ErrorModel of unit byte.
     unit: Literal["bit", "byte"] = "bit"
     #: Bytes of a data packet on the wire, header included.
     packet_bytes: int = PACKET_BYTES
@@ -57,7 +58,7 @@ class Setup(Choices):
     from_start: bool = False
     #: Length of every run, s; `SPAN_S` if None.
     span_s: float | None = None
-    #: A packet is lost with this probability, whatever the error rate; HSWA is told the error rate.
+    #: A packet is lost with this probability, whatever the error rate; HSWA knows the error rate.
     loss: float | None = None
     #: Options of the flow that differ from profile paper.
     flow: Mapping[str, Any] = field(default_factory=dict)
@@ -76,7 +77,7 @@ class Setup(Choices):
         if self.unit == "byte" or self.loss is not None:
             loss = {"kind": "packet-error", "rate": self.packet_loss(ber)}
             if cc == "hswa":
-                options["ber"] = ber  # else it is told the bit error rate of its path
+                options["ber"] = ber  # else it gets the bit error rate of its path
         more: dict[str, Any] = {}
         if self.lossy_acks:
             share = 1.0 - (1.0 - ber) ** (HEADER_BYTES * (8 if self.unit == "bit" else 1))
@@ -100,7 +101,7 @@ def bdp_packets(orbit: str, setup: Setup) -> float:
 
 
 def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
-    """A run in which the RTT rises and falls: HSWA, told ``ber``, beside a source that comes and goes.
+    """A run in which the RTT rises and falls: HSWA with ``ber``, beside a source that comes and goes.
 
     No packet is lost: the buffer is long. The reverse direction is fast, so that an ACK takes half the
     propagation delay to within a microsecond.
@@ -262,7 +263,7 @@ SCAN = tuple(
 
 @dataclass(frozen=True)
 class Size(design.Size):
-    """How much a mode runs, and the error rates of the base and of `BESIDE`."""
+    """The amount of runs of a mode, and the error rates of the base and of `BESIDE`."""
 
     bers: tuple[float, ...] = BERS
 

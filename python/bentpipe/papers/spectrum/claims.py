@@ -180,7 +180,7 @@ def _shares(runs: pl.DataFrame, cc: str) -> list[Check]:
 
 
 def _shares_of(runs: pl.DataFrame, cc: str, mbps: float) -> list[Check]:
-    """Shares over a link by loss rate, and what drop-tail changes.
+    """Shares over a link by loss rate, and the effect of drop-tail.
 
     That the share is below TCP's at high loss is said of SIMD only.
     """
@@ -389,7 +389,7 @@ Checks = Callable[["pl.DataFrame"], list[Check]]
 CHECKS: Sequence[Checks] = (
     closed_forms.k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, closed_forms.k11, closed_forms.k12,
 )  # fmt: skip
-#: What K2 to K10 are about; the others are closed forms.
+#: The experiments of K2 to K10; the others are closed forms.
 EXPERIMENTS = ("friendly", "share", "share", "smooth", *STEPS, "square", *CHAINS)
 CLAIMS = sentences(
     """

@@ -58,7 +58,7 @@ SMOOTHEST = Tolerance(
     "K11: the smoothness (coefficient of variation) at which SIMD and AIMD are compared",
     "the least of figure 5's axis here; the text does not say which part it shows",
 )
-#: What two sentences on AIMD and SIMD contradict.
+#: The numbers that two sentences on AIMD and SIMD contradict.
 TABLE_3 = "its table 3 has 0.41 beta for AIMD and 0.73 beta for SIMD"
 #: The controls of tables 2 and 6, and those of tables 3 and 5: their closed forms, with beta.
 TIMED: Mapping[str, tuple[convergence_time.Control, float]] = {
@@ -123,7 +123,7 @@ def k1(_: pl.DataFrame) -> list[Check]:
 
 
 def _table_1(w: float = 100.0, beta: float = BETA) -> list[Check]:
-    """The two rows of table 1 that have no name: what the window grows by in a round trip, and as a whole."""
+    """The two rows of table 1 that have no name: the growth of the window in a round trip, and as a whole."""
     rows = (
         ("k = 0, l = 1/2", (0.0, 0.5), 1.5 * beta / math.sqrt(w), 1.5 * beta / math.sqrt(w)),
         ("k = -1/3, l = 1/2", (-1 / 3, 0.5), 1.89 * beta ** (2 / 3) / w ** (2 / 3), 1.4 * beta / w),
@@ -207,7 +207,7 @@ def _cov(name: str, beta: float, w: float) -> float:
 
 
 def _beside_simd(cov: float, w: float) -> tuple[float, float]:
-    """How much faster SIMD doubles than AIMD, and how many more losses it needs to halve, both at ``cov``."""
+    """The ratios of SIMD to AIMD in speed of doubling, and in losses to halve, both at ``cov``."""
     beta = {name: brentq(lambda b, name=name: _cov(name, b, w) - cov, 1e-6, 0.5) for name in ("aimd", "simd")}
     grow, shrink = (
         {name: float(np.asarray(of(INDEXED[name][0], b, w))) for name, b in beta.items()}

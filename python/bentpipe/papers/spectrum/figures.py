@@ -398,7 +398,7 @@ def variation(found: Findings) -> Figure:
 def _window(
     ax: Axes, t: Array, cwnd: Array, cc: str, names: Mapping[str, str], alpha: float = 1.0
 ) -> pl.DataFrame:
-    """Draws a window over time; what is drawn."""
+    """Draws a window over time; returns the line."""
     ax.plot(t, cwnd, color=COLOURS[cc], alpha=alpha, linewidth=0.8)
     return pl.DataFrame({"t_s": t, "cwnd": cwnd}).with_columns(**{k: pl.lit(v) for k, v in names.items()})
 

@@ -1,4 +1,4 @@
-"""What is measured in one run of the spectrum study."""
+"""Measures of one run of the spectrum study."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WITHIN = Tolerance(
 )
 #: Epsilon of section 6.3.1: the shares are fair when the windows differ by less.
 EPSILON = 10.0
-#: The interval of figures 14 to 17, and the length of what they show: 250 to 270 s.
+#: The interval of figures 14 to 17, and the length of the time shown: 250 to 270 s.
 SHORT_S, STRETCH_S = 0.2, 20.0
 #: Figures 8 to 13 show the throughput of the last 60 s, or half of a shorter run.
 LAST_S = 60.0
@@ -199,11 +199,11 @@ def _chain(result: Mapping[str, Any], trace: pl.DataFrame, change: float) -> Mea
     """The flows "s1" and "s2" of the chain, whose background ends at ``change`` seconds.
 
     ``w1``, ``w2``: mean windows in the last 10 s before; ``w1_at``, ``w2_at``: windows then; ``total``: their
-    sum in the last quarter of the run;
-    ``t1``: round trips until the sum first is ``total``; ``gap``: difference of the windows then;
-    ``t1_loss``, ``gap_loss``: the same at the first loss of either; ``t2``: round trips from the change until
-    the windows first differ by less than 10 packets; ``t2_stay``: until they do so for 20 round trips (about
-    2 s) without a break. What does not happen counts with the whole run; ``open`` is then 1.
+    sum in the last quarter of the run; ``t1``: round trips until the sum first is ``total``; ``gap``:
+    difference of the windows then; ``t1_loss``, ``gap_loss``: the same at the first loss of either; ``t2``:
+    round trips from the change until the windows first differ by less than 10 packets; ``t2_stay``: until
+    they do so for 20 round trips (about 2 s) without a break. An event that does not happen counts with the
+    whole run; ``open`` is then 1.
     """
     end = float(result["simulated_s"])
     grid = np.arange(change - 10, end - 0.05, 0.1)

@@ -12,7 +12,7 @@ from bentpipe.studies.places import Kind, Place
 
 FIGURE, TABLE = Kind.FIGURE, Kind.TABLE
 SHARES, SMOOTH, SQUARES = (where(experiment=of) for of in ("share", "smooth", "square"))
-#: How the checks on a queue begin its name.
+#: The prefix of queue names in the checks.
 NAMED = {"red-ecn": "RED with ECN", "red": "RED[,:]", "drop-tail": "drop-tail"}
 
 PLACES = (

@@ -1,4 +1,4 @@
-"""Why the claims of the spectrum paper do or do not reproduce, and why its set-up was chosen as it is."""
+"""Reasons why claims of the spectrum paper do or do not reproduce, and reasons for its set-up."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def _k8(found: Findings) -> Reason:
 
 
 def _doubling_cut_to_whole(found: Findings) -> str:
-    """What two controls whose doubling is far from the printed do with whole cuts; "" if that was not run."""
+    """The results with whole cuts of two controls whose doubling differs from the printed; "" if not run."""
     whole = found.runs.filter(pl.col("variant") == "whole-cuts", pl.col("experiment") == "square")
     if whole.is_empty():
         return ""
@@ -223,7 +223,7 @@ def _doubling_cut_to_whole(found: Findings) -> str:
 
 
 def _started(found: Findings, number: int) -> str:
-    """How many runs begin as the paper's did, and where the printed single run lies among them."""
+    """The number of runs that begin as the paper's did, and the rank of the printed single run among them."""
     of, printed = (("t2", claims.TO_FAIR), ("t1", claims.TO_FULL))[number - 1]
     told = {}
     for cc in CHAIN:
@@ -304,7 +304,7 @@ def _k12(_: Findings) -> Reason:
 
 
 def sections(found: Findings) -> list[Section]:
-    """Simulation and analysis, the set-up, and how far the choices decide the verdicts."""
+    """Simulation and analysis, the set-up, and the influence of the choices on the verdicts."""
     return [figures.runs_section(found.base), setup_section(), _choices(found)]
 
 
@@ -341,7 +341,7 @@ def _choices(found: Findings) -> Section:
 
 
 def setup_section() -> Section:
-    """Table 4, and what the text leaves open."""
+    """Table 4, and the values that the text leaves open."""
     return set_up(
         f"""
         - timeout, loss in slow start, first loss | half of the window | [paper, default, default] section
@@ -407,7 +407,7 @@ def setup_section() -> Section:
 
 WHY: Sequence[Callable[[Findings], Reason]] = (_k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, _k11, _k12)
 
-#: Why the base does not reproduce a claim, should it not.
+#: The reason for each claim that the base may not reproduce.
 CAUSES = {
     "K3": Cause.RULE,  # whether cuts are to whole numbers
     "K4": Cause.RULE,  # as K3

@@ -1,4 +1,4 @@
-"""The set-up of the spectrum paper as scenarios: what it gives, and what its text leaves open."""
+"""The set-up of the spectrum paper as scenarios: its given values, and those that its text leaves open."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CHAIN = ("tcp", "aimd", "iiad", "simd")
 #: The controls that were ns-2's own senders in 2001, and all; SIMD and AIAD were the authors' code.
 NS2_CODE = ("tcp", "aimd", "aimd-8", "iiad")
 WHOLE_ALL = tuple(ALGORITHMS)
-#: Those of the paper's own spectrum, and what each is a choice of.
+#: Those of the paper's own spectrum, and the parameters that each chooses.
 OWN = ("simd", "simd-8", "simd-4", "aiad")
 
 
@@ -384,7 +384,7 @@ TRACE_SEED = 1
 
 @dataclass(frozen=True)
 class Size(design.Size):
-    """How much a mode runs. Times in seconds of simulated time."""
+    """The amount of runs of a mode. Times in seconds of simulated time."""
 
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
     step_seeds: int = 40
@@ -405,20 +405,20 @@ class Size(design.Size):
     share_s: float = 400.0
     #: Figures 14 to 17: link rates and length.
     smooth_mbps: tuple[float, ...] = (60.0, 15.0)
-    #: The paper draws 250 to 270 s of 500 s; what comes after cannot change them.
+    #: The paper draws 250 to 270 s of 500 s; later times cannot change them.
     smooth_s: float = 270.0
-    #: Figure 18: when the load changes, and how long the run goes on.
+    #: Figure 18: when the load changes, and how long the run continues.
     step_at_s: float = 200.0
     step_after_s: float = 100.0
     #: Figure 19: periods of the square wave.
     cycles: int = 21
-    #: Section 6.3: when the background ends, and how long the run of the slowest control goes on.
+    #: Section 6.3: when the background ends, and how long the run of the slowest control continues.
     switch_s: float = 400.0
     after_s: float = 450.0
 
     @property
     def fewer(self) -> str:
-        """How many seeds the faster links of figures 8 to 13 have, in words."""
+        """The number of seeds of the faster links of figures 8 to 13, in words."""
         return "".join(f" ({seeds} at {mbps:g} Mbit/s)" for mbps, _, seeds in self.shares[1:])
 
 

@@ -43,7 +43,7 @@ def indices(found: Findings) -> Table:
 
 
 def configuration(_: Findings) -> Table:
-    """Table 4, and what the text leaves open."""
+    """Table 4, and the values that the text leaves open."""
     from bentpipe.papers.spectrum.reasons import setup_section
 
     return setup_section().tables[0]

@@ -1,4 +1,4 @@
-"""Figures 6 to 11 of the TCP-STAR paper, drawn from our runs, and the tables of what the runs did."""
+"""Figures 6 to 11 of the TCP-STAR paper, drawn from our runs, and tables of the runs."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ def startup(found: Findings) -> Figure:
 
 
 def lifted(found: Findings) -> Figure:
-    """Figure 2: what LWC adds to Reno's window, at the start-up."""
+    """Figure 2: the addition of LWC to Reno's window at start-up."""
     fig, ax, data = _congestion_windows(found, "startup", 0.0, STARTUP_END)
     ax.set_ylim(0, 2 * BDP)
     return CAPTIONS.figure("figure-2", fig, data, seeds=found.seeds)
 
 
 def answered(found: Findings) -> Figure:
-    """Figure 4: what AEN does to the window after an outage of the ACKs."""
+    """Figure 4: the effect of AEN on the window after an outage of the ACKs."""
     fig, ax, data = _congestion_windows(found, "outage", OUTAGE_START, OUTAGE_END)
     ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
     ax.set_ylim(bottom=0)
@@ -192,7 +192,7 @@ def _legend(fig: MplFigure, ax: Axes, columns: int = 4) -> None:
     fig.legend(ordered.values(), ordered.keys(), loc="outside upper center", ncols=columns, **spaced)
 
 
-#: Measures of one flow and of many: column, what it is, and a factor.
+#: Measures of one flow and of many: column, description, and a factor.
 ALONE = (
     ("x_mbps", "throughput, Mbit/s", 1),
     ("timeouts", "timeouts", 1),
@@ -239,7 +239,7 @@ def _index_of_means(base: pl.DataFrame, ber: float, n: int) -> list[str]:
 
 
 def rto_section(found: Findings) -> Section:
-    """What decides claim S4: the least RTO, and AEN."""
+    """The deciding factors of claim S4: the least RTO, and AEN."""
 
     def cells(rto: float, *, aen: bool, slow: bool) -> list[str]:
         names = ("restart_s", "timeouts", "recovery_s", "restart_window")

@@ -1,4 +1,4 @@
-"""What is measured in one run of the TCP-STAR study."""
+"""Measures of one run of the TCP-STAR study."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BEFORE_S = 7.0
 RATE_S = 0.5
 #: The paper's time by which TCP-STAR is back, s: the rate is measured over the second before.
 BACK_BY_S = 16.0
-#: What `after_outage` measures.
+#: The measures of `after_outage`.
 AFTER = ("before_mbps", "restart_s", "restart_window", "by_16_mbps", "recovery_s")
 
 
@@ -70,7 +70,7 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
 
 
 def after_outage(trace: pl.DataFrame) -> Measures:
-    """How one flow comes back from an outage of the ACKs.
+    """The recovery of one flow from an outage of the ACKs.
 
     ``before_mbps``: rate at the receiver before it; ``restart_s``: when the first new data after it reaches
     the receiver (time of the run); ``restart_window``: largest amount in flight in the round trip after that,

@@ -17,7 +17,7 @@ LOSSES, STARTS, OUTAGES, MIXED = (where(part=of) for of in ("loss", "startup", (
 
 
 def parameters(found: Findings) -> Table:
-    """Table 1 beside what had to be chosen."""
+    """Table 1 beside our choices."""
     from bentpipe.papers.tcp_star.reasons import setup_section
 
     return setup_section(found.base).tables[0]

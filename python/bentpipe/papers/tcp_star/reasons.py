@@ -1,4 +1,4 @@
-"""Why the claims of the TCP-STAR paper do or do not reproduce, and why its set-up was chosen as it is."""
+"""Reasons why claims of the TCP-STAR paper do or do not reproduce, and reasons for its set-up."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _crowd(found: Findings, ber: float, counts: Sequence[int]) -> dict[str, floa
 
 
 def _aen(found: Findings, claim: str, check: int) -> tuple[float, float] | None:
-    """What a check measures with and without AEN, over the same seeds; None if not both were run."""
+    """The value of a check with and without AEN, over the same seeds; None if not both were run."""
     with_it, without = (found.sensitivity.mean(name, claim, check) for name in ("base", "no-aen"))
     return None if with_it is None or without is None else (with_it, without)
 
@@ -172,7 +172,7 @@ def _little(crowd: Mapping[str, float]) -> str:
 
 
 def _clause(found: Findings, crowd: Mapping[str, float], key: str, detail: list[str]) -> str:
-    """What the note says of the three curves; adds the causes to the detail."""
+    """The note on the three curves; adds the causes to the detail."""
     clauses = [_apart(found, crowd, key, detail)]
     if _below(crowd) > claims.A_LITTLE:
         clauses.append(f"{STAR} and {J} lie {_below(crowd):.2f} below {BR}, more than a little")
@@ -234,7 +234,7 @@ def _s7(found: Findings) -> Reason:
 
 
 def sections(found: Findings) -> list[Section]:
-    """What the runs did, the set-up, figure 8, and how far the choices decide the verdicts."""
+    """The behaviour of the runs, the set-up, figure 8, and the influence of the choices on the verdicts."""
     runs, chosen = figures.runs_section(found.base), setup_section(found.base)
     return [runs, chosen, figures.rto_section(found), _choices(found)]
 
@@ -272,7 +272,7 @@ def _choices(found: Findings) -> Section:
 
 
 def setup_section(base: pl.DataFrame) -> Section:
-    """What the paper gives, what was chosen, and why."""
+    """The values that the paper gives, and the choices with their reasons."""
     product = setup.RATE_BPS * 2 * setup.ONE_WAY_S / 8
     bdp = {size: product / size for size in (setup.SEGMENT_BYTES, setup.SEGMENT_BYTES + setup.HEADER_BYTES)}
     on_wire, more = bdp.values()
@@ -330,9 +330,9 @@ def setup_section(base: pl.DataFrame) -> Section:
 
 
 REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
-#: Why the base does not reproduce a claim, should it not.
+#: The reason for each claim that the base may not reproduce.
 CAUSES = {
-    "S2": Cause.RULE,  # what LWC adds between a timeout and ssthresh
+    "S2": Cause.RULE,  # the addition of LWC between a timeout and ssthresh
     "S5": Cause.RULE,  # WestwoodBR's thresholds
     "S7": Cause.RULE,  # as S5
 }

@@ -1,4 +1,4 @@
-"""The set-up of the TCP-STAR paper as scenarios: what it gives, and what had to be chosen."""
+"""The set-up of the TCP-STAR paper as scenarios: its given values, and our choices."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NO_AEN = "star-no-aen"
 
 @dataclass(frozen=True)
 class Setup(Choices):
-    """One choice of everything that the paper leaves open."""
+    """One choice of the values that the paper leaves open."""
 
     #: Bytes of a data segment on the wire, header included.
     segment_bytes: int = SEGMENT_BYTES
@@ -68,7 +68,8 @@ class Setup(Choices):
     #: Loss recovery of TCP-STAR, TCP-J and WestwoodBR; and of NewReno.
     recovery: str = "sack"
     reno_recovery: str = "newreno"
-    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 2, or with "flight-size" option 1.
+    #: The end of a recovery in NewReno (RFC 6582 section 3.2 step 3): option 2, or with "flight-size" option
+    #: 1.
     newreno_exit: str = "ssthresh"
     initial_window: int = 2
     delayed_ack: bool = True
@@ -148,7 +149,7 @@ ALONE = where(part=("loss", "startup", "outage", "late"))
 SHARED = where(part=("mixed", "same"))
 #: All but the start-up, in which nothing is lost before the queue is full.
 LOSSY = where(part=("loss", "outage", "late", "mixed", "same"))
-#: Those of which a mode sets the length.
+#: Those whose length a mode sets.
 LONG = where(part=("loss", "mixed", "same"))
 
 #: Choices that change several values, or an algorithm.
@@ -246,7 +247,7 @@ def rto_name(rto: float, *, aen: bool, slow: bool = False) -> str:
     return f"rto-{rto:g}s" + ("" if aen else "-no-aen") + ("-slow-start" if slow else "")
 
 
-#: The runs of the tables that ask what decides claim S4: least RTO, AEN, and TCP-STAR's rule after a timeout.
+#: The runs of the tables on what decides claim S4: least RTO, AEN, and TCP-STAR's rule after a timeout.
 RTO_VARIANTS = tuple(
     Variant(
         rto_name(rto, aen=aen, slow=slow),
@@ -260,7 +261,7 @@ RTO_VARIANTS = tuple(
 
 @dataclass(frozen=True)
 class Size(design.Size):
-    """How much a mode runs, and how long a run of throughput or fairness is."""
+    """The amount of runs of a mode, and the length of a run of throughput or fairness."""
 
     duration_s: float = 100.0
 

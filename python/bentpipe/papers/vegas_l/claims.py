@@ -56,7 +56,7 @@ def pick(groups: Groups, names: Iterable[str]) -> Groups:
 
 
 def index_of_means(runs: pl.DataFrame, per: float) -> dict[str, float]:
-    """Jain's index of the throughputs averaged over seeds, beside which stands the mean of each index."""
+    """Jain's index of the throughputs averaged over seeds, beside the mean of the indices."""
     x, reno = (samples(runs, column, per) for column in ("x_mbps", "newreno_mbps"))
     return {name: jain([fmean(x[name]), fmean(reno[name])]) for name in x}
 

@@ -1,4 +1,4 @@
-"""Figure 1 of the Vegas-L paper, the rules of Vegas-A, beside those of Vegas: what each adds in a round trip.
+"""Figure 1 of the Vegas-L paper, the rules of Vegas-A, beside those of Vegas: both per round trip.
 
 With them the proof that these rules cannot put Vegas-A below Vegas while losses keep the queue empty.
 """
@@ -14,7 +14,7 @@ ALPHA, APART = 1.0, 2.0
 
 
 class Round(NamedTuple):
-    """What a round trip finds: Vegas-A's alpha, the packets queued, and whether the throughput rose."""
+    """The state in a round trip: Vegas-A's alpha, the packets queued, and whether the throughput rose."""
 
     alpha: float
     diff: float
@@ -34,7 +34,7 @@ def vegas(diff: float) -> int:
 
 
 def vegas_a(of: Round) -> Step:
-    """What figure 1 does in a round; the comments give its lines."""
+    """The action of figure 1 in a round; the comments give its lines."""
     if of.alpha < of.diff < of.alpha + APART:
         return Step(1, 1) if of.rising else Step(0, 0)  # 3, 5
     if of.diff < of.alpha:
@@ -47,7 +47,7 @@ def vegas_a(of: Round) -> Step:
 
 
 def lead(of: Round) -> int:
-    """What a round adds to Vegas-A's window less its alpha, beyond what it adds to Vegas's window.
+    """The change of Vegas-A's window less its alpha in a round, minus that of Vegas's window.
 
     alpha is 1 at the start, so where no round has a negative lead Vegas-A's window is never below Vegas's.
     """

@@ -1,4 +1,4 @@
-"""Figures 4, 5 and 6 of the Vegas-L paper, drawn from our runs, and the tables of what the runs did."""
+"""Figures 4, 5 and 6 of the Vegas-L paper, drawn from our runs, and tables of the runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PANELS = ((LOW, "(a) PER 10$^{-6}$"), (HIGH, "(b) PER 10$^{-3}$"))
 
 
 def topology(_: Findings) -> Figure:
-    """Figure 3: where the terminals and the satellite are."""
+    """Figure 3: the places of the terminals and the satellite."""
     fig, (ax,) = draw.figure(2.3)
     west, east = BASE.satellite
     ax.plot(
@@ -235,12 +235,12 @@ def runs_section(found: Findings) -> Section:
     )
 
 
-#: The algorithms with an alpha, of which `measure.inside` is.
+#: The algorithms with an alpha, to which `measure.inside` applies.
 FAMILY = tuple(cc for cc in ALGORITHMS if cc.startswith("vegas"))
 
 
 def inside_table(found: Findings) -> Table:
-    """What the probes of Vegas's family show: how often alpha and Diff are above the alpha of the start."""
+    """Results of the probes of Vegas's family: how often alpha and Diff exceed the initial alpha."""
     of = {cc: found.base.filter(pl.col("cc") == cc) for cc in FAMILY}
 
     def row(what: str, column: str, per: float) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is measured in one run of the Vegas-L study."""
+"""Measures of one run of the Vegas-L study."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
 
 
 def inside(window: pl.DataFrame) -> Measures:
-    """What the probes of Vegas and its family show of a run; nothing for Veno, which has no alpha.
+    """Results of the probes of Vegas and its family in a run; empty for Veno, which has no alpha.
 
     ``alpha_above``, ``diff_above``: the shares of the samples with alpha, or Diff, above the alpha of 1
     packet that all begin with; ``base_rtt_s``: baseRTT at the end.

@@ -1,4 +1,4 @@
-"""Why the claims of the Vegas-L paper do or do not reproduce, and why its set-up was chosen as it is."""
+"""Reasons why claims of the Vegas-L paper do or do not reproduce, and reasons for its set-up."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _same_at_high(found: Findings, column: str) -> tuple[float, float, bool]:
 
 
 #: Vegas-A in ns-2, an independent witness. The subclass is not part of this repository: it would be a
-#: derivative of ns-2's own source. The numbers were made by hand, so they stand here.
+#: derivative of ns-2's own source. The numbers were made by hand, so they are constants here.
 WITNESS = (
     "A Vegas-A written into ns-2.35 itself says the same. A subclass of its Agent/TCP/Vegas took figure 1 in "
     "place of Vegas's own step, Diff real, < as printed, alpha back to 1 at a timeout; with Vegas's step "
@@ -157,7 +157,7 @@ def same_runs(runs: pl.DataFrame) -> tuple[int, int]:
     """At the high error rate, the seeds under which Vegas-A and Vegas-L are one run to the last digit.
 
     Returns:
-        how many such seeds there are, and how many seeds.
+        the number of such seeds, and the number of seeds.
     """
     measures = ("x_mbps", "newreno_mbps", "cwnd_early", "cwnd_steady", "x_rtt_s")
     of = [claims.samples(runs, column, HIGH) for column in measures]
@@ -167,7 +167,7 @@ def same_runs(runs: pl.DataFrame) -> tuple[int, int]:
 
 
 def _proof(found: Findings) -> list[str]:
-    """Why figure 1 cannot put Vegas-A below Vegas where the queue is empty, and what the runs show of it."""
+    """The reason why figure 1 cannot put Vegas-A below Vegas with an empty queue, and evidence of it."""
     every = list(figure_1.rounds())
     behind = [of for of in every if figure_1.lead(of) < 0]
     least = min(figure_1.lead(of) for of in every if of.alpha == figure_1.ALPHA)
@@ -194,7 +194,7 @@ def _proof(found: Findings) -> list[str]:
 
 
 def raised(found: Findings) -> list[str]:
-    """How often alpha is above 1 in the runs, and in a Vegas-A written into ns-2."""
+    """The frequency of alpha above 1 in the runs, and in a Vegas-A written into ns-2."""
     share = {
         per: {
             cc: fmean(claims.samples(found.base, "alpha_above", per)[LABELS[cc]]) for cc in figures.FAMILY[1:]
@@ -266,7 +266,7 @@ def _v6(found: Findings) -> Reason:
 
 
 def sections(found: Findings) -> list[Section]:
-    """What the runs did, the set-up, and how far the choices decide the verdicts."""
+    """The behaviour of the runs, the set-up, and the influence of the choices on the verdicts."""
     return [figures.runs_section(found), setup_section(found.base), _choices(found)]
 
 
@@ -311,7 +311,7 @@ def _choices(found: Findings) -> Section:
 
 
 def setup_section(base: pl.DataFrame) -> Section:
-    """What the paper gives, what was chosen, and why."""
+    """The values that the paper gives, and the choices with their reasons."""
     least = {who: base[f"{who}_rtt_min_s"].to_list() for who in ("x", "newreno")}
     rtt = {who: fmean(of) for who, of in least.items()}
     span = {who: f"{min(of) * 1e3:.0f} to {max(of) * 1e3:.0f}" for who, of in least.items()}
@@ -407,7 +407,7 @@ def setup_section(base: pl.DataFrame) -> Section:
 
 
 def no_path_fits(of_l: float, of_reno: float) -> str:
-    """Why no reading with a path that light can take gives all the numbers."""
+    """The reason why no reading with a physically possible path gives all the numbers."""
     return (
         "A path that light can take is the base's rival (reading physical): no one satellite is in view of "
         "both ends of either flow, so both need two. No such path fits all the numbers, because flow 1 needs "
@@ -418,7 +418,7 @@ def no_path_fits(of_l: float, of_reno: float) -> str:
     )
 
 
-#: Why the base does not reproduce a claim, should it not.
+#: The reason for each claim that the base may not reproduce.
 CAUSES = {
     "V1": Cause.CONTRADICTION,  # 350 packets at 2.9 Mbit/s need a round trip that no printed path has
     "V2": Cause.PARAMETER,  # the queue

@@ -1,4 +1,4 @@
-"""The set-up of the Vegas-L paper as scenarios: what it gives, and what had to be chosen.
+"""The set-up of the Vegas-L paper as scenarios: its given values, and our choices.
 
 The paper gives the cities of the terminals, 5 Mbit/s links, drop-tail, 1024-byte packets, 1000 s and two
 packet error rates. Its settings name no orbit, no number of satellites or hops, no longitude and no buffer;
@@ -23,7 +23,7 @@ LOW, HIGH = 1e-6, 1e-3
 DURATION_S = 1000.0
 RATE_BPS = 5e6
 MSS_BYTES = 1024
-#: TCP and IP in ns-2 (40 bytes), and what its satellite link layer adds to each packet (16 bytes).
+#: TCP and IP in ns-2 (40 bytes), and the bytes that its satellite link layer adds to each packet (16 bytes).
 TCP_IP_BYTES, LINK_BYTES = 40, 16
 #: ns-2's Agent/TCP/Vegas, on which Vegas-A and Vegas-L build, sends packets of `packetSize_` as it is;
 #: Newreno and TCP/Linux, the only one that has a Veno, add `TCP_IP_BYTES`.
@@ -31,7 +31,7 @@ WITHOUT_HEADER = ("vegas", "vegas-a", "vegas-l")
 #: Length of a queue in ns-2 unless a script sets another, in packets; it counts the packet in transmission.
 NS2_QUEUE = 50
 
-#: Between these longitudes (degrees east) a satellite stands at least 28 degrees above the horizon of Beijing
+#: Between these longitudes (degrees east) a satellite is at least 28 degrees above the horizon of Beijing
 #: and Shanghai, where both senders are.
 ASIA = (75.0, 120.0)
 #: Speed of light, km/s, and radius of the geostationary orbit, km, as in the simulator's own geometry.
@@ -54,17 +54,17 @@ STATIONS = {
 ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
 
 
-#: How a flow that needs two satellites gets from one to the other: by a relay station on the ground, or by a
-#: link between the satellites.
+#: The connection between the two satellites of a flow that needs both: by a relay station on the ground, or
+#: by a link between the satellites.
 Between = Literal["relay", "satellites"]
 
 
 @dataclass(frozen=True)
 class Setup(Choices):
-    """One choice of everything that the paper leaves open."""
+    """One choice of the values that the paper leaves open."""
 
     #: Degrees east between which the satellite's longitude is drawn anew for each seed: a few degrees decide
-    #: who loses packets at a full drop-tail queue, so one longitude would say little about the others.
+    #: which flow loses packets at a full drop-tail queue, so one longitude would say little about the others.
     satellite: tuple[float, float] = ASIA
     #: Degrees east of the second satellite, the one that the receivers see, where there are two.
     second_satellite: float = -15.0
@@ -79,12 +79,12 @@ class Setup(Choices):
     link_bytes: int = LINK_BYTES
     #: Do ACKs go through the satellite's transmitter, as data does? Otherwise they pass it by.
     acks_share: bool = True
-    #: What is lost at random: every packet on a satellite's downlink ("downlink"), only the data there
-    #: ("data"), or packets on the downlink and on every uplink ("every").
+    #: Packets that are lost at random: every packet on a satellite's downlink ("downlink"), only the data
+    #: there ("data"), or packets on the downlink and on every uplink ("every").
     lossy: Literal["downlink", "data", "every"] = "downlink"
     #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
     recovery: str = "sack"
-    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 2, as in ns-2, or "flight-size".
+    #: The end of a recovery in NewReno (RFC 6582 section 3.2 step 3): option 2, as in ns-2, or "flight-size".
     newreno_exit: str = "ssthresh"
     initial_window: int = 2
     options: Mapping[str, Mapping[str, Any]] = field(
@@ -101,7 +101,7 @@ class Setup(Choices):
         return round(Random(seed).uniform(*self.satellite), 2)
 
     def header_bytes(self, cc: str) -> int:
-        """What is on the wire beside the 1024 bytes of a packet of ``cc``."""
+        """Bytes on the wire beside the 1024 bytes of a packet of ``cc``."""
         return self.link_bytes + (0 if cc in self.without_header else TCP_IP_BYTES)
 
     def links(self, per: float, seed: int) -> dict[str, dict[str, Any]]:
@@ -199,7 +199,7 @@ class Setup(Choices):
 
 
 def between_satellites_s(one: float, other: float) -> float:
-    """How long light takes between two geostationary satellites, s; their longitudes in degrees east."""
+    """Propagation time of light between two geostationary satellites, s; their longitudes in degrees east."""
     return 2 * GEO_RADIUS_KM * abs(math.sin(math.radians(one - other) / 2)) / LIGHT_KM_PER_S
 
 
@@ -357,7 +357,7 @@ TRACE_SEED = 1
 
 @dataclass(frozen=True)
 class Size(design.Size):
-    """How much a mode runs, and how long a run is."""
+    """The amount of runs of a mode, and the length of a run."""
 
     duration_s: float = DURATION_S
 

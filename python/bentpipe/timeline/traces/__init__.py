@@ -26,7 +26,7 @@ FORMATS = {
     "leoem": "a precomputed path of LeoEM",
     "dish": "outages of a Starlink dish: JSON of its get_history",
 }
-"""The formats that are read, and what each gives."""
+"""The formats that are read, and the quantities of each."""
 _MODULES = {"csv": "columns"}
 _OPTIONS = {"bin_s": "--bin", "gap_s": "--gap", "interval_s": "--interval", "outage_s": "--outage"}
 

@@ -36,13 +36,13 @@ def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) 
 
     Args:
         path: the table.
-        columns: what it holds: "t=NAME:UNIT, rate=NAME:UNIT, ..." of `t`, `rate`, `delay` or `rtt` (whose
+        columns: its columns: "t=NAME:UNIT, rate=NAME:UNIT, ..." of `t`, `rate`, `delay` or `rtt` (whose
             half is the delay), `loss`, `up`, `handover`. The last two have no unit; `t` may have the unit
             `date` (ISO 8601).
-        gap_s: the longest step that is no gap.
+        gap_s: the longest step that is not a gap.
 
     Raises:
-        ScenarioError: a column or a unit is missing or unknown, a cell is no number, a rate is negative,
+        ScenarioError: a column or a unit is missing or unknown, a cell is not a number, a rate is negative,
             times go back, there is a gap.
         OSError: it cannot be read.
     """
@@ -72,8 +72,8 @@ _Cell = Callable[[int, list[str]], float | bool | None]
 
 
 def _wanted(path: Path, columns: str | None, head: list[str]) -> dict[str, _Cell]:
-    """For each column of the time line, how to get its value from a row."""
-    # A file with one column may be no table at all, and its first line somebody's secret.
+    """For each column of the time line, a function that gets its value from a row."""
+    # A file with one column may be no table at all, and its first line another user's secret.
     there = f"it has {named(head)}" if len(head) > 1 else "its first line has one cell"
     if columns is None:
         raise _core.ScenarioError(

@@ -22,7 +22,7 @@ _LONGEST_S = 3.2e9
 
 @dataclass(frozen=True)
 class Outage:
-    """A time in which nothing came through.
+    """An outage: a time in which nothing came through.
 
     Attributes:
         begin_s: when it began, Unix time.
@@ -39,7 +39,7 @@ def read(path: Path) -> pl.DataFrame:
     """The outages as a loss rate of 1, counted from the first, which is the boot of the dish.
 
     Raises:
-        ScenarioError: the file is no history of a dish, it has no outage, or a number is damaged.
+        ScenarioError: the file is not a history of a dish, it has no outage, or a number is damaged.
         OSError: it cannot be read.
     """
     known = outages(path)
@@ -54,7 +54,7 @@ def outages(path: Path) -> list[Outage]:
     Text around the JSON is skipped: scripts often write the time of the request before and after it.
 
     Raises:
-        ScenarioError: the file is no history of a dish, or a number is damaged.
+        ScenarioError: the file is not a history of a dish, or a number is damaged.
         OSError: it cannot be read.
     """
     text = decoded(path, unpacked(path))

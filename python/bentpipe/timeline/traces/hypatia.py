@@ -1,4 +1,4 @@
-"""Hypatia's outputs: satgenpy's computed round trips and paths, its forwarding state, and what ns-3 measured.
+"""Hypatia's outputs: satgenpy's computed round trips and paths, its forwarding state, and data of ns-3.
 
 Source: snkas/hypatia at 0ac531c, `satgenpy/satgen/post_analysis/print_routes_and_rtt.py` (networkx_rtt,
 networkx_path), `satgenpy/satgen/dynamic_state` (fstate); snkas/basic-sim, `doc/pingmesh_application.md` and
@@ -29,7 +29,7 @@ def read(
     outage_s: float | None = None,
     gap_s: float | None = None,
 ) -> pl.DataFrame:
-    """The time line in one of Hypatia's outputs, told by what it holds.
+    """The time line in one of Hypatia's outputs, recognised by its contents.
 
     - `networkx_rtt_A_to_B.txt` (time, round trip): half of it as delay; 0 means unreachable.
     - `networkx_path_A_to_B.txt` (time, nodes of the new path): `up`, handovers, hops.

@@ -1,7 +1,7 @@
-"""What iperf3 measured, as a rate: its JSON (`--json`), or the text of its report, also with times by `ts`.
+"""Measurements by iperf3, as a rate: its JSON (`--json`), or the text of its report, also with times by `ts`.
 
 Source: iperf3, `iperf_api.c` (the reports) and its manual page. An interval of a UDP test that the client
-sends says what was sent and not what came through; only the receiver's intervals are taken.
+sends contains the data sent and not the data received; only the receiver's intervals are taken.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read(path: Path, *, stream: int | None = None, gap_s: float | None = None) -
     Args:
         path: iperf3's JSON, or its report as text.
         stream: one of the parallel streams, from 1.
-        gap_s: the longest interval that is no gap.
+        gap_s: the longest interval that is not a gap.
 
     Raises:
         ScenarioError: it is neither, it is damaged, the test failed or has no intervals, they leave a gap,
@@ -68,7 +68,7 @@ def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None
     for place, interval in enumerate(intervals):
         try:
             part = interval["sum"] if stream is None else interval["streams"][stream - 1]
-            if part.get("omitted"):  # what --omit leaves out has a clock of its own
+            if part.get("omitted"):  # omitted intervals (--omit) have a clock of their own
                 continue
             begin, end, rate = (float(part[key]) for key in ("start", "end", "bits_per_second"))
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
@@ -107,7 +107,7 @@ def _read_text(path: Path, content: str, stream: int | None, gap_s: float | None
     before = 0.0
     for number, row in rows:
         begin, end = float(row["from"]), float(row["to"])
-        # What UDP receivers sum up at the end says nothing of an interval.
+        # The final sum of UDP receivers is not an interval.
         if row["id"] != wanted or (before > 0 and begin == 0 and end >= before - _TOLERANCE_S):
             continue
         _check_joint(path, number, "the interval begins", begin, before)
@@ -118,7 +118,7 @@ def _read_text(path: Path, content: str, stream: int | None, gap_s: float | None
 
 
 def _check_joint(path: Path, line: int | None, what: str, begin: float, before: float) -> None:
-    """Makes sure that an interval begins where the one before ended, to the precision of the report."""
+    """Checks that an interval begins where the one before ended, to the precision of the report."""
     if begin > before + _TOLERANCE_S:
         refuse(path, line, f"a gap: {what} at {begin:g} s, the one before ended at {before:g} s")
     if begin < before - _TOLERANCE_S:

@@ -1,4 +1,4 @@
-"""What irtt measured: its JSON (`irtt client -o FILE`), also compressed by gzip.
+"""Measurements by irtt: its JSON (`irtt client -o FILE`), also compressed by gzip.
 
 Source: the manual page irtt-client(1), section "JSON format": round_trips with seqno, lost, timestamps,
 delay.
@@ -21,7 +21,7 @@ def read(path: Path, *, outage_s: float | None = None, gap_s: float | None = Non
     Times are those at which the client sent, by its monotonic clock.
 
     Raises:
-        ScenarioError: it is no such JSON or a damaged one, no probe came back, or there is a gap.
+        ScenarioError: it is not such JSON, or damaged, no probe came back, or there is a gap.
         OSError: it cannot be read.
     """
     return probes.frame(path, sent(path), outage_s, gap_s)
@@ -31,7 +31,7 @@ def sent(path: Path) -> list[Probe]:
     """Every probe, in the order of the file.
 
     Raises:
-        ScenarioError: it is no such JSON, or a damaged one.
+        ScenarioError: it is not such JSON, or damaged.
         OSError: it cannot be read.
     """
     content = unpacked(path)

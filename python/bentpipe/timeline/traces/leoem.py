@@ -36,7 +36,7 @@ def read(path: Path, *, gap_s: float | None = None) -> pl.DataFrame:
     counts.
 
     Raises:
-        ScenarioError: a line is no such second, a number is missing, or a delay is negative.
+        ScenarioError: a line is not such a second, a number is missing, or a delay is negative.
         OSError: it cannot be read.
     """
     samples = Samples(path)

@@ -1,8 +1,8 @@
-"""Mahimahi's packet-delivery traces, as `mm-link` reads them.
+"""Packet-delivery traces of mahimahi, with the semantics of `mm-link`.
 
 Source: mahimahi, `link_queue.cc` and the manual page of `mm-link`: each line is a whole number of
-milliseconds since the start, at which one packet of 1504 bytes can leave. A number that stands on several
-lines allows as many packets. After its last line the file begins anew, so that line is also the period.
+milliseconds since the start, at which one packet of 1504 bytes can leave. A number that appears on several
+lines allows as many packets. After its last line the file repeats, so that line is also the period.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bentpipe import _core
 from bentpipe.foreign import check_count, quoted, refuse, text
 
 OPPORTUNITY_BYTES = 1504
-"""What leaves at one opportunity: an Ethernet frame's payload with the 4 bytes of a tunnel device's head."""
+"""The bytes of one opportunity: an Ethernet frame's payload with the 4 bytes of a tunnel device's head."""
 
 MOST_OPPORTUNITIES = 32_000_000
 """Of a trace: an hour at 100 Mbit/s. Each takes eight bytes, where a line of other formats takes hundreds."""
@@ -35,7 +35,7 @@ def read(path: Path, *, bin_s: float | None = None) -> pl.DataFrame:
         bin_s: the length of a bin, a whole number of milliseconds.
 
     Raises:
-        ScenarioError: no bin is given, or the file is no such trace; the message names the line.
+        ScenarioError: no bin is given, or the file is not such a trace; the message names the line.
         OSError: it cannot be read.
     """
     if bin_s is None:
@@ -59,7 +59,7 @@ def opportunities(path: Path) -> np.ndarray:
     """The instants of a trace in milliseconds, in their order.
 
     Raises:
-        ScenarioError: the file is empty, a line is no whole number, times go back, or the trace lasts no
+        ScenarioError: the file is empty, a line is not a whole number, times go back, or the trace lasts no
             time.
         OSError: it cannot be read.
     """
@@ -85,7 +85,7 @@ def opportunities(path: Path) -> np.ndarray:
 
 
 def _lines(whole: str) -> Iterator[str]:
-    """The lines of a text, one at a time: a list of all would take thirty times as much as what is kept."""
+    """The lines of a text, one at a time: a list of all would take thirty times as much memory."""
     at = 0
     while at < len(whole):
         end = whole.find("\n", at)

@@ -1,4 +1,4 @@
-"""What nuttcp measured: the lines of its interval report (`-i`), also with times by `ts`.
+"""Measurements by nuttcp: the lines of its interval report (`-i`), also with times by `ts`.
 
 Source: nuttcp 8.1.4, the interval report of `nuttcp.c`: "MB / sec = Mbps" with retransmissions and the
 congestion window for TCP, with drops and packets for UDP; also `-fparse`.
@@ -33,10 +33,10 @@ class Interval:
     """One line of the report.
 
     Attributes:
-        line: where it stands.
+        line: its line number in the file.
         begin_s: when it began, counted from the first; the report rounds lengths to 10 ms.
         end_s: when it ended.
-        rate_bps: what the receiver got, bits per second.
+        rate_bps: the receiver's rate, bits per second.
         retransmitted: segments sent again, by the count that nuttcp prints; None for UDP.
         window_kb: the sender's congestion window as printed, in KB; None where it is not.
     """
@@ -67,14 +67,14 @@ def intervals(path: Path) -> list[Interval]:
     """The intervals of a report, without its summary.
 
     Raises:
-        ScenarioError: there is none, or a number is negative or none at all.
+        ScenarioError: there is none, or a number is negative or invalid.
         OSError: it cannot be read.
     """
     found: list[Interval] = []
     now = 0.0
     for number, line in enumerate(lines(path), 1):
         row = _ROW.search(line) or _PARSED.search(line)
-        # Only the summary tells the load of the processors.
+        # Only the summary has the load of the processors.
         if row is None or re.search(r"%TX|%RX|tx_cpu=|rx_cpu=", row["rest"]):
             continue
         try:

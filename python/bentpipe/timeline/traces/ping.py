@@ -15,7 +15,8 @@ from bentpipe.foreign import lines, refuse
 from bentpipe.timeline.traces import probes
 from bentpipe.timeline.traces.probes import Probe
 
-# What may begin anywhere in a line is bounded: a long line must not take time of the square of its length.
+# A pattern that may begin anywhere in a line is bounded: a long line must not take time of the square of its
+# length.
 _REPLY = re.compile(
     r"(?:\[(?P<at>[^\[\]]{1,60})\] +)?\b\d{1,6} bytes from "
     r".{0,400}icmp_seq=(?P<seq>\d{1,5}) .{0,80}time=(?P<rtt>-?\d{1,12}(?:\.\d{0,12})?) *ms"
@@ -34,11 +35,11 @@ def read(
     """Half of each round trip as delay; lost probes as outages, or as loss (see `probes.frame`).
 
     Times are those at which the probes were sent: the times of the replies less the round trips. Without
-    them the probes are `interval_s` apart, by default as far as the summary at the end says.
+    them the probes are `interval_s` apart, by default the interval in the summary at the end.
 
     Raises:
         ScenarioError: there is no reply, times go back, there is a gap, or plain output without its summary
-            tells of no interval.
+            has no interval.
         OSError: it cannot be read.
     """
     return probes.frame(path, sent(path, interval_s=interval_s), outage_s, gap_s)
@@ -48,7 +49,7 @@ def sent(path: Path, *, interval_s: float | None = None) -> list[Probe]:
     """Every probe, in the order in which they were sent; see `read`.
 
     Raises:
-        ScenarioError: there is no reply, or plain output without its summary tells of no interval.
+        ScenarioError: there is no reply, or plain output without its summary has no interval.
         OSError: it cannot be read.
     """
     replies: dict[int, tuple[int, float | None, float]] = {}

@@ -12,12 +12,12 @@ from bentpipe.foreign import refuse
 from bentpipe.timeline.traces.samples import Samples
 
 OUTAGE_S = 1.0
-"""Probes that are lost for longer than this, one after the other, mean that the path was dark."""
+"""Consecutive probes that are lost for longer than this mean that the path was dark."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe: the line that tells of it, when it was sent, its round-trip time (None if it was lost)."""
+    """One probe: its line in the file, its time of sending, its round-trip time (None if it was lost)."""
 
     line: int | None
     sent_s: float
@@ -51,7 +51,7 @@ def frame(path: Path, probes: Sequence[Probe], outage_s: float | None, gap_s: fl
             values["up"] = not is_dark
         samples.add(probe.line, probe.sent_s, **values)
     found = samples.frame(gap_s)
-    # A lost probe says nothing of the delay: a straight line leads over it.
+    # A lost probe has no delay: a straight line bridges it.
     kept = pl.Series([probe.rtt_s is not None for probe in probes])
     if any(unseen):
         kept |= found["up"] != found["up"].shift(1, fill_value=True)
@@ -70,7 +70,7 @@ def dark(probes: Sequence[Probe], longest: float) -> list[bool]:
         if begin is not None and probe.sent_s - probes[begin].sent_s > longest:
             found[begin:place] = [True] * (place - begin)
         begin = None
-    # Nobody knows how long a run lasts that ends with the trace; what is seen of it counts.
+    # The length of a run that ends with the trace is unknown; its visible part counts.
     if begin is not None and probes[-1].sent_s - probes[begin].sent_s > longest:
         found[begin:] = [True] * (len(probes) - begin)
     return found

@@ -1,4 +1,4 @@
-"""Samples of a measurement on their way to a time line: where they stand, whether their times make sense."""
+"""Samples of a measurement on their way to a time line, with checks of their times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bentpipe.foreign import refuse
 from bentpipe.timeline.format import COLUMNS
 
 GAP_STEPS = 10.0
-"""A step is a gap if it is this many times as long as the median step, unless the caller says how long."""
+"""A step is a gap if it is this many times as long as the median step, unless the caller sets the length."""
 _PLACES = 12
 # Seconds since 1970 stay below it for three thousand years.
 _LATEST_S = 1e11
@@ -22,7 +22,7 @@ _LATEST_S = 1e11
 
 @dataclass
 class Samples:
-    """What a file says, in its order: when, in which line, and the value of each column.
+    """The samples of a file, in its order: time, line, and the value of each column.
 
     Attributes:
         path: the file, for messages.
@@ -60,10 +60,10 @@ class Samples:
         """The time line, whose first row is at 0.
 
         Args:
-            gap_s: the longest step that is no gap; by default `GAP_STEPS` times the median step.
+            gap_s: the longest step that is not a gap; by default `GAP_STEPS` times the median step.
 
         Raises:
-            ScenarioError: there is no sample, a time goes back or stands twice, or there is a gap.
+            ScenarioError: there is no sample, a time goes back or occurs twice, or there is a gap.
         """
         times = self._times
         if not times:
@@ -79,7 +79,7 @@ class Samples:
                     self.path, self._lines[place + 1],
                     f"the time {what}: {_seconds(times[place + 1])} after {_seconds(times[place])}",
                 )  # fmt: skip
-        # Samples that last are joined: a long one is a long one and no gap, unless the caller says so.
+        # Samples that last are joined: a long one is not a gap, unless the caller says so.
         if len(steps) > 1 and (gap_s is not None or self.end_s is None):
             usual = statistics.median(steps)
             longest = GAP_STEPS * usual if gap_s is None else gap_s
