@@ -264,7 +264,7 @@ def test_runs_of_other_code_are_not_used_and_do_not_stay(tmp_path):
     assert runs_again() == RUNS
     first = pl.read_parquet(out / "runs.parquet")
     edit("report.py", '"a note & more"', '"another note"')
-    edit("measure.py", "import os", "# A comment.\nimport os")
+    edit("measure.py", "import os", "'''A docstring.'''\n# A comment.\nimport os")
     assert runs_again() == 0
     assert json.loads((out / "claims.json").read_text())[0]["note"] == "another note"
     files = len(list((out / ".runs/quick").iterdir()))
