@@ -163,8 +163,10 @@ class Source:
         """The text, as far as it can be one of a scenario: `load` says what is wrong with others."""
         if self._path is None:
             return self._text
-        readable = self._path.is_file() and self._path.stat().st_size <= MOST_BYTES
-        return self._path.read_text(encoding="utf-8", errors="replace") if readable else ""
+        try:
+            return foreign.content(self._path, MOST_BYTES).decode(errors="replace")
+        except (OSError, _core.ScenarioError):
+            return ""
 
     def _check_links(self, keys: Iterable[str]) -> None:
         """Checks that overrides change existing links, or make complete ones.

@@ -268,8 +268,8 @@ def test_very_many_rows_are_counted_and_not_laid_out(capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--ber", "nan"], "not a finite number"),
-        (["--per", "inf"], "not a finite number"),
+        (["--ber", "nan"], "no probability"),
+        (["--per", "inf"], "no probability"),
         (["--seeds", "100000000000"], "more than 1000000 runs"),
         (["--seed", "18446744073709551615", "--seeds", "2"], "seed: too large"),
         (["--flows", "99999999999999999999999"], "count: too large"),

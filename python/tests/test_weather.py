@@ -62,7 +62,7 @@ def test_west_is_negative_and_the_own_meridian_is_the_highest():
         ({"at": "91,0", "band": "ka"}, "latitude 91 is not between -90 and 90 degrees"),
         ({"at": "1,2,3", "band": "ka"}, "height by itself"),
         ({"at": "Singapur", "band": "ka"}, "did you mean Singapore"),
-        ({"at": "1,2"}, "give one of band"),
+        ({"at": "1,2"}, "say which band"),
         ({"at": "1,2", "band": "ka", "frequency": "20 GHz"}, "give one of band"),
         ({"at": "1,2", "band": "x"}, "'x' is none of ku, ka, q, v"),
         ({"at": "1,2", "frequency": "20"}, "write for example '20 GHz'"),
