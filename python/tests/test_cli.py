@@ -260,6 +260,12 @@ def test_a_closed_stream_is_no_crash(words, closed):
         ("run --cc veg", "vegas"),
         ("compare --cc reno,cub", "reno,cubic"),
         ("queue show co", "codel"),
+        ("orbit path Nairo", "Nairobi"),
+        ("orbit path Rome Paris --shell kuip", "kuiper-k1"),
+        ("weather --band k", "ka"),
+        ("advise --goal com", "completion"),
+        ("timeline import x --format hyp", "hypatia"),
+        ("plot rtt x --size sl", "slide"),
     ],
 )
 def test_a_shell_completes_names(typed, offered):

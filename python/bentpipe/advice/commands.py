@@ -68,7 +68,12 @@ def advise_verb(
         typer.Option(metavar="N CC", help='Flows beside them all the time, "3 cubic"; may be repeated.'),
     ] = None,
     goal: Annotated[
-        str, typer.Option(metavar="GOAL", help='"throughput", "delay", "fair" or "completion".')
+        str,
+        typer.Option(
+            metavar="GOAL",
+            help='"throughput", "delay", "fair" or "completion".',
+            autocompletion=completion.goals,
+        ),
     ] = "throughput",
     not_shared: Annotated[
         bool,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 
 if TYPE_CHECKING:
     from bentpipe.orbit.paths import Solution
@@ -36,15 +36,26 @@ def path_verb(
         str,
         typer.Argument(
             metavar="PLACE",
+            autocompletion=completion.places,
             help='A name, "35.69,139.69" (degrees), "lat,lon,11 km", '
             '"Frankfurt to New York at 900 km/h, 11 km", or FILE.csv of t_s,lat,lon,alt.',
         ),
     ],
     b: Annotated[
-        str | None, typer.Argument(metavar="PLACE", help="The other end; may be left out with --gateway.")
+        str | None,
+        typer.Argument(
+            metavar="PLACE",
+            autocompletion=completion.places,
+            help="The other end; may be left out with --gateway.",
+        ),
     ] = None,
     shell: Annotated[
-        str | None, typer.Option(metavar="NAME", help="See bentpipe orbit shells.  [default: starlink-s1]")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="See bentpipe orbit shells.  [default: starlink-s1]",
+            autocompletion=completion.shells,
+        ),
     ] = None,
     tle: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Satellites from TLEs, or OMMs (.json, .csv, .kvn).")

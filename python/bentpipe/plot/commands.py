@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 
 if TYPE_CHECKING:
     from bentpipe.plot.drawing import Drawing
@@ -26,7 +26,13 @@ Sweep = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")]
 Size = Annotated[
-    str, typer.Option("--size", metavar="SIZE", help='paper, page, screen, slide, or a width: "12 cm".')
+    str,
+    typer.Option(
+        "--size",
+        metavar="SIZE",
+        help='paper, page, screen, slide, or a width: "12 cm".',
+        autocompletion=completion.sizes,
+    ),
 ]
 Data = Annotated[
     Path | None,

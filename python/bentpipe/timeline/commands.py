@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,9 @@ def import_verb(
     format: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia, leoem or dish."
+            metavar="NAME",
+            help="mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia, leoem or dish.",
+            autocompletion=completion.formats,
         ),
     ],
     bin_: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,10 +22,20 @@ _TABLE = (0.01, 0.1, 1.0)
 
 def weather_verb(
     at: Annotated[
-        str, typer.Option(metavar="PLACE", help='A name, or latitude and longitude: "1.35,103.82".')
+        str,
+        typer.Option(
+            metavar="PLACE",
+            help='A name, or latitude and longitude: "1.35,103.82".',
+            autocompletion=completion.places,
+        ),
     ],
     band: Annotated[
-        str | None, typer.Option(metavar="BAND", help="ku (12 GHz), ka (20), q (40) or v (50).")
+        str | None,
+        typer.Option(
+            metavar="BAND",
+            help="ku (12 GHz), ka (20), q (40) or v (50).",
+            autocompletion=completion.bands,
+        ),
     ] = None,
     frequency: Annotated[str | None, typer.Option(metavar="F", help='Instead of a band: "19.7 GHz".')] = None,
     availability: Annotated[
