@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -52,3 +53,8 @@ def test_more_than_the_number_fails_and_no_update_raises_it(
         assert english.main() == 0 and f"pages = {kept}\n" in place.read_text(encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["english.py", "--list", "so many"])
     assert english.main() == 0 and capsys.readouterr().out.startswith("docs/x.md:7: So many")
+
+
+def test_no_page_has_a_name_where_a_number_should_be(english: ModuleType) -> None:
+    left = [line for line in english.pages() if re.search(r"(^|\s)[A-Z]{3,}_[A-Z0-9_]+(\s|$)", line.text)]
+    assert [f"{line.path.name}:{line.number}: {line.text}" for line in left] == []
