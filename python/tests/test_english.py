@@ -55,6 +55,9 @@ def test_more_than_the_number_fails_and_no_update_raises_it(
     assert english.main() == 0 and capsys.readouterr().out.startswith("docs/x.md:7: So many")
 
 
-def test_no_page_has_a_name_where_a_number_should_be(english: ModuleType) -> None:
-    left = [line for line in english.pages() if re.search(r"(^|\s)[A-Z]{3,}_[A-Z0-9_]+(\s|$)", line.text)]
+def test_no_page_has_a_name_where_numbers_should_be(english: ModuleType) -> None:
+    """A line of its own, or before a percent sign; states of BBR have such names within sentences."""
+    left = [
+        line for line in english.pages() if re.search(r"^[A-Z0-9_]{4,}$|[A-Z]{3,}[A-Z0-9_]* %", line.text)
+    ]
     assert [f"{line.path.name}:{line.number}: {line.text}" for line in left] == []
