@@ -11,13 +11,13 @@ import typer
 from typer.core import TyperCommand
 
 from bentpipe import completion, terminal
+from bentpipe.verbs import Json
 
 if TYPE_CHECKING:
     from bentpipe.orbit.paths import Solution
 
 app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 _NEGATIVE = re.compile(r"-\d+(\.\d*)?,")
 _TABLES, _FIGURES = (".parquet", ".csv"), (".svg", ".png", ".pdf")
 

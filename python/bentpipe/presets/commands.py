@@ -9,11 +9,9 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import probability
+from bentpipe.verbs import Json, probability
 
 app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
-
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 @app.command("list")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.verbs import Json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,7 +17,6 @@ app = typer.Typer(help="Links that change over time: import, combine, look at.",
 
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The time line: .parquet or .csv.")]
 Line = Annotated[Path, typer.Argument(metavar="FILE", help="A time line: .parquet or .csv.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 @app.command("import")
