@@ -16,8 +16,6 @@ Measure = Callable[[Result, str, pl.DataFrame], pl.DataFrame]
 """Gives columns t_s and y of a flow from its run, its name and the rows of its trace."""
 CROWD = 8
 """More flows than these are drawn as the median and the middle 80 % of each algorithm's flows."""
-
-
 COLUMNS = 200
 """Points of an envelope. A line with more than four times as many samples would hide others."""
 ENVELOPED = "median and 5th to 95th percentile of the samples of every {:.2g} s"
@@ -86,11 +84,7 @@ def envelopes(found: list[Curve]) -> tuple[list[Curve], str]:
         replace(
             curve,
             rows=curve.rows.group_by(column.alias("column"), maintain_order=True)
-            .agg(
-                pl.col("y").median(),
-                pl.col("y").quantile(0.05, "linear").alias("low"),
-                pl.col("y").quantile(0.95, "linear").alias("high"),
-            )
+            .agg(_band(0.05))
             .select(((pl.col("column") + 0.5) * width_s + begin).alias("t_s"), "y", "low", "high"),
         )
         for curve in found
@@ -122,6 +116,13 @@ def table(found: list[Curve], name: str) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal").rename({"y": name}) if parts else pl.DataFrame()
 
 
+def _band(outside: float) -> list[pl.Expr]:
+    """The median of y as y, and as low and high what this share of the values lies below and above."""
+    y = pl.col("y")
+    low, high = (y.quantile(share, "linear") for share in (outside, 1 - outside))
+    return [y.median(), low.alias("low"), high.alias("high")]
+
+
 def _traced(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
     for flow in result.json["flows"]:
         rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
@@ -142,15 +143,7 @@ def _bands(
     for (run, cc), parts in groups.items():
         # The windows of flows can differ by their round trips: each row is of one instant of most flows.
         together = pl.concat(parts).filter(pl.col("y").is_finite())
-        rows = (
-            together.group_by("t_s")
-            .agg(
-                pl.col("y").median(),
-                pl.col("y").quantile(0.1, "linear").alias("low"),
-                pl.col("y").quantile(0.9, "linear").alias("high"),
-            )
-            .sort("t_s")
-        )
+        rows = together.group_by("t_s").agg(_band(0.1)).sort("t_s")
         nth = seen.setdefault(cc, 0)
         seen[cc] += 1
         drawn = look(cc, None, nth)
