@@ -70,7 +70,7 @@ class Source:
             ScenarioError: it is neither TOML nor JSON, or cannot be read.
         """
         try:
-            text = self._text if self._path is None else foreign.content(self._path, MOST_BYTES).decode()
+            text = self._content()
             table = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
             self.load()  # has a better message
@@ -138,35 +138,38 @@ class Source:
         """Overrides with names for algorithms that are classes; the classes by the flow's number, or "*"."""
         pairs: list[tuple[str, str]] = []
         classes: dict[str, type[Controller]] = {}
-        given = list(overrides)
-        if any(":" in value for key, value in given if _CC.fullmatch(key)) or ".py:" in self._whole_text():
-            flows = self.raw().get("flow")
-            of_file = enumerate(flows if isinstance(flows, list) else [])
-            written = [(f"flow.{i}.cc", flow.get("cc")) for i, flow in of_file if isinstance(flow, dict)]
-            given = [*((key, cc) for key, cc in written if isinstance(cc, str) and is_own(cc)), *given]
-        for key, value in given:
-            known = _CC.fullmatch(key)
-            spec = value.strip().strip("\"'")
-            if known is None or not is_own(spec):
-                if known is not None:  # the later override holds
-                    classes.clear() if known[1] == "*" else classes.pop(known[1], None)
-                pairs.append((key, value))
-                continue
-            found = self.controller(spec)
-            if known[1] == "*":
-                classes.clear()
-            classes[known[1]] = found
-            pairs.append((key, json.dumps(f"python:{found.__name__}")))
+        for key, value in [*self._classes_of_flows(), *overrides]:
+            which, spec = _CC.fullmatch(key), value.strip().strip("\"'")
+            if which is not None:  # the later override holds
+                for number in list(classes) if which[1] == "*" else [which[1]]:
+                    classes.pop(number, None)
+                if is_own(spec):
+                    found = classes[which[1]] = self.controller(spec)
+                    value = json.dumps(f"python:{found.__name__}")
+            pairs.append((key, value))
         return pairs, classes
 
-    def _whole_text(self) -> str:
-        """The text, as far as it can be one of a scenario: `load` says what is wrong with others."""
-        if self._path is None:
-            return self._text
+    def _classes_of_flows(self) -> list[tuple[str, str]]:
+        """The flows of the text whose algorithm is "FILE.py:CLASS", by the key of that."""
         try:
-            return foreign.content(self._path, MOST_BYTES).decode(errors="replace")
-        except (OSError, _core.ScenarioError):
-            return ""
+            if ".py:" not in self._content():  # almost always, and then nothing is parsed twice
+                return []
+        except (OSError, ValueError):
+            return []  # `load` says what is wrong
+        flows = self.raw().get("flow")
+        of_file = enumerate(flows if isinstance(flows, list) else [])
+        written = [(f"flow.{i}.cc", flow.get("cc")) for i, flow in of_file if isinstance(flow, dict)]
+        return [(key, cc) for key, cc in written if isinstance(cc, str) and is_own(cc)]
+
+    def _content(self) -> str:
+        """The text.
+
+        Raises:
+            ScenarioError: it is too large, or not in a regular file.
+            ValueError: it is not UTF-8.
+            OSError: it cannot be read.
+        """
+        return self._text if self._path is None else foreign.content(self._path, MOST_BYTES).decode()
 
     def _check_links(self, keys: Iterable[str]) -> None:
         """Checks that overrides change existing links, or make complete ones.
