@@ -207,9 +207,8 @@ def _what_each_got(found: Comparison, link: str) -> tuple[str, list[str], list[l
     finite = any(row["completion_s"] is not None for row in rows)
     runs = f"mean of {rows[0]['runs']} runs, 95 % confidence" if repeated else "one run, so no interval"
     flows = f", {rows[0]['flows']} flows at once" if several else ""
-    relayed = any(row["relay"] is not None for row in rows)
-    named = ["~algorithm", *(["~relay\nsends by"] if relayed else [])]
-    heads = [*named, *(["group"] if repeated else []), "goodput\nMbit/s"]
+    relayed = _relayed(rows)
+    heads = [*_contender_heads(relayed=relayed), *(["group"] if repeated else []), "goodput\nMbit/s"]
     heads += ["95 %\n+-"] if repeated else []
     heads += ["done\ns"] if finite else []
     heads += ["used\n%", "RTT\nms", "p95\nms", "lost\n%", "retr.\n%", "RTOs"]
@@ -240,15 +239,14 @@ def show_comparison(found: Comparison, link: str) -> None:
     if not rows:
         return
     repeated = max(row["runs"] for row in rows) > 1
-    relayed = any(row["relay"] is not None for row in rows)
-    named = ["~algorithm", *(["~relay\nsends by"] if relayed else [])]
+    relayed = _relayed(rows)
     terminal.show_table(*_what_each_got(found, link))
     for text in _remarks(found, repeated=repeated):
         terminal.console().print(text, style="dim")
     held = [(what, head) for what, head in zip(LIMITS, _REASONS, strict=True) if _holds(rows, what)]
     terminal.show_table(
         "Why not faster: % of time that a sender was held back by",
-        [*named, *(head for _, head in held)],
+        [*_contender_heads(relayed=relayed), *(head for _, head in held)],
         [
             [*_contender(r, relayed=relayed), *(units.percent(r[f"limited_{what}"]) for what, _ in held)]
             for r in rows
@@ -256,9 +254,19 @@ def show_comparison(found: Comparison, link: str) -> None:
     )
 
 
+def _contender_heads(*, relayed: bool) -> list[str]:
+    """The heads of the cells that `_contender` gives."""
+    return ["~algorithm", *(["~relay\nsends by"] if relayed else [])]
+
+
 def _contender(row: dict[str, Any], *, relayed: bool) -> list[str]:
     """The cells of a comparison that identify a row."""
     return [terminal.named(row["label"]), *([terminal.named(row["relay"] or NONE)] if relayed else [])]
+
+
+def _relayed(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether any row of a comparison has a relay."""
+    return any(row["relay"] is not None for row in rows)
 
 
 def _holds(rows: Sequence[dict[str, Any]], what: str) -> bool:
