@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 
 class Checked:
     """A dataclass whose attributes are its fields: a misspelt one is refused where it is set."""
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets a field.
+        """Sets a field. It is called for each field of a new object, so it does little.
 
         Raises:
             AttributeError: there is no such field; the message has those that are near.
         """
-        if not name.startswith("_") and name not in (known := fields_of(type(self))):
+        if name not in self.__dataclass_fields__ and not name.startswith("_"):
             from bentpipe.registry import unknown
 
-            raise AttributeError(unknown("argument", name, sorted(known)))
-        super().__setattr__(name, value)
-
-
-def fields_of(cls: Any) -> Mapping[str, Any]:
-    """The fields of a dataclass by name."""
-    return cast(Mapping[str, Any], cls.__dataclass_fields__)
+            raise AttributeError(unknown("argument", name, sorted(self.__dataclass_fields__)))
+        object.__setattr__(self, name, value)
 
 
 class Model(Checked):
