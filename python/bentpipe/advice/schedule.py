@@ -26,7 +26,7 @@ LEAST_RUN_S = 10.0
 WORK_PER_S = 4_000_000
 """Packets for each second of a budget: the work of two processors in it."""
 RUN = 20_000
-"""Fixed cost of a run, in packets that take the same time."""
+"""Fixed cost of a run that is measured and judged as well, in packets that take the same time."""
 PATIENCE = 2.0
 """After this multiple of the budget the answer ends with the finished runs: the machine is slow or busy."""
 TRYING = 1 / 6

@@ -58,7 +58,7 @@ _NONE = 8.0
 _PACKET_BITS = 8 * 1500
 _JITTER = "1 s"
 RUN = 10_000
-"""Fixed cost of a run, in packets that take the same time."""
+"""Fixed cost of a simulated transfer, in packets that take the same time."""
 AHEAD_S = 20.0
 """Competing flows beside a transfer start this long before it."""
 SMALL_WINDOW = 3 << 20
