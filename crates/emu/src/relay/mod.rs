@@ -43,7 +43,7 @@ pub struct RelayCounts {
     pub connections: u64,
     /// Those of them whose other end did not answer or refused.
     pub unreached: u64,
-    /// Connections that one of their ends broke off.
+    /// Connections that either end broke off.
     pub broken: u64,
     /// Bytes that it has passed on, both ways together.
     pub bytes: u64,

@@ -223,14 +223,14 @@ impl Conversation {
     }
 
     /// The byte that an acknowledgement expects next, and the right edge of its window; `None` for other
-    /// packets. `told`: the advertised window in segments, if windows change.
-    pub(crate) fn acknowledged(&self, packet: &Packet, told: u64) -> Option<(u64, u64)> {
+    /// packets. `advertised` is the advertised window in segments, if windows change.
+    pub(crate) fn acknowledged(&self, packet: &Packet, advertised: u64) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_ref()?;
         if !packet.has(ACK) || control::signal(packet).is_some() {
             return None;
         }
         let ack = tcp.bytes(unwrap(packet.seq, tcp.acked));
-        let window = if tcp.changes() { told } else { tcp.options.receive_window.unwrap_or(0) };
+        let window = if tcp.changes() { advertised } else { tcp.options.receive_window.unwrap_or(0) };
         Some((ack, ack.saturating_add(window.saturating_mul(u64::from(tcp.options.mss)))))
     }
 
@@ -424,8 +424,8 @@ impl Conversation {
         let options = TcpOptions::try_from_elements(&list[..used]).unwrap_or_default();
         let options = match (tcp.options.snack, carried.snack) {
             (Some(_), _) if opens => raw_options::with(&options, &raw_options::CAPABILITIES),
-            (Some(_), Some(told)) if packet.has(SACK) => {
-                raw_options::with(&options, &raw_options::snack(packet, &told))
+            (Some(_), Some(snack)) if packet.has(SACK) => {
+                raw_options::with(&options, &raw_options::snack(packet, &snack))
             }
             _ => options,
         };

@@ -117,9 +117,9 @@ impl Tap {
     pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut CarriedStore) {
         self.entity = entity;
         let conversation = &mut self.conversations[packet.flow as usize];
-        let told = store.of(packet.handle).window.into();
+        let advertised = store.of(packet.handle).window.into();
         if let (Some(trace), Some((ack, edge))) =
-            (&mut self.segments, conversation.acknowledged(packet, told))
+            (&mut self.segments, conversation.acknowledged(packet, advertised))
         {
             note(trace, &mut self.losses, (now, entity));
             trace.push(now, packet.flow, SegmentEvent::Ack, ack, edge);

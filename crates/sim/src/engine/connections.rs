@@ -1,5 +1,5 @@
-//! Builds the rows of a report from the connections of a run. All connections that one source of short flows
-//! or one browser has opened make one row.
+//! Builds the rows of a report from the connections of a run. All connections opened by one source of short
+//! flows, or by one browser, make one row.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 //! begin again soon, they start at the last rate (section 5, the variant that the RFC gives).
 //!
 //! The RFC's pseudo-code knows only drops. With ECN a mark takes the place of a drop: it counts, and the
-//! packet that carries it is sent, so that one call marks at most one packet.
+//! packet that carries it is sent. So one call marks at most one packet.
 
 use bentpipe_cc::{Span, Time};
 use schemars::JsonSchema;

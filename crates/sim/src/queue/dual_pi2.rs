@@ -289,7 +289,7 @@ impl DualPi2State {
         self.l4s.fifo.packets > 0 && (self.classic.fifo.packets == 0 || self.credit <= 0.0)
     }
 
-    /// A packet of `size` bytes is sent. Bytes that one queue sends while the other waits earn the waiting
+    /// A packet of `size` bytes is sent. Bytes sent by one queue while the other waits earn the waiting
     /// queue its share.
     fn charge(&mut self, is_l4s: bool, size: u16) {
         let other = if is_l4s { &self.classic } else { &self.l4s };

@@ -1,7 +1,7 @@
 //! Delay lines: runs of directions at which no packet waits.
 //!
 //! A transmitter spaces packets by at least the time it takes to send one. A faster direction behind it
-//! therefore finds its own transmitter free each time. The same holds for the directions behind that one,
+//! therefore finds its own transmitter free each time. The same holds for the directions behind it,
 //! those of the acknowledgements included. They promise a constant time in transit for packets of a given
 //! size. A packet passes a whole run of them in one step and is counted once.
 
