@@ -24,7 +24,7 @@ from leo_measure import Measured, measure
 from leo_paths import MovingPath
 
 import bentpipe as bp
-from bentpipe import comparison, files, terminal
+from bentpipe import controller, files, terminal
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 RESET = "path_change=reset"
@@ -89,7 +89,7 @@ def run(path: MovingPath, ccs: Sequence[str], seed: int, threads: int = 0) -> li
     with tempfile.TemporaryDirectory() as work, terminal.Bar(f"{path.label}, seed {seed}") as bar:
         for begin in range(0, len(ccs), BATCH):
             batch = ccs[begin : begin + BATCH]
-            scenarios = [path.scenario(comparison.named_algorithm(cc), seed, Path(work)) for cc in batch]
+            scenarios = [path.scenario(controller.named_algorithm(cc), seed, Path(work)) for cc in batch]
             results = bp.run_many(scenarios, threads, progress=lambda n, b=begin: bar(b + n, len(ccs)))
             rows += [measure(path, cc, seed, r) for cc, r in zip(batch, results, strict=True)]
     return rows
@@ -100,7 +100,7 @@ def story(path: MovingPath) -> dict[str, Any]:
     ccs = leo_page.STORY
     with tempfile.TemporaryDirectory() as work:
         scenarios: Iterable[bp.Scenario] = [
-            path.scenario(comparison.named_algorithm(cc), 1, Path(work)) for cc in ccs
+            path.scenario(controller.named_algorithm(cc), 1, Path(work)) for cc in ccs
         ]
         return {cc: r.trace for cc, r in zip(ccs, bp.run_many(list(scenarios)), strict=True)}
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe import comparison, stats
+from bentpipe import controller, stats
 
 RATE_BPS = 50e6
 """Rate of every path, forward."""
@@ -79,7 +79,7 @@ class SatellitePath:
         rtt = self.rtt_s[half]
         rate = RATE_BPS if half == -1 or not self.relay else FEEDER_BPS
         saved = f"resume_cwnd={rate * rtt / 8 / 1500:.0f} resume_rtt={rtt:g}"
-        return comparison.named_algorithm(cc.replace(SAVED, saved))
+        return controller.named_algorithm(cc.replace(SAVED, saved))
 
     def scenario(self, cc: str, traffic: Any, seed: int, duration: str, record: bp.Record) -> bp.Scenario:
         """One flow of `cc`, and beside it the short flows, which are CUBIC with HyStart."""

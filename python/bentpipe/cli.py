@@ -275,7 +275,7 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
 
 def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
-    from bentpipe.comparison import named_algorithm
+    from bentpipe.controller import named_algorithm
     from bentpipe.plain import is_datagrams
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, measures, stats
-from bentpipe.controller import load_controller
+from bentpipe.controller import named_algorithm
 from bentpipe.models import BitError, Flow, Link, Loss, PacketError, Record
 from bentpipe.plain import is_datagrams
+from bentpipe.progress import State
 from bentpipe.registry import find
 from bentpipe.relays import BUFFER, NONE, listed, relay_of
 from bentpipe.result import LIMITS, Result, each_once
 from bentpipe.runs import run_many
 from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Interrupted, State, run_cases
+from bentpipe.sweeps.engine import Interrupted, run_cases
 from bentpipe.units import seconds, spaced
 
 SEEDS = 5
@@ -29,9 +30,6 @@ MOST_RUNS = 1_000_000
 """Runs of one comparison; all scenarios are in memory at once."""
 ROWS = 1000
 """Rows of a traced run: more than a figure has columns of pixels for each of its lines."""
-LOSSY = 0.05
-"""Share of lost packets beyond which an algorithm is marked. The value is our choice: one packet in twenty
-is sent in vain."""
 
 Relays = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
 """A relay or several: keys of a flow's `relay`, or text as `relays.relay_of` and `relays.listed` read it."""
@@ -131,10 +129,11 @@ def compare(
         (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows together) with the ends of its
         95 % confidence interval, goodput_low_bps and goodput_high_bps (null for one run); utilisation of the
         busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and runs); loss (lost of
-        sent data packets), lossy (whether that exceeds `LOSSY`), retransmitted (of sent); timeouts (per run);
-        jain (fairness between the flows); completion_s, the mean time of transfers of a size that were
-        completed (of an application's transfers, their mean), and completed, their share (null if the flows
-        have no size); and limited_cwnd and so on, the shares of time that each limit held the flows back.
+        sent data packets), lossy (whether that exceeds `measures.LOSSY`), retransmitted (of sent);
+        timeouts (per run); jain (fairness between the flows); completion_s, the mean time of transfers of a
+        size that were completed (of an application's transfers, their mean), and completed, their share
+        (null if the flows have no size); and limited_cwnd and so on, the shares of time that each limit held
+        the flows back.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
@@ -387,30 +386,6 @@ def _algorithm(part: str) -> str | dict[str, Any]:
     return table
 
 
-def named_algorithm(given: Any) -> Any:
-    """The value of `Flow.cc` for one of the algorithms to compare."""
-    if isinstance(given, str) and ":" in given and not given.startswith("python:"):
-        return load_controller(given)
-    if isinstance(given, str):
-        name, *arguments = given.split() or [given]
-        known = find(name)["id"]
-        return {"name": known, **dict(map(_argument, arguments))} if arguments else known
-    return given
-
-
-def _argument(text: str) -> tuple[str, Any]:
-    """Name and value of "NAME=VALUE", one parameter of an algorithm."""
-    name, _, value = text.partition("=")
-    if not (name and value):
-        raise _core.ScenarioError(f"cc: {text!r} is no parameter; write e.g. path_change=reset")
-    if value in ("true", "false"):
-        return name, value == "true"
-    try:
-        return name, float(value)
-    except ValueError:
-        return name, value
-
-
 def _named(algorithm: Any) -> dict[str, Any]:
     """The columns that identify the algorithm of a row."""
     if isinstance(algorithm, type):
@@ -540,7 +515,7 @@ def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
         "rtt_p50_s": _mean_of(every, "rtt_p50_s"),
         "rtt_p95_s": _mean_of(every, "rtt_p95_s"),
         "loss": loss,
-        "lossy": loss is not None and loss > LOSSY,
+        "lossy": loss is not None and loss > measures.LOSSY,
         "retransmitted": measures.resent(every),
         "timeouts": sum(f["timeouts"] for f in every) / len(results),
         "jain": stats.mean(stats.jain(f["goodput_bps"] for f in run) for run in compared).mean,

@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from bentpipe import _core
-from bentpipe.registry import unknown
+from bentpipe.registry import find, unknown
 
 
 class FlowState(TypedDict):
@@ -286,3 +286,27 @@ _LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasy
 def _one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def named_algorithm(given: Any) -> Any:
+    """The value of `Flow.cc` for one of the algorithms to compare."""
+    if isinstance(given, str) and ":" in given and not given.startswith("python:"):
+        return load_controller(given)
+    if isinstance(given, str):
+        name, *arguments = given.split() or [given]
+        known = find(name)["id"]
+        return {"name": known, **dict(map(_argument, arguments))} if arguments else known
+    return given
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    """Name and value of "NAME=VALUE", one parameter of an algorithm."""
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise _core.ScenarioError(f"cc: {text!r} is no parameter; write e.g. path_change=reset")
+    if value in ("true", "false"):
+        return name, value == "true"
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value

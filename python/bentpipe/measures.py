@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 LOG_FROM = 20.0
 """An axis is logarithmic from this ratio of its ends on."""
+LOSSY = 0.05
+"""Share of lost packets beyond which an algorithm is marked. The value is our choice: one packet in twenty
+is sent in vain."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import measures, terminal, units
-from bentpipe.comparison import LOSSY
 from bentpipe.doctor import Check
+from bentpipe.measures import LOSSY
 from bentpipe.registry import GRADES, allowed
 from bentpipe.relays import NONE
 from bentpipe.result import LIMITS, Result

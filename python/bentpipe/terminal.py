@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from bentpipe.studies.laboratory import Progress
-    from bentpipe.sweeps.engine import State
+    from bentpipe.progress import SearchProgress, State
 
 T = TypeVar("T")
 
@@ -282,7 +281,7 @@ class FitBar(Bar):
         super().__init__("starting")
         self._begun = ("", 0)
 
-    def at(self, state: Progress) -> None:
+    def at(self, state: SearchProgress) -> None:
         """Takes the state of the search. Without a terminal, a line reports each new stage."""
         best = f", best {state.held} of {state.checks} checks" if state.checks else ""
         if not self._wanted and self._begun != (state.what, state.total):

@@ -16,9 +16,9 @@ from bentpipe.advice import flags, linux, ranking, schedule
 from bentpipe.advice import trials as advice_trials
 from bentpipe.advice.question import Candidate
 from bentpipe.advice.race import Unanswered
-from bentpipe.advice.spans import span
 from bentpipe.advice.trials import Trials, startup, steady_goodput
 from bentpipe.source import SCENARIOS
+from bentpipe.spans import span
 
 LINK: dict[str, Any] = {"rate": "4 Mbit/s", "rtt": "100 ms"}
 PLAN = "4x3x5s+2"

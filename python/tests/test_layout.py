@@ -5,6 +5,7 @@ A citation of the present version, too.
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from collections import defaultdict
@@ -77,6 +78,69 @@ def test_a_circle_is_found() -> None:
     assert circle({"a": "use crate::b::{c::D, E};", "b": "", "b::c": "use super::super::a::F;"}) is not None
     assert circle({"a": "use crate::b::{c::D, E};", "b": "", "b::c": "use crate::a::F;"}) is not None
     assert circle({"a": "use crate::b::c::D;", "b": "use crate::a::A;", "b::c": "use super::E;"}) is not None
+
+
+FLOORS = {
+    "core": "extras files foreign memory plain progress registry terminal units",
+    "scenario": "analysis connections controller linux measures models relays result scenario schema source "
+    "spans stats",
+    "runs": "presets runs sweeps",
+    "figures": "pages plot reports",
+    "paths": "measured orbit parquet timeline weather",
+    "linux": "emulation kernel live",
+    "experiments": "advice bench comparison evaluation explore ns2 papers studies truth",
+    "cli": "__main__ cli completion doctor tables verbs",
+}
+"""The rooms of the package, that is, its modules and folders, floor by floor (docs/architecture.md)."""
+
+
+def room_of(path: Path, text: str) -> str:
+    """The room of a Python file. A file with verbs belongs to the command line, wherever it lies.
+
+    The papers are one room with `studies`, which loads them by their names.
+    """
+    is_verb = re.search(r"^import typer|^from bentpipe\.cli", text, re.MULTILINE)
+    return "cli" if is_verb else path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def rooms_imported(text: str) -> set[str]:
+    """The rooms that a Python file imports, at once, later or for types only."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {name.name.split(".")[1] for name in node.names if name.name.startswith("bentpipe.")}
+        elif isinstance(node, ast.ImportFrom) and node.module == "bentpipe":
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bentpipe."):
+            found.add(str(node.module).split(".")[1])
+    return found
+
+
+def test_no_room_imports_a_floor_above_it() -> None:
+    floor_of = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
+    order = list(FLOORS)
+    wrong = []
+    arrows: dict[str, set[str]] = defaultdict(set)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        room = room_of(path, text)
+        if room == "__init__":
+            continue
+        for other in rooms_imported(text) & set(floor_of) - {room}:
+            here, there = floor_of[room], floor_of[other]
+            if order.index(there) > order.index(here):
+                wrong.append(f"{path.relative_to(PACKAGE)} ({here}) imports {other} ({there})")
+            if here != "cli" and {room, other} != {"papers", "studies"}:
+                arrows[room].add(other)
+    assert wrong == []
+    TopologicalSorter(arrows).prepare()  # no two rooms of a floor import each other
+
+
+def test_every_room_has_a_floor() -> None:
+    there = {path.stem for path in PACKAGE.glob("*.py")} | {
+        path.parent.name for path in PACKAGE.glob("*/__init__.py")
+    }
+    assert there - {"__init__"} == {room for rooms in FLOORS.values() for room in rooms.split()}
 
 
 @pytest.mark.parametrize("crate", ["cc", "tcp", "sim"])

@@ -17,7 +17,6 @@ from forms import form
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.advice import schedule
-from bentpipe.advice.spans import Span
 from bentpipe.measured import draws, estimate, hypotheses, iperf3, transfers
 from bentpipe.measured.draws import Possible
 from bentpipe.measured.fitting import Fitting
@@ -26,6 +25,7 @@ from bentpipe.measured.population import Points, Source, effective, populate, sy
 from bentpipe.measured.said import ends, typical
 from bentpipe.measured.transfers import RUN, Played, differences, log_fit, scenario
 from bentpipe.plain import Model
+from bentpipe.spans import Span
 from bentpipe.units import seconds
 
 REAL = Path(__file__).parent / "measured"

@@ -13,8 +13,8 @@ from bentpipe import measures
 from bentpipe.plot.many import many
 from bentpipe.plot.measures import per_run
 from bentpipe.reports.measures import sample
-from bentpipe.reports.reading import Stored
 from bentpipe.sweeps.show import groups
+from bentpipe.sweeps.stored import Stored
 
 
 def flow(name: str, cc: str, goodput_bps: float, sent: int, dropped: int, **more: Any) -> dict[str, Any]:

@@ -17,10 +17,10 @@ import pytest
 import bentpipe as bp
 from bentpipe.reports.means import leads, means
 from bentpipe.reports.measures import MEASURES, Sample, sample
-from bentpipe.reports.reading import Stored, read
 from bentpipe.reports.time import thinned
 from bentpipe.reports.writing import build
 from bentpipe.sweeps.plan import Plan
+from bentpipe.sweeps.stored import Stored, read
 
 GRID = {"flow.0.cc": ["cubic", "bbr"], "link.geo.delay": ["10 ms", "100 ms"], "link.geo.loss.rate": [0, 1e-3]}
 BASE = {

@@ -59,7 +59,7 @@ def test_what_was_saved_is_of_the_path(scripts, monkeypatch) -> None:
     relay = next(path for path in measure.PATHS if path.relay)
 
     given: list[str] = []
-    monkeypatch.setattr(measure.comparison, "named_algorithm", given.append)
+    monkeypatch.setattr(measure.controller, "named_algorithm", given.append)
     measure.PATHS[0].named(f"cubic {measure.SAVED}")
     relay.named(f"cubic {measure.SAVED}", 0)
     assert given == ["cubic resume_cwnd=2708 resume_rtt=0.65", "cubic resume_cwnd=667 resume_rtt=0.04"]

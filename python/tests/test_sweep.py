@@ -19,9 +19,10 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import stats
+from bentpipe.progress import State
 from bentpipe.sweeps import dataset, enough, job
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Interrupted, State, run_cases
+from bentpipe.sweeps.engine import Interrupted, run_cases
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.lock import Shard
 from bentpipe.sweeps.plan import Plan

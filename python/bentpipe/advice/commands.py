@@ -173,7 +173,7 @@ class Bars:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """So many of all runs of this are done."""
-        from bentpipe.sweeps.engine import State
+        from bentpipe.progress import State
 
         if what != self._what:
             self.close()

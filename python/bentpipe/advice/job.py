@@ -13,10 +13,10 @@ from bentpipe.advice import flags, ranking, schedule, wording
 from bentpipe.advice.question import Question
 from bentpipe.advice.race import Race, Told, Unanswered
 from bentpipe.advice.schedule import Budget, Plan
-from bentpipe.advice.spans import Span, span
 from bentpipe.advice.verdict import Advice
 from bentpipe.comparison import algorithms
 from bentpipe.models import Link
+from bentpipe.spans import Span, span
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bentpipe import _core, registry, stats
-from bentpipe.advice import linux, ranking
+from bentpipe import _core, linux, registry, stats
+from bentpipe.advice import ranking
 from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import BOUNDS, Advice
 from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet

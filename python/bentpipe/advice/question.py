@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.advice.spans import Span, points
-from bentpipe.comparison import _base, _change, _named, named_algorithm, relays
+from bentpipe.comparison import _base, _change, _named, relays
+from bentpipe.controller import named_algorithm
 from bentpipe.models import Bulk, Flow, Link, Record
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Scenario
+from bentpipe.spans import Span, points
 from bentpipe.timeline.measures import lasts
 from bentpipe.units import seconds
 
@@ -176,7 +177,7 @@ class Question:
         if chosen:
             every = [_candidate(one) for one in (*chosen, *RIVALS)]
             return list({one.id: one for one in every}.values()), []
-        from bentpipe.advice.linux import MODULES
+        from bentpipe.linux import MODULES
 
         known = [entry["id"] for entry in controllers()]
         left: list[str] = []

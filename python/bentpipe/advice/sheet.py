@@ -6,8 +6,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, extras, registry, stats
-from bentpipe.advice import linux, ranking
+from bentpipe import _core, extras, linux, registry, stats
+from bentpipe.advice import ranking
 from bentpipe.advice.page import COSTS, GOAL_COLUMNS
 from bentpipe.advice.verdict import Advice
 from bentpipe.registry import unknown

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bentpipe import stats, terminal
-from bentpipe.advice import linux, ranking
+from bentpipe import linux, stats, terminal
+from bentpipe.advice import ranking
 from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.units import milliseconds, percent

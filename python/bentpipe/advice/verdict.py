@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, stats
-from bentpipe.advice import linux, ranking
+from bentpipe import _core, linux, stats
+from bentpipe.advice import ranking
 from bentpipe.advice.flags import Flag, reckless_runs
-from bentpipe.advice.linux import Way
 from bentpipe.advice.question import GOALS, Question
 from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Plan
 from bentpipe.advice.trials import Trials
+from bentpipe.linux import Way
 
 if TYPE_CHECKING:
     import polars as pl

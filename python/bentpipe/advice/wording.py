@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import stats
-from bentpipe.advice import linux, ranking
+from bentpipe import linux, stats
+from bentpipe.advice import ranking
 from bentpipe.advice.question import FILE, Question
 from bentpipe.units import digits
 

@@ -19,8 +19,8 @@ from bentpipe.evaluation.queues import AQM
 from bentpipe.evaluation.satellites import SATELLITE
 from bentpipe.evaluation.single import SINGLE
 from bentpipe.evaluation.suite import SUITE
+from bentpipe.progress import State
 from bentpipe.registry import unknown
-from bentpipe.sweeps.engine import State
 
 if TYPE_CHECKING:
     import polars as pl

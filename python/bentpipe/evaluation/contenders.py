@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.comparison import named_algorithm
-from bentpipe.controller import check_controller
+from bentpipe.controller import check_controller, named_algorithm
 from bentpipe.registry import find
 
 STANDARDS = ("cubic", "reno")

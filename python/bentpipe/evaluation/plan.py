@@ -12,8 +12,9 @@ from bentpipe.evaluation.contenders import Contender
 from bentpipe.evaluation.experiment import Experiment, Extent
 from bentpipe.evaluation.network import capacity
 from bentpipe.evaluation.observation import Observation
+from bentpipe.progress import State
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Interrupted, Runs, State, run_cases
+from bentpipe.sweeps.engine import Interrupted, Runs, run_cases
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:

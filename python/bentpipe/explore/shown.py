@@ -9,8 +9,8 @@ import polars as pl
 from markupsafe import Markup
 
 from bentpipe import measures, registry, stats
-from bentpipe.comparison import LOSSY
 from bentpipe.explore.setting import Setting
+from bentpipe.measures import LOSSY
 from bentpipe.pages import Axis, Badge, Curve, Prose, live
 from bentpipe.pages.charts import curves
 from bentpipe.pages.page import blocks

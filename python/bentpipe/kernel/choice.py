@@ -78,7 +78,7 @@ def choose(given: str, sets: Sequence[str] = (), *, native: bool = False) -> Cho
     Raises:
         ScenarioError: there is none, a parameter is wrong, or there is no native program of it.
     """
-    from bentpipe.comparison import named_algorithm
+    from bentpipe.controller import named_algorithm
 
     made: Any = named_algorithm(" ".join([given, *sets]) if ":" not in given else given)
     if isinstance(made, type):

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.advice.spans import FACTORS, Span, radical_inverse
 from bentpipe.measured import hypotheses
 from bentpipe.measured.fitting import Fitting
 from bentpipe.measured.hypotheses import Axis, Below, Hypothesis, Near
@@ -38,6 +37,7 @@ from bentpipe.measured.population import (
 from bentpipe.measured.quantities import Estimate
 from bentpipe.measured.transfers import SEEKERS, Played, Test
 from bentpipe.models import Loss
+from bentpipe.spans import FACTORS, Span, radical_inverse
 
 Told = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.advice.linux import MODULES
 from bentpipe.foreign import refuse, text, value
+from bentpipe.linux import MODULES
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.losses import share
 from bentpipe.measured.quantities import Estimate

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bentpipe import _core
-from bentpipe.advice.spans import Span
 from bentpipe.measured import capture, iperf3, probes
 from bentpipe.measured.draws import Draw, Evidence, Possible, Told, possible
 from bentpipe.measured.hypotheses import Count, Watched
@@ -16,6 +15,7 @@ from bentpipe.measured.recognise import kind
 from bentpipe.measured.said import sentences, typical
 from bentpipe.measured.transfers import Test
 from bentpipe.plain import to_plain
+from bentpipe.spans import Span
 from bentpipe.timeline.traces import irtt, ping
 
 _ASK = {

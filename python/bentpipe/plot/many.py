@@ -191,7 +191,7 @@ def _read(given: Any) -> Many:
 
 
 def _of_places(places: list[Path]) -> Many:
-    from bentpipe.reports.reading import read
+    from bentpipe.sweeps.stored import read
 
     if all((place / "run.json").is_file() for place in places):
         return _of_results([Result.load(place) for place in places], [place.name for place in places])

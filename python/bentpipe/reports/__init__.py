@@ -35,8 +35,8 @@ def report(
         OSError: something cannot be read or written.
     """
     from bentpipe.pages import check_page
-    from bentpipe.reports.reading import read
     from bentpipe.reports.writing import build
+    from bentpipe.sweeps.stored import read
 
     given = [Path(places)] if isinstance(places, str | Path) else [Path(place) for place in places]
     target = place_of(given) if out is None else Path(out)

@@ -11,7 +11,7 @@ from bentpipe import _core, stats
 from bentpipe.pages import Page, Prose, Snippet
 from bentpipe.reports.means import interval
 from bentpipe.reports.measures import Parameter, Sample, Shown
-from bentpipe.reports.reading import Stored
+from bentpipe.sweeps.stored import Stored
 
 #: Most rows of a table; further rows are in the data files.
 ROWS = 200

@@ -13,8 +13,8 @@ from bentpipe import measures, registry
 from bentpipe._core import ScenarioError
 from bentpipe.measures import LOG_FROM
 from bentpipe.pages import Axis
-from bentpipe.reports.reading import Stored
 from bentpipe.result import PARTS
+from bentpipe.sweeps.stored import Stored
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bentpipe import stats
-from bentpipe.comparison import LOSSY
+from bentpipe.measures import LOSSY
 from bentpipe.pages import Badge, Page, Prose
 from bentpipe.reports.means import Means, leads, means
 from bentpipe.reports.measures import Sample

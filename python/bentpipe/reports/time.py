@@ -12,8 +12,8 @@ from bentpipe import registry
 from bentpipe.pages import Axis, Curve, Page
 from bentpipe.plot import rates
 from bentpipe.reports.measures import Sample, labelled
-from bentpipe.reports.reading import Stored
 from bentpipe.result import Result
+from bentpipe.sweeps.stored import Stored
 
 #: Most combinations among which a reader chooses, and most flows of each.
 CHOICES, FLOWS = 50, 30

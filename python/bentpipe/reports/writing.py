@@ -8,9 +8,9 @@ from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page
 from bentpipe.reports import about, curves
 from bentpipe.reports.measures import sample
-from bentpipe.reports.reading import Stored
 from bentpipe.reports.summary import summary
 from bentpipe.reports.time import over_time
+from bentpipe.sweeps.stored import Stored
 
 
 def build(stored: Stored, measures: Sequence[str] = ()) -> Page:

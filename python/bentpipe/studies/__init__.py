@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from bentpipe.papers import PAPERS
 
 if TYPE_CHECKING:
+    from bentpipe.progress import State
     from bentpipe.studies.job import Failure
     from bentpipe.studies.study import Plan, Study, StudyResult
-    from bentpipe.sweeps.engine import State
     from bentpipe.sweeps.execution import Executor
 
 MODES = ("quick", "full")

@@ -59,9 +59,10 @@ def study_run(
     An interrupted job goes on where it was when the same command is given again.
     """
     from bentpipe import _core, studies
+    from bentpipe.progress import State
     from bentpipe.registry import unknown
     from bentpipe.studies.study import StudyResult
-    from bentpipe.sweeps.engine import Interrupted, State
+    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.sweeps.ray import on_ray
     from bentpipe.tables import show_claims, show_counts
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.pages import Page
+from bentpipe.progress import SearchProgress
 from bentpipe.studies.design import Size
 from bentpipe.studies.job import StudyFailed
-from bentpipe.studies.laboratory import Laboratory, Progress, assembly
+from bentpipe.studies.laboratory import Laboratory, assembly
 from bentpipe.studies.page import add_section
 from bentpipe.studies.readings import choice
 from bentpipe.studies.search import Names, Search, Tried, search
@@ -93,7 +94,7 @@ def fit(
     limits: Limits = Limits(),
     *,
     workers: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[SearchProgress], None] | None = None,
     executor: Callable[[], Executor] | None = None,
 ) -> Fit:
     """Search the choices of a study and confirm the best.

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bentpipe.progress import State
 from bentpipe.studies.store import BATCH, Filling, Store, StoredBatch, gather
 from bentpipe.studies.study import Plan, Study, StudyResult
-from bentpipe.sweeps.engine import WAIT_S, Interrupted, State, share_out
+from bentpipe.sweeps.engine import WAIT_S, Interrupted, share_out
 from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran
 from bentpipe.sweeps.pool import News, said
 

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import polars as pl
 
+from bentpipe.progress import SearchProgress
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
@@ -35,21 +36,6 @@ from bentpipe.sweeps.pool import said
 from bentpipe.sweeps.sources import code_version
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a search."""
-
-    #: The current stage, the number of its combinations that are done, and their total.
-    what: str
-    done: int
-    total: int
-    #: All runs that there are, those of earlier searches included.
-    runs: int
-    #: Most checks that hold, and how many count; 0 before the base is judged.
-    held: int
-    checks: int
 
 
 def assembly(study: Study) -> Assembly:
@@ -91,7 +77,7 @@ class Laboratory:
         study: Study,
         place: Path,
         workers: int,
-        progress: Callable[[Progress], None] | None,
+        progress: Callable[[SearchProgress], None] | None,
         executor: Callable[[], Executor] | None = None,
     ) -> None:
         self._study = study
@@ -282,7 +268,7 @@ class Laboratory:
 
     def _tell(self, what: str, done: int, total: int) -> None:
         if self._progress is not None:
-            self._progress(Progress(what, done, total, self.runs, *self._best))
+            self._progress(SearchProgress(what, done, total, self.runs, *self._best))
 
 
 def judge(_: Tell, study: Study, name: str, rows: Sequence[Row], keys: Mapping[str, Key]) -> list[Claim]:

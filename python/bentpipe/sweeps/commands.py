@@ -12,7 +12,8 @@ from bentpipe import completion, terminal
 from bentpipe.verbs import FAILED, Json, Stopped, overrides
 
 if TYPE_CHECKING:
-    from bentpipe.sweeps.engine import Runs, State
+    from bentpipe.progress import State
+    from bentpipe.sweeps.engine import Runs
     from bentpipe.sweeps.plan import Plan
 
 #: Runs that failed that are named, and warnings that are shown.

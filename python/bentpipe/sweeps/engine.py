@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.progress import State
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import Batch, Executor, Here, Measure, Processes, Ran, Threads
 from bentpipe.sweeps.portable import portable
@@ -23,26 +23,6 @@ if TYPE_CHECKING:
 BATCH = 32
 #: Time that the engine waits for a run before it does other work, s.
 WAIT_S = 0.1
-
-
-@dataclass(frozen=True)
-class State:
-    """The progress of a job of many runs."""
-
-    done: int
-    total: int
-    #: Of those that are done, the ones that failed.
-    failed: int
-    elapsed_s: float
-    #: The estimated time of the remaining runs, s; None before the first is over.
-    remaining_s: float | None
-    #: Of those that are done, the ones that were there before the job.
-    taken_over: int = 0
-    #: Names of the studies of a job that are being run, and of those that are being drawn.
-    running: Sequence[str] = ()
-    drawing: Sequence[str] = ()
-    #: Files of earlier runs that were not as they had been written, so that their runs are repeated.
-    damaged: Sequence[Path] = ()
 
 
 class Runs:

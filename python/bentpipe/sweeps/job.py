@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe._core import ScenarioError
+from bentpipe.progress import State
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.dataset import Dataset
-from bentpipe.sweeps.engine import Clock, Interrupted, Runs, State, in_memory, work_off
+from bentpipe.sweeps.engine import Clock, Interrupted, Runs, in_memory, work_off
 from bentpipe.sweeps.enough import MOST_SEEDS, AllSeeds, UntilInterval, goodput, goodputs
 from bentpipe.sweeps.execution import Executor, Ran
 from bentpipe.sweeps.lock import WHOLE, Shard

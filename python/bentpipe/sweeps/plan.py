@@ -211,7 +211,7 @@ class Plan(Planned):
 
     def _algorithm(self, value: Any) -> Any:
         """The value that represents an algorithm in the scenario; one in Python is loaded."""
-        from bentpipe.comparison import named_algorithm
+        from bentpipe.controller import named_algorithm
 
         if isinstance(value, str) and is_own(value):
             value = self._source.controller(value)
