@@ -8,15 +8,12 @@ import argparse
 import hashlib
 import re
 import sys
-import textwrap
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from controllers_md import anchor, heading, reference
 from legible import line_colour
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,7 +26,6 @@ from bentpipe.registry import find
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "gallery.md"
 FIGURES = DOCS / "gallery"
-NOTES = Path(__file__).with_name("gallery_notes.toml")
 
 DURATION = 120.0
 INTERVAL = 0.1
@@ -58,24 +54,28 @@ HEAD = """\
 # Gallery
 
 Every controller alone on the same link: 10 Mbit/s, 250 ms one way, a drop-tail buffer of {buffer} packets
-(one bandwidth-delay product, BDP), profile `modern`, default parameters, seed 1, 120 s. Three runs each:
+(one bandwidth-delay product, BDP), profile `modern`, default parameters, seed 1, 120 s. Controllers that need
+queues of their own kind have them. Each figure leads to the controller's page, which explains it, and has
+three runs:
 
-- left: no errors. The start, what the flow does where the buffer overflows, and what it does while ten
-  constant-rate sources take {cross:.0f} of the 10 Mbit/s (from 60 to 90 s, shaded);
+- left: no errors. The start, the first overflow of the buffer, and ten constant-rate sources that take
+  {cross:.0f} of the 10 Mbit/s (from 60 to 90 s, shaded);
 - middle: bit error rate 1e-8, one packet in {every8};
 - right: bit error rate 1e-7, one packet in {every7}.
 
-The line is cwnd, the filled area the data in flight, both in segments. The dashed lines are the BDP
+The line is cwnd, and the filled area is the data in flight, both in segments. The dashed lines are the BDP
 ({bdp:.0f} packets) and the BDP plus the buffer. Bars at the bottom are drops on the link, by errors and at
-the queue (of the other traffic, too); a cross is a timeout. The goodput is that of the whole run. What lies
-above {top:.0f} segments is cut off. All panels have the same axes and, packet by packet, the same errors.
+the queue, including those of the other traffic. A cross is a timeout. The goodput is that of the whole run.
+The figure is cut off at {top:.0f} segments. All panels have the same axes and, packet by packet, the same
+errors.
 
-What can be seen in most of them: a start without a known threshold doubles until the buffer overflows, and
-hears of it one round trip later. By then cwnd is 1668 segments, twice what fits (BDP and buffer), and some
-830 packets are lost at once. Whoever cuts such a window by less than half overflows the buffer again. What
-a retransmission came to is known one round trip later. Behind a full buffer that is 1.02 s, longer than the
-smallest timeout of 1 s, which holds as long as the round trip varies little: hence the timeouts.
-`make docs` draws the page again.
+Most of them begin alike. A start without a known threshold doubles until the buffer overflows, and learns of
+the overflow one round trip later. By then cwnd is 1668 segments, twice BDP plus buffer, and some 830 packets
+are lost at once. An algorithm that cuts such a window by less than half overflows the buffer again. The
+sender learns one round trip later whether a retransmission arrived. Behind a full buffer that is 1.02 s. The
+smallest timeout is 1 s, and it applies as long as the round trip varies little. Hence the timeouts.
+
+Goodput in Mbit/s, and the timeouts of the three runs:
 
 """
 
@@ -278,27 +278,10 @@ def save(figure: Figure, target: Path, fingerprint: str) -> None:
     target.write_text(re.sub(r"\n +", "\n", text), encoding="utf-8")
 
 
-def notes() -> dict[str, str]:
-    """The notes on the figures, by controller."""
-    with NOTES.open("rb") as file:
-        return {name: " ".join(text.split()) for name, text in tomllib.load(file).items()}
-
-
-def wrapped(text: str) -> str:
-    """A paragraph in lines."""
-    return textwrap.fill(text, 110, break_on_hyphens=False, break_long_words=False)
-
-
 def section(entry: dict[str, Any]) -> list[str]:
-    """The lines on one controller."""
-    source = ", ".join(part for part in (entry["source"], reference(entry["reference"])) if part)
-    lines = [f"## {entry['label']} (`{entry['id']}`)", "", entry["about"]]
-    if note := notes().get(entry["id"]):
-        lines += ["", wrapped(note)]
-    lines += ["", f"![{entry['label']}: window over time in the three runs](gallery/{entry['id']}.svg)"]
-    rules = f"Its rules and parameters: [controllers.md](controllers.md#{anchor(heading(entry))})."
-    lines += ["", wrapped(f"{source}. {rules}"), ""]
-    return lines
+    """The lines on one controller: its figure, which leads to its page."""
+    figure = f"![{entry['label']}: window over time in the three runs](gallery/{entry['id']}.svg)"
+    return [f"## {entry['label']}", "", f"[{figure}](controllers/{entry['id']}.md)", ""]
 
 
 def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
@@ -306,7 +289,7 @@ def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
     lines = ["| controller | no errors, other traffic | 1e-8 | 1e-7 | timeouts |", "|---|---|---|---|---|"]
     for entry in entries:
         curves = found[entry["id"]]
-        link = f"[{entry['label']}](#{anchor(heading(entry))})"
+        link = f"[{entry['label']}](controllers/{entry['id']}.md)"
         rates = [f"{c.goodput_mbps:.2f}" for c in curves]
         lines.append(f"| {' | '.join([link, *rates, ', '.join(str(c.timeout_count) for c in curves)])} |")
     lines.append("")
@@ -320,9 +303,7 @@ def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
         every8=one_in(1e-8),
         every7=one_in(1e-7),
     )
-    return (
-        head + "Goodput in Mbit/s, and timeouts of the three runs:\n\n" + "\n".join(lines).rstrip("\n") + "\n"
-    )
+    return head + "\n".join(lines).rstrip("\n") + "\n"
 
 
 def one_in(ber: float) -> int:
@@ -381,10 +362,6 @@ def main() -> int:
     parser.add_argument("--png", type=Path, help="write the figures as pictures into this folder, too")
     given = parser.parse_args()
     known = bp.controllers()
-    unknown = sorted(set(notes()) - {entry["id"] for entry in known})
-    if unknown:
-        print(f"scripts/gallery_notes.toml: no controller is called {', '.join(unknown)}", file=sys.stderr)
-        return 1
     found = run_all(known)
     if not given.check:
         write(known, found, given.png)

@@ -9,11 +9,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from controllers_md import row
 from legible import line_colour
 from leo_measure import SHARE, WINDOW_S, Measured, mean
 from leo_paths import LEO, LOSS, MovingPath
 from matplotlib.figure import Figure
+from md import row
 
 import bentpipe as bp
 from bentpipe.registry import style as style_of

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from controllers_md import anchor, reference, row, shown, write
+from md import anchor, reference, row, shown, write
 
 from bentpipe.registry import allowed, queues
 
@@ -63,4 +63,4 @@ def page(entries: list[dict[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(write(PAGE, page(queues()), __doc__))
+    sys.exit(write({PAGE: page(queues())}, __doc__))

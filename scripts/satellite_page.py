@@ -9,10 +9,10 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from controllers_md import row
 from legible import line_colour
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from md import row
 from satellite_claims import claims
 from satellite_measure import (
     DEEP_FIRST_S,

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from controllers_md import anchor, row, write
+from md import anchor, row, write
 
 from bentpipe.schema import scenario_schema
 
@@ -112,7 +112,7 @@ TABLES = [
         "Cc",
         "`cc` of a flow",
         "",
-        "The algorithms, and the parameters of each, stand in [controllers.md](controllers.md).",
+        "[controllers.md](controllers.md) leads to the parameters of each algorithm.",
     ),
     (
         "SubflowKeys",
@@ -502,4 +502,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(write(PAGE, page(), __doc__))
+    sys.exit(write({PAGE: page()}, __doc__))

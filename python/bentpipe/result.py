@@ -169,7 +169,7 @@ class Result:
         """Internal quantities that controllers name, such as Vegas-A's alpha, over time.
 
         Columns t_s; flow; probe, its name, which ends in its unit ("base_rtt_s"; one without is a pure
-        number); value, null while it is not known. docs/controllers.md lists the probes of each controller.
+        number); value, null while it is not known. docs/controllers has the probes of each controller.
         With an interval of time every probe has a row at each instant, otherwise whenever its value changes.
         Empty unless the scenario records probes.
         """

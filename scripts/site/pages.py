@@ -1,7 +1,7 @@
 """Hooks of mkdocs: pages written from the code, and links that lead out of docs/.
 
-mkdocs calls `on_files` and `on_page_markdown`. The pages of docs/ are written for a code host. There
-README.md is above them, with the sources, and a list needs no empty line before it.
+mkdocs calls `on_config`, `on_files` and `on_page_markdown`. The pages of docs/ are written for a code host.
+There README.md is above them, with the sources, and a list needs no empty line before it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -47,6 +48,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Puts the pages of the controllers into the navigation, by family."""
+    families = tomllib.loads((ROOT / "scripts" / "controller_families.toml").read_text(encoding="utf-8"))
+    pages = [{f["title"]: [f"controllers/{cc}.md" for cc in f["cc"]]} for f in families["family"]]
+    for section in config.nav or []:
+        for items in section.values():
+            if "controllers.md" in items:
+                items[items.index("controllers.md")] = {"Controllers": ["controllers.md", *pages]}
+    return config
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Makes a page of a code host one of the site."""
     return spaced(inside(begun(markdown)))
@@ -75,7 +87,8 @@ def inside(text: str) -> str:
     text = re.sub(r"\]\(\.\./examples/([\w-]+)\.ipynb\)", r"](notebooks/\1.md)", text)
     text = re.sub(r"\]\(\.\./scenarios/?\)", "](presets.md)", text)
     text = re.sub(r"\[([^\]]*)\]\(validation/?\)", r"\1", text)  # the folder itself
-    return re.sub(r"\[([^\]]*)\]\(\.\./((?:crates|scenarios|scripts|python)/[^)]*)\)", r"\1 (`\2`)", text)
+    source = r"\[([^\]]*)\]\((?:\.\./)+((?:crates|scenarios|scripts|python)/[^)]*)\)"
+    return re.sub(source, r"\1 (`\2`)", text)
 
 
 def spaced(text: str) -> str:

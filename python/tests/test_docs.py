@@ -1,0 +1,55 @@
+"""Links between pages: the file exists, and the heading that a link names is on it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def prose(path: Path) -> str:
+    """The text of a page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@cache
+def anchors(path: Path) -> frozenset[str]:
+    """The names that a code host gives to the headings of a page, and those that the page gives itself."""
+    found: dict[str, int] = {}
+    names = set()
+    for heading in re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE):
+        text = re.sub(r"\]\([^)]*\)", "", heading).lower()
+        name = "".join(c for c in text if c.isalnum() or c in " -_").strip().replace(" ", "-")
+        names.add(name if name not in found else f"{name}-{found[name]}")
+        found[name] = found.get(name, 0) + 1
+    return frozenset(names | set(re.findall(r'<a (?:id|name)="([^"]+)"', prose(path))))
+
+
+def test_every_link_leads_somewhere() -> None:
+    wrong, links = [], 0
+    for path in PAGES:
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            links += 1
+            file, _, name = target.partition("#")
+            place = (path.parent / file).resolve() if file else path
+            if not place.exists():
+                wrong.append(f"{path.relative_to(ROOT)}: {target}: no such file")
+            elif name and name not in anchors(place):
+                wrong.append(f"{path.relative_to(ROOT)}: {target}: no such heading")
+    assert not wrong, "\n".join(wrong)
+    assert links > 1000
+
+
+def test_the_anchor_of_a_heading_is_that_of_a_code_host(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# (k, l) history (`kl`)\n\n## TCP New Jersey, `x`\n\n```sh\n# no heading\n```\n\n## Again\n\n"
+        "### Again\n",
+        encoding="utf-8",
+    )
+    assert anchors(page) == {"k-l-history-kl", "tcp-new-jersey-x", "again", "again-1"}

@@ -1,0 +1,92 @@
+"""Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+def cell(text: str) -> str:
+    """`text` as one cell of a table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def row(*cells: str) -> str:
+    """A row of a table."""
+    return "| " + " | ".join(cell(text) for text in cells) + " |"
+
+
+def shown(value: Any) -> str:
+    """A value as a scenario would write it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.10g}" if isinstance(value, int | float) else f'"{value}"'
+
+
+def reference(text: str) -> str:
+    """A DOI or an RFC number, linked."""
+    if text.startswith("doi:"):
+        return f"[{text}](https://doi.org/{text.removeprefix('doi:')})"
+    if text.startswith("RFC ") and text.removeprefix("RFC ").isdigit():
+        return f"[{text}](https://www.rfc-editor.org/rfc/rfc{text.removeprefix('RFC ')})"
+    return text
+
+
+def anchor(heading: str) -> str:
+    """The anchor that Markdown readers make of a heading."""
+    return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")
+
+
+def wrapped(text: str, first: str = "", rest: str = "") -> str:
+    """A paragraph in lines of 110 columns, indented by `first` and then by `rest`."""
+    return textwrap.fill(
+        text,
+        110,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def stale(pages: Mapping[Path, str], folder: Path | None = None) -> list[str]:
+    """The pages that are not as given, and the pages of `folder` that are not among them; a line each."""
+    wrong = [
+        f"docs/{path.relative_to(DOCS)} does not agree with the registry"
+        for path, text in pages.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    others = sorted(set(folder.glob("*.md")) - set(pages)) if folder is not None else []
+    return wrong + [f"docs/{path.relative_to(DOCS)} has no source" for path in others]
+
+
+def write(pages: Mapping[Path, str], about: str | None, folder: Path | None = None) -> int:
+    """Writes pages or, with `--check`, compares them.
+
+    Args:
+        pages: the text of each page.
+        about: the help text of the command line.
+        folder: a folder with no other pages than these; others are removed.
+
+    Returns:
+        1 if a check fails.
+    """
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
+    if parser.parse_args().check:
+        wrong = stale(pages, folder)
+        for line in wrong:
+            print(f"{line}: run `make docs`", file=sys.stderr)
+        return 1 if wrong else 0
+    if folder is not None:
+        folder.mkdir(exist_ok=True)
+        for old in set(folder.glob("*.md")) - set(pages):
+            old.unlink()
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8")
+    return 0
