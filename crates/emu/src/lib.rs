@@ -13,9 +13,13 @@
 //! near 10.77.0.1 == link 0 == 10.77.0.2 relay 10.77.1.1 == link 1 == 10.77.1.2 far
 //! ```
 //!
-//! The parts, from the inside out: [`Chain`] is a series of directions and the packets in them, without clock and device, so that it can be
-//! driven by a test; `forwarder` is the thread that does it by the clock; `device` and `namespace` speak to the kernel; [`Network`] holds all
-//! together and is what a caller uses. Time is `CLOCK_MONOTONIC` since [`Network::start`].
+//! The parts, from the inside out: [`Chain`] is a series of directions and the packets in them, without clock
+//! and device, so that it can be driven by a test; `route` says which directions a packet crosses.
+//! `forwarder` is the thread that does it by the clock (`clock`), and measures its lateness. `ip`,
+//! `packet_store` and `capture` have the properties of a real packet that a direction may use: its size, its
+//! ECN field, its flow. `device` and `namespace` speak to the kernel, and `relay` splits connections in a
+//! third namespace between two links. [`Network`] holds all together and is what a caller uses. Time is
+//! `CLOCK_MONOTONIC` since [`Network::start`].
 //!
 //! Needs CAP_NET_ADMIN, CAP_SYS_ADMIN (for namespaces) and /dev/net/tun.
 

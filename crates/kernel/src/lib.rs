@@ -5,6 +5,15 @@
 //! back. The datapath applies them at the next acknowledgement, and answers congestion at once by the standing part of the last
 //! order. When the agent is silent, a flow goes on as the kernel's reno.
 //!
+//! | files | content |
+//! |---|---|
+//! | `bpf/datapath.bpf.c`, `bpf/layout.h` | the datapath, and the data that it shares with the agent |
+//! | `bpf/native` | native programs: a header for each algorithm, for the kernel and for tests |
+//! | `datapath`, `objects`, `maps`, `bpffs`, `cgroup` | loading, registering, pinning; groups for `kernel run` |
+//! | `agent`, `steering`, `slots`, `layout` | from a flow's reports to calls of its controller, and to orders |
+//! | `support`, `gaps`, `status` | this machine's abilities, what the kernel cannot carry, the state |
+//! | `host` | native programs compiled for this processor, for tests without privilege |
+//!
 //! Without the feature `bpf` the crate has no programs and builds everywhere; [`support`] says so.
 
 #[cfg(feature = "bpf")]

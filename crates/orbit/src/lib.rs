@@ -1,8 +1,12 @@
 //! Satellites in motion: where they are, which of them a point on the ground reaches, and how long light takes from one point to another.
 //!
-//! Satellites come from TLE or OMM ([`elements`]) or from a Walker shell ([`shell`], named ones in [`shells`]). SGP4 propagates them
-//! (crate `sgp4`, constants of WGS 72), [`ephemeris`] interpolates. [`horizon`] says who is in reach, [`lasers`] finds the shortest way, and
-//! [`path()`] makes a table of it over time.
+//! Satellites come from TLE or OMM ([`elements`]) or from a Walker shell ([`shell`], named ones in
+//! [`shells`]). SGP4 propagates them (crate `sgp4`, constants of WGS 72), and [`ephemeris`] interpolates by a
+//! polynomial through six positions, within half a metre. The files `earth` and `ground` have ellipsoid,
+//! sidereal time, and points that stay or move along great circles. [`horizon`] lists the satellites in
+//! reach, and skips a distant one until it can be near. [`lasers`] finds the shortest way over +grid, by A*
+//! with the straight line as bound. `request` has the keys of a request, `setting` their meaning. [`path()`]
+//! makes a table over time, `snapshot` a map at one instant.
 //!
 //! All sines, cosines and roots here are those of `libm`. The crate `sgp4` takes its own by `num-traits`: those of `libm` too, unless another
 //! crate of the build switches on `num-traits/std`. NumPy's bindings do, so in the Python extension SGP4 uses the platform's. Positions may

@@ -8,7 +8,10 @@
     bp.orbit.shells()
     bp.orbit.places()
 
-The orbits are computed in `crates/orbit`. Names are loaded when they are first used.
+The orbits are computed in `crates/orbit`. `paths` turns a user's words into a request and its columns into
+a time line; `ground` and `moving` have places, voyages and positions from a file. `store` keeps computed
+paths by the hash of request and compiled module. `figures` draws them over `outlines`, `tables` prints them,
+and `commands` has the verbs. Names are loaded when they are first used.
 """
 
 import lazy_loader

@@ -7,8 +7,10 @@
     bp.weather.fade(station, availability=99.5, seed=1)   # attenuation over time
     line = bp.weather.timeline(station, availability=99.5, modem=bp.weather.Modem(clear_sky="14 dB"))
 
-All of it rests on the package `itur`, the optional extra `weather`, which is loaded when it is used.
-docs/weather.md defines each number.
+All of it rests on the package `itur`, the optional extra `weather`, which only `climate` loads, on first
+use. `station` is the place and its path, `fades` the series of P.1853, `modcods` the table of modes, `modem`
+and `line` a modem's reaction to a fade, `store` the cache of earlier results on disk. docs/weather.md defines
+each number.
 """
 
 import lazy_loader
