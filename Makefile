@@ -23,7 +23,7 @@ RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 # What `make docs-check` asks whether it is up to date; what takes longest first.
 CHECKED := scripts/plots_md.py scripts/gallery.py scripts/quic_md.py scripts/linux_truth_md.py scripts/satellite_2026.py scripts/emulators \
-	scripts/controllers_md.py scripts/queues_md.py scripts/scenario_md.py scripts/models_py.py python/tests/witness/closed_forms.py \
+	scripts/controllers_md.py scripts/queues_md.py scripts/scenario_md.py scripts/lab_notebook.py scripts/models_py.py python/tests/witness/closed_forms.py \
 	scripts/validate.py scripts/performance_md.py
 JOBS ?= $(shell nproc)
 
@@ -109,6 +109,7 @@ docs: setup ## all pages, figures and classes that are written by programs, and 
 	$(FEATURES) $(BIN)/python scripts/quic_md.py $$workspace
 	$(BIN)/python scripts/linux_truth_md.py
 	$(BIN)/python scripts/scenario_md.py
+	$(BIN)/python scripts/lab_notebook.py
 	$(BIN)/python scripts/models_py.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/plots_md.py

@@ -57,12 +57,12 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
 def stale(pages: Mapping[Path, str], folder: Path | None = None) -> list[str]:
     """The pages that are not as given, and the pages of `folder` that are not among them; a line each."""
     wrong = [
-        f"docs/{path.relative_to(DOCS)} does not agree with the registry"
+        f"{path.relative_to(ROOT)} does not agree with its source"
         for path, text in pages.items()
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     others = sorted(set(folder.glob("*.md")) - set(pages)) if folder is not None else []
-    return wrong + [f"docs/{path.relative_to(DOCS)} has no source" for path in others]
+    return wrong + [f"{path.relative_to(ROOT)} has no source" for path in others]
 
 
 def write(pages: Mapping[Path, str], about: str | None, folder: Path | None = None) -> int:

@@ -36,12 +36,12 @@ def test_the_pages_are_those_of_the_registry_and_the_sources(scripts: ModuleType
 
 def test_a_page_that_differs_or_has_no_source_is_found(scripts: ModuleType, monkeypatch, tmp_path) -> None:
     md = importlib.import_module("md")
-    monkeypatch.setattr(md, "DOCS", tmp_path)
+    monkeypatch.setattr(md, "ROOT", tmp_path)
     kept, other = tmp_path / "kept.md", tmp_path / "other.md"
     kept.write_text("as it is", encoding="utf-8")
     other.write_text("an algorithm that is gone", encoding="utf-8")
-    assert md.stale({kept: "as it is"}, tmp_path) == ["docs/other.md has no source"]
-    assert md.stale({kept: "new"}) == ["docs/kept.md does not agree with the registry"]
+    assert md.stale({kept: "as it is"}, tmp_path) == ["other.md has no source"]
+    assert md.stale({kept: "new"}) == ["kept.md does not agree with its source"]
 
 
 def test_the_whole_head_of_the_source_is_on_the_page(scripts: ModuleType) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -53,3 +56,43 @@ def test_the_anchor_of_a_heading_is_that_of_a_code_host(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert anchors(page) == {"k-l-history-kl", "tcp-new-jersey-x", "again", "again-1"}
+
+
+def test_the_list_of_pages_has_every_page_once() -> None:
+    """But the pages of the controllers, which `controllers.md` lists."""
+    listed = re.findall(r"\]\(([\w/-]+\.md)\)", (ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert sorted(listed) == sorted(
+        page for page in pages if page != "README.md" and not page.startswith("controllers/")
+    )
+    notebooks = re.findall(r"\(\.\./examples/([\w-]+\.ipynb)\)", (ROOT / "docs" / "README.md").read_text())
+    assert sorted(notebooks) == sorted(path.name for path in (ROOT / "examples").glob("*.ipynb"))
+
+
+def test_the_navigation_of_the_site_follows_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts" / "site")
+    site = import_module("pages")
+    found = site.navigation(
+        "# All\n\n## Start\n\n- [Overview](../README.md): what it is\n- [A book](../examples/book.ipynb)\n\n"
+        "## Results\n\n- [Gallery](gallery.md)\n\n### Papers\n\n- [One](reproducing/one.md): a paper\n"
+    )
+    assert found == [
+        {"Start": [{"Overview": "index.md"}, {"A book": "notebooks/book.md"}]},
+        {"Results": [{"Gallery": "gallery.md"}, {"Papers": [{"One": "reproducing/one.md"}]}]},
+    ]
+
+
+def test_the_notebook_of_the_lab_is_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    lab = import_module("lab_notebook")
+    page = lab.PAGE.read_text(encoding="utf-8")
+    assert lab.NOTEBOOK.read_text(encoding="utf-8") == lab.notebook(page)
+    kinds = [kind for kind, _ in lab.cells(page)]
+    commands = [line for kind, text in lab.cells(page) if kind == "code" for line in text.splitlines()]
+    assert sum(line.startswith("bentpipe ") for line in commands) == len(
+        re.findall(r"^bentpipe ", page, re.MULTILINE)
+    )
+    assert sum("*Answer " in text for _, text in lab.cells(page)) == len(
+        re.findall(r"^\*\*\d\.\d\*\*", page, re.MULTILINE)
+    )
+    assert kinds[:2] == ["markdown", "code"]

@@ -49,14 +49,35 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the pages of the controllers into the navigation, by family."""
-    families = tomllib.loads((ROOT / "scripts" / "controller_families.toml").read_text(encoding="utf-8"))
-    pages = [{f["title"]: [f"controllers/{cc}.md" for cc in f["cc"]]} for f in families["family"]]
-    for section in config.nav or []:
-        for items in section.values():
-            if "controllers.md" in items:
-                items[items.index("controllers.md")] = {"Controllers": ["controllers.md", *pages]}
+    """Makes the navigation from docs/README.md."""
+    config.nav = navigation((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
     return config
+
+
+def navigation(text: str) -> list[dict[str, Any]]:
+    """The sections of the list of all pages, with the pages that only the site has."""
+    sections: list[dict[str, Any]] = []
+    items: list[Any] = []
+    for line in text.splitlines():
+        if heading := re.match(r"(##+) (.+)", line):
+            if len(heading[1]) == 2:
+                items = top = []
+                sections.append({heading[2]: top})
+            else:
+                items = []
+                top.append({heading[2]: items})
+            if heading[2] == "Reference":
+                items += [{"Command line": "cli.md"}, {"Python": "python.md"}]
+        elif link := re.match(r"- (\[([^\]]+)\]\([^)]+\))", line):
+            page = re.sub(r".*\]\((.*)\)", r"\1", inside(link[1]))
+            items.append({link[2]: ["controllers.md", *families()] if page == "controllers.md" else page})
+    return sections
+
+
+def families() -> list[dict[str, list[str]]]:
+    """The pages of the controllers, by family."""
+    text = (ROOT / "scripts" / "controller_families.toml").read_text(encoding="utf-8")
+    return [{f["title"]: [f"controllers/{cc}.md" for cc in f["cc"]]} for f in tomllib.loads(text)["family"]]
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -210,6 +231,7 @@ def executed(notebook: Path) -> Iterator[tuple[str, str | bytes]]:
         NotebookClient(content, km=kernel, timeout=120, resources=where).execute()
     exporter = MarkdownExporter()
     text, resources = exporter.from_notebook_node(content, {"output_files_dir": f"{notebook.stem}_files"})
+    text = text.replace("](../docs/", "](../")
     yield (
         f"{notebook.stem}.md",
         f"{text}\n\nThe notebook itself: `examples/{notebook.name}` in the sources.\n",
