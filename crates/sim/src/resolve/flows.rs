@@ -242,8 +242,8 @@ fn source(
         }
     };
     let Some(cc) = &flow.cc else {
-        let names: Vec<&str> = registry::all().iter().map(|entry| entry.id).collect();
-        let message = format!("is missing; add e.g. cc = \"reno\" (there are {})", names.join(", "));
+        let count = registry::all().len();
+        let message = format!("is missing; add e.g. cc = \"reno\" (bentpipe cc list has all {count})");
         return Err(work.error(cc_key, message));
     };
     let mut options = options::of(work, flow, key)?;

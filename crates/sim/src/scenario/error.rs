@@ -12,6 +12,10 @@ const LONGEST_KEY: usize = 200;
 /// How many mistakes are counted; a file may have millions.
 pub(crate) const MOST_COUNTED: usize = 10_000;
 
+/// How many names a message lists, and how many of them if there are more.
+const MOST_LISTED: usize = 20;
+const FIRST_LISTED: usize = 12;
+
 /// A mistake in a scenario, and its other mistakes. Each is shown on a line of its own as `FILE:LINE: KEY:
 /// what is wrong; what would be right`, without unknown parts. At most [`MOST_SHOWN`] are shown, and then how
 /// many more there are.
@@ -201,14 +205,23 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// Words for the replacement of `wrong`: the nearest of `names`, or all of them.
+/// Names in a list: all of a few, and the first of many with their number.
+pub(crate) fn listed(names: &[&str]) -> String {
+    if names.len() <= MOST_LISTED {
+        return names.join(", ");
+    }
+    let rest = names.len() - FIRST_LISTED;
+    format!("{} and {rest} more", names[..FIRST_LISTED].join(", "))
+}
+
+/// Words for the replacement of `wrong`: the nearest of `names`, or what there is.
 pub(crate) fn suggestion<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let near = nearest(wrong, names.iter().copied());
     match (near.is_empty(), names.is_empty()) {
         (_, true) => "there is none to choose from".to_owned(),
         (false, _) => format!("did you mean {}?", near.join(" or ")),
-        (true, false) => format!("it must be one of {}", names.join(", ")),
+        (true, false) => format!("it must be one of {}", listed(&names)),
     }
 }
 

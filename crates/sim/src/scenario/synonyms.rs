@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::scenario::error::{Key, nearest};
+use crate::scenario::error::{Key, listed, nearest};
 
 /// Names of keys in other programs and papers, and their names here.
 const OTHER_NAMES: &[(&str, &str)] = &[
@@ -37,6 +37,12 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 const ADVICE: &[(&str, &str, &str, &str)] = &[
     ("rtt", "", "delay", "a link has a delay, one way, half of the round-trip time: delay = \"250 ms\""),
     (
+        "kind",
+        "",
+        "traffic",
+        "what a flow sends is its traffic: traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }",
+    ),
+    (
         "leo",
         "satellite",
         "geo",
@@ -48,6 +54,11 @@ const ADVICE: &[(&str, &str, &str, &str)] = &[
         "geo",
         "only a geostationary satellite stands still (geo); for MEO use timeline, or the scenario meo",
     ),
+];
+
+/// Keys that a list begins with, since users need them most.
+const FIRST: &[&str] = &[
+    "cc", "path", "traffic", "start", "stop", "count", "rate", "delay", "queue", "loss", "timeline", "relay",
 ];
 
 /// The message about a key in the table `at` that `known` lacks, and the keys of `known` that may be meant.
@@ -74,8 +85,9 @@ pub(crate) fn unknown_key(name: &str, at: &Key, known: &Map<String, Value>) -> (
     let message = match near.is_empty() {
         false => format!("unknown key; did you mean {}?", near.join(" or ")),
         true => {
-            let all: Vec<&str> = known.keys().map(String::as_str).collect();
-            format!("unknown key; the keys here are {}", all.join(", "))
+            let mut all: Vec<&str> = known.keys().map(String::as_str).collect();
+            all.sort_by_key(|key| FIRST.iter().position(|one| one == key).unwrap_or(FIRST.len()));
+            format!("unknown key; the keys here are {}", listed(&all))
         }
     };
     (message, near.into_iter().map(str::to_owned).collect())

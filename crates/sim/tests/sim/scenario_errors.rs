@@ -62,6 +62,12 @@ fn unknown_key() {
     expect(&message("delay = ", "dealy = "), 10, "link.sat.dealy", &["unknown key", "delay"]);
     expect(&message("seed", "sede"), 3, "sede", &["unknown key", "did you mean seed"]);
     expect(&message("stop =", "zzz ="), 21, "flow.0.zzz", &["unknown key", "path", "cc"]);
+    expect(
+        &message("stop = \"100 s\"", "kind = \"cbr\""),
+        21,
+        "flow.0.kind",
+        &["traffic = { kind = \"cbr\""],
+    );
     expect(&message("limit =", "limits ="), 11, "link.sat.queue.limits", &["unknown key", "limit"]);
     expect(
         &message("bit-error\", rate", "bit-error\", rat"),
@@ -69,6 +75,15 @@ fn unknown_key() {
         "link.sat.loss.rat",
         &["unknown key", "rate"],
     );
+}
+
+#[test]
+fn a_long_list_is_cut() {
+    let keys = message("stop =", "zzz =");
+    assert!(keys.contains("the keys here are cc, path, traffic") && keys.len() < 250, "{keys}");
+    let algorithms = message("cc = \"star\"", "cc = \"qqqqq\"");
+    assert!(algorithms.contains("must be one of star, ") && algorithms.ends_with(" more"), "{algorithms}");
+    assert!(algorithms.len() < 250, "{algorithms}");
 }
 
 #[test]
