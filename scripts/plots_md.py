@@ -261,6 +261,18 @@ with bp.plot.sized("slide"):
     bp.plot.save(bp.plot.cdf("transfers", "goodput_bps"), "goodput.pdf", data=True)
 ```
 
+Settings of matplotlib that you have changed win over those of `bp.plot.RC`. They may be changed in a program,
+or in a file `matplotlibrc` in the working directory, which `bentpipe plot` reads, too. A value that equals
+matplotlib's own default does not count as changed: write it into `bp.plot.RC`. Labels have their own sizes.
+
+```python
+import matplotlib as mpl
+
+mpl.rcParams["font.family"] = "serif"
+mpl.rcParams["axes.labelsize"] = 9
+bp.plot.save(bp.plot.utilisation("losses"), "losses.pdf")
+```
+
 """
 
 

@@ -1,11 +1,16 @@
 """One colour and marker for each algorithm, which people who see red and green alike can tell too."""
 
 import itertools
+import re
+import subprocess
+import sys
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 import bentpipe as bp
+from bentpipe.plot.looks import styled
 from bentpipe.registry import OWN_COLOURS, controllers, style
 
 COMMON = ("cubic", "reno", "bbr", "bbr3", "hybla", "star", "hswa", "vegas", "copa", "leocc", "satcp")
@@ -76,3 +81,43 @@ def test_further_flows_of_an_algorithm_differ_in_dashes():
     dashes = [bp.plot.look("cubic", nth=n)["linestyle"] for n in range(3)]
     assert len(set(dashes)) == 3
     assert bp.plot.look("cubic", "$a$")["label"] == r"\$a\$"
+
+
+@pytest.fixture
+def recorded():
+    scenario = bp.Scenario.load("geo", {"duration": "5 s", "record.interval": "100 ms"})
+    return bp.run(scenario)
+
+
+def words(figure):
+    """Family and size of the label of the abscissa, and the size of a tick's."""
+    axes = figure.axes[0]
+    tick = axes.xaxis.get_major_ticks()[0].label1
+    return axes.xaxis.label.get_fontfamily(), axes.xaxis.label.get_fontsize(), tick.get_fontsize()
+
+
+def test_settings_of_the_user_win(recorded):
+    assert words(bp.plot.cwnd(recorded)) == (["sans-serif"], 8, 7)
+    with mpl.rc_context({"font.family": "serif", "axes.labelsize": 11}):
+        assert words(bp.plot.cwnd(recorded)) == (["serif"], 11, 7)
+        with bp.plot.sized("slide"):
+            assert words(bp.plot.cwnd(recorded)) == (["serif"], 11, pytest.approx(2.2 * 7))
+        assert mpl.rcParams["axes.labelsize"] == 11
+    assert words(bp.plot.cwnd(recorded)) == (["sans-serif"], 8, 7)
+
+
+def test_settings_within_settings_are_ours_again(recorded):
+    """What `styled` has set is no setting of the user where it is used again inside."""
+    with styled(), bp.plot.sized("slide"):
+        assert words(bp.plot.cwnd(recorded))[1] == pytest.approx(2.2 * 8)
+
+
+def test_a_matplotlibrc_in_the_working_directory_is_read(tmp_path):
+    (tmp_path / "matplotlibrc").write_text("font.family: serif\n")
+    bp.run(bp.Scenario.load("geo", {"duration": "2 s", "record.interval": "100 ms"})).save(
+        tmp_path / "r"
+    )
+    command = [sys.executable, "-m", "bentpipe", "plot", "cwnd", "r", "-o", "x.svg", "--no-data"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    families = re.findall(r"font-family: ([^;]*)", (tmp_path / "x.svg").read_text())
+    assert families and all(one.endswith(", serif") for one in families)

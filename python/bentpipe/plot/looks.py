@@ -40,7 +40,8 @@ RC: dict[str, Any] = {
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
 }
-"""Matplotlib settings of every figure here, in the type of a two-column paper."""
+"""Matplotlib settings of every figure here, in the type of a two-column paper. They give way to those that a
+user has changed in `matplotlib.rcParams`."""
 DASHES = ("-", "--", ":", "-.")
 """Dashes of flows of one algorithm, by turns."""
 
@@ -71,6 +72,8 @@ SIZES = {
 """Sizes by name: a column or the whole width of a two-column page, a screen, and a slide of 16:9."""
 
 _WIDTHS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+_own: ContextVar[dict[str, Any] | None] = ContextVar("own", default=None)
+"""The user's settings while ours are in force."""
 _size: ContextVar[Size] = ContextVar("size", default=SIZES["paper"])
 
 
@@ -95,12 +98,27 @@ def size() -> Size:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """The settings `RC` at the size of now, for drawing or saving own figures in the same look."""
+    """The settings `RC` at the size of now, for drawing or saving own figures in the same look.
+
+    A setting that the user has changed in `matplotlib.rcParams`, a style or a matplotlibrc stays as it is.
+    """
+    outer = _own.get()
+    own = _changed() if outer is None else outer
     scale = size().type
     larger = ("size", "width")
     rc = {key: value * scale if key.endswith(larger) else value for key, value in RC.items()}
-    with mpl.rc_context(cast(Any, rc)):
-        yield
+    token = _own.set(own)
+    try:
+        with mpl.rc_context(cast(Any, rc | own)):
+            yield
+    finally:
+        _own.reset(token)
+
+
+def _changed() -> dict[str, Any]:
+    """The settings in `RC` that differ from matplotlib's own."""
+    now: Any = mpl.rcParams
+    return {key: now[key] for key in RC if now[key] != cast(Any, mpl.rcParamsDefault)[key]}
 
 
 def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:
