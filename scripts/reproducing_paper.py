@@ -15,7 +15,7 @@ from bentpipe.stats import Mean
 from bentpipe.studies import show
 from bentpipe.studies.claim import TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import BASE
-from bentpipe.studies.page import interval, plain, shown
+from bentpipe.studies.page import interval, least, plain, shown
 from bentpipe.studies.places import Kind, Place
 from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import row
@@ -258,7 +258,8 @@ def checks(claim: dict[str, Any]) -> list[str]:
                 f": {check['basis']}" if not check["counted"] else ""
             )
         what = check["what"] + (f" ({check['remark']})" if check["remark"] else "")
-        ours = interval(Mean(middle, high - middle, check["n"])) + unit
+        lowest = least(check["kind"], check["paper"], check["unit"])
+        ours = interval(Mean(middle, high - middle, check["n"]), lowest) + unit
         rows.append([safe(what), safe(paper), safe(ours), safe(check["rule"]), holds])
     return table(["check", "the paper", "here [95 % interval]", "rule", "holds"], rows)
 

@@ -39,6 +39,10 @@ OVERFLOWING = """(() => {
   return [...found];
 })()"""
 
+#: Whether all charts are drawn that lie in no closed section.
+DRAWN = """[...document.querySelectorAll("figure.chart")]
+  .every(figure => figure.dataset.ms || figure.closest("details:not([open])"))"""
+
 #: Gives a program the pipes, whose numbers are its first arguments, as its files 3 and 4.
 AS_3_AND_4 = """import os, sys
 for number, place in zip(map(int, sys.argv[1:3]), (30, 31)): os.dup2(number, place)
@@ -96,10 +100,14 @@ class Browser:
         tall = int(self.run("document.documentElement.scrollHeight"))
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=min(tall, 12000),
                  deviceScaleFactor=1, mobile=False)  # fmt: skip
-        drawn = "[...document.querySelectorAll('figure.chart')].every(f => f.dataset.ms)"
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        while tall <= 12000 and not self.run(drawn) and time.monotonic() < until:
+        while tall <= 12000 and not self.run(DRAWN) and time.monotonic() < until:
             time.sleep(0.05)
+
+    def unfold(self) -> None:
+        """Opens the sections that are closed on a phone."""
+        self.run("document.querySelectorAll('details.part').forEach(part => part.open = true)")
+        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def run(self, code: str) -> Any:
         """The value of an expression on the page."""
@@ -152,6 +160,7 @@ def faults(window: Browser, page: Path | str, widths: Sequence[int] = (1280, 390
     for width in widths:
         for dark in (False, True):
             window.open(page, width, dark=dark)
+            window.unfold()
             elsewhere = [url for url in window.requests if not (home and url.startswith(home))]
             found += [f"{width}: {what}" for what in [*window.overflowing(), *window.errors, *elsewhere]]
     return found

@@ -175,3 +175,55 @@ def test_a_chart_answers_to_the_keyboard_and_to_its_legend(window, tmp_path) -> 
     window.run("new Promise(done => setTimeout(done, 50))")
     assert window.run("document.querySelector('.data tbody').rows.length") == 6
     assert window.errors == []
+
+
+@needs_chromium
+@pytest.mark.parametrize(("dark", "paper"), [(False, (255, 255, 255)), (True, (0x15, 0x18, 0x1C))])
+def test_a_figure_is_dark_where_the_page_is(window, tmp_path, dark, paper) -> None:
+    """Its paper is that of the page, CUBIC's black stands out from it, and a colour stays what it is."""
+    page = Page("figures")
+    fig = Figure(figsize=(3, 2))
+    axes = fig.subplots()
+    axes.plot([0, 1], [1, 1], color="black", linewidth=8)
+    axes.plot([0, 1], [0, 0], color="#cc3311", linewidth=8)
+    page.figure(fig, alt="two lines")
+    window.open(page.write(tmp_path / "page.html"), dark=dark)
+    colours = window.run("""(async () => {
+        const image = document.querySelector(".still img"), canvas = document.createElement("canvas");
+        await image.decode();
+        [canvas.width, canvas.height] = [image.width, image.height];
+        const drawn = canvas.getContext("2d");
+        drawn.drawImage(image, 0, 0, image.width, image.height);
+        const {data} = drawn.getImageData(0, 0, image.width, image.height), seen = {};
+        for (let i = 0; i < data.length; i += 4) {
+            const colour = [...data.slice(i, i + 3)].join();
+            seen[colour] = (seen[colour] || 0) + 1;
+        }
+        return Object.entries(seen).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([c]) => c);
+    })()""")
+    most, *lines = [tuple(map(int, colour.split(","))) for colour in colours]
+    assert most == paper
+    assert (0xCC, 0x33, 0x11) in lines
+    assert ((0, 0, 0) in lines) != dark
+
+
+@needs_chromium
+def test_sections_that_fold_are_closed_on_a_phone_and_open_by_their_address(window, tmp_path) -> None:
+    page = Page("folds")
+    page.section("Always", ["seen"])
+    for name in ("One", "Two"):
+        page.section(name, [f"text of {name}"], folds=True)
+        page.chart([Curve("a", [0.0, 1.0], [1.0, 2.0])], x=Axis("x"), y=Axis("y"), alt="a line")
+        page.section(f"Part of {name}", level=3)
+    page.section("Last", ["seen"])
+    written = page.write(tmp_path / "page.html")
+    open_ = "[...document.querySelectorAll('details.part')].map(d => d.open)"
+    window.open(written, 1280)
+    assert window.run(open_) == [True, True]
+    assert window.run("document.querySelector('#last').closest('details')") is None
+    assert window.run("document.querySelector('#part-of-one').closest('details').id") == ""
+    window.open("about:blank")
+    window.open(f"{written.as_uri()}#part-of-two", 390)
+    assert window.run(open_) == [False, True]
+    assert window.run("document.querySelectorAll('details.part')[1].querySelector('figure').dataset.ms > 0")
+    assert window.errors == []

@@ -109,7 +109,7 @@ def _answers(page: Page, evaluation: Evaluation, places: Mapping[str, str]) -> N
                 cells = [number["values"].get(label, {}).get("shown") for label in labels]
                 rows.append([[number["metric"], ": ", where], *cells, number["beside"]])
         if rows:
-            page.section(f"{document}", [title], level=3)
+            page.section(f"{document}", [title], level=3, folds=True)
             page.table(["Number", *labels, f"{evaluation.label} is"], rows)
 
 
@@ -125,14 +125,14 @@ def _left(page: Page, evaluation: Evaluation) -> None:
         for answer in evaluation.answers
         if answer["verdict"] == "not evaluated"
     ]
-    page.section("Not evaluated")
+    page.section("Not evaluated", folds=True)
     page.table(["Section", "Word", "Asked", "Why not"], rows)
 
 
 def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -> None:
     """An experiment: its question, its method, and its figures."""
     experiment = chapter.experiment
-    page.section(experiment.title, [experiment.question, experiment.setup], id=place)
+    page.section(experiment.title, [experiment.question, experiment.setup], id=place, folds=True)
     page.paragraphs(f"Made for: {experiment.source}.", small=True)
     if experiment.deviation:
         page.paragraphs(f"How it differs: {experiment.deviation}", small=True)

@@ -25,11 +25,9 @@ _STYLE = """<style>
 .explore { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
 .explore aside { display: grid; gap: .9rem; align-content: start; }
 .explore main { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
-.explore #explore-table, .explore #explore-more { order: 1; }
 .explore h1 { font-size: 1.3rem; font-weight: 600; margin: 0; }
 @media (min-width: 60rem) {
   .explore { grid-template-columns: 17rem minmax(0, 1fr); gap: 2rem; }
-  .explore #explore-table { order: -1; }
   .explore aside { position: sticky; top: 1rem; align-self: start; }
 }
 </style>

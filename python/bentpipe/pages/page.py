@@ -23,6 +23,7 @@ from bentpipe._core import ScenarioError
 from bentpipe.files import replace
 from bentpipe.pages import charts
 from bentpipe.pages.charts import Axis, Curve
+from bentpipe.pages.dark import for_dark
 from bentpipe.pages.prose import Badge, Hyperlink, Prose, Tone, html, is_number, slug
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ class Page:
         self._contents: list[tuple[int, str, str]] = []
         self._ids: set[str] = set()
         self._charts = 0
+        #: Levels of the sections that fold and have not ended.
+        self._folds: list[int] = []
+        self._folded = False
 
     def banner(self, *prose: Prose, tone: Tone = "partly") -> None:
         """A line in a box under the title, with a note to read first."""
@@ -103,6 +107,7 @@ class Page:
         level: int = 2,
         id: str | None = None,
         badge: Badge | None = None,
+        folds: bool = False,
     ) -> str:
         """A heading, which is also listed in the contents, and paragraphs under it.
 
@@ -112,13 +117,20 @@ class Page:
             level: 2 for a section, 3 for a part of one.
             id: the name of the place; from the title if there is none.
             badge: shown behind the heading.
+            folds: a click on the heading hides and shows all up to the next section of this or a higher
+                level. On a phone it is hidden at first.
 
         Returns:
             The name of the place: ``Hyperlink("there", f"#{name}")`` leads to it.
         """
         name = self._name(id or slug(title))
         self._contents.append((level, name, title))
-        self._add(blocks().heading(level, name, title, html(badge) if badge else ""))
+        self._end_folds(level)
+        heading = blocks().heading(level, name, title, html(badge) if badge else "")
+        if folds:
+            self._folds.append(level)
+            heading = blocks().fold(heading)
+        self._add(heading)
         self.paragraphs(*paragraphs)
         return name
 
@@ -181,7 +193,7 @@ class Page:
         """A figure that does not move. Consecutive figures are placed side by side where there is room.
 
         Args:
-            fig: of matplotlib, or an SVG file; it is put into the page, on white paper in the dark too.
+            fig: of matplotlib, or an SVG file; it is put into the page, and dark where the page is.
             alt: a text alternative.
             title: the first words of the caption, set off.
             caption: the text under it.
@@ -196,7 +208,7 @@ class Page:
         if data is not None:
             csv = _uri("text/csv", data.write_csv().encode())
             links.append(Markup('<a download="{}.csv" href="{}">CSV</a>').format(name, csv))
-        uri = _uri("image/svg+xml", svg)
+        uri = _uri("image/svg+xml", for_dark(svg))
         self._add(blocks().figure(name, uri, alt, title, html(caption), links, href), figure=True)
 
     def chart(
@@ -265,10 +277,13 @@ class Page:
 
     def html(self) -> str:
         """The whole file."""
+        self._end_folds(0)
         script, style = "", "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table"))
         if self._charts:
             style += own("templates/chart.css") + own("uplot/uPlot.min.css")
             script = own("uplot/uPlot.iife.min.js") + "\n" + own("templates/chart.js")
+        if self._folded:  # before the charts, which are drawn where they are seen
+            script = own("templates/fold.js") + "\n" + script
         return (
             _environment()
             .get_template("page.html")
@@ -310,6 +325,13 @@ class Page:
         self._add(
             blocks().chart(name, Markup(data), alt, title, html(caption), "choices" in plain), figure=True
         )
+
+    def _end_folds(self, level: int) -> None:
+        """Ends the sections that fold of this level and of deeper ones."""
+        while self._folds and self._folds[-1] >= level:
+            self._folds.pop()
+            self._folded = True
+            self._add(Markup("</details>"))
 
     def _add(self, block: Markup, *, figure: bool = False) -> None:
         self._body.append((figure, block))

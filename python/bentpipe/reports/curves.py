@@ -55,7 +55,7 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
         page.chart(
             drawn,
             x=parameter.axis(),
-            y=Axis(measure.label, most=1.0 if measure.name == "jain" else None),
+            y=_upright(measure),
             alt=f"{measure.label} against {parameter.label}, one curve for each algorithm",
             title=f"{measure.title} against {parameter.name}.",
             caption=_how(counts, averaged=bool(others)),
@@ -80,11 +80,17 @@ def by_algorithm(page: Page, found: Sample) -> None:
         page.chart(
             drawn,
             x=Axis("algorithm", names=found.algorithms),
-            y=Axis(measure.label),
+            y=_upright(measure),
             alt=f"{measure.label} of each algorithm",
             title=f"{measure.title}.",
             caption=_how(counts, averaged=False),
         )
+
+
+def _upright(measure: Shown) -> Axis:
+    """The axis of a measure, from zero; but an index of fairness is near one, and its axis ends there."""
+    index = measure.name.startswith("jain")
+    return Axis(measure.label, least=None if index else 0.0, most=1.0 if index else None)
 
 
 def _choices(

@@ -10,7 +10,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Mean
-from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
+from bentpipe.studies.claim import COUNTED, RULE, TRIED, Check, Claim, Verdict
 from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
 
 #: The colour of each verdict's badge.
@@ -37,10 +37,22 @@ def shown(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def interval(value: Mean) -> str:
-    """``"2.31 [2.20, 2.42]"``, with as many decimals as the width of the interval allows."""
+def interval(value: Mean, least: float = -math.inf) -> str:
+    """``"2.31 [2.20, 2.42]"``, with as many decimals as the width of the interval allows.
+
+    No value of the quantity is below ``least``, so the interval ends there.
+    """
     d = _decimals(value)
-    return f"{_fixed(value.mean, d)} [{_fixed(value.low, d)}, {_fixed(value.high, d)}]"
+    return f"{_fixed(value.mean, d)} [{_fixed(max(value.low, least), d)}, {_fixed(value.high, d)}]"
+
+
+def least(kind: str, paper: str | float, unit: str) -> float:
+    """The least value that the quantity of a check may have: 0 if the paper prints an amount of it.
+
+    A trend is judged by a difference, and a number of per cent may be one: they have no least value.
+    """
+    amount = kind == "number" and not isinstance(paper, str) and paper >= 0 and unit != "%"
+    return 0.0 if amount else -math.inf
 
 
 def plus_minus(value: Mean) -> str:
@@ -164,7 +176,7 @@ def _claims(page: Page, claims: Sequence[Claim], said: str) -> None:
                 [Hyperlink(claim.id, f"#claim-{claim.id}"), f" {claim.title}"],
                 head.what,
                 _with_unit(shown(head.paper), "" if isinstance(head.paper, str) else head.unit),
-                _with_unit(interval(head.measured), head.unit),
+                _with_unit(_measured(head), head.unit),
                 Badge(str(claim.verdict), TONE[str(claim.verdict)]),
                 claim.note,
             ]
@@ -189,7 +201,7 @@ def _checks(page: Page, claim: Claim) -> None:
             [
                 check.what + (f" ({check.remark})" if check.remark else ""),
                 _with_unit(shown(check.paper), "" if isinstance(check.paper, str) else check.unit),
-                _with_unit(interval(check.measured), check.unit),
+                _with_unit(_measured(check), check.unit),
                 check.rule,
                 holds,
             ]
@@ -218,6 +230,10 @@ def _reproducing(page: Page, study: Study, plan: Plan, outcome: Outcome) -> None
         page.paragraphs("The simulator warned:")
         more = len(outcome.warnings) - 3
         page.bullets([*outcome.warnings[:3], *([f"and {more} more of this kind"] if more > 0 else [])])
+
+
+def _measured(check: Check) -> str:
+    return interval(check.measured, least(check.kind, check.paper, check.unit))
 
 
 def _with_unit(text: str, unit: str) -> str:

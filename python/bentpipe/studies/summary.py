@@ -14,7 +14,7 @@ from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Snippet
 from bentpipe.stats import Mean
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.job import Failure
-from bentpipe.studies.page import CLAIMS, TONE, interval, meaning, shown
+from bentpipe.studies.page import CLAIMS, TONE, interval, least, meaning, shown
 from bentpipe.studies.study import StudyResult
 from bentpipe.studies.write import save_text
 
@@ -43,7 +43,7 @@ def row(claim: Mapping[str, Any]) -> Row:
         title=claim["title"],
         what=head["what"],
         paper=shown(head["paper"]) + (unit if not isinstance(head["paper"], str) else ""),
-        measured=interval(measured) + unit,
+        measured=interval(measured, least(head["kind"], head["paper"], head["unit"])) + unit,
         verdict=claim["verdict"],
         note=claim["note"],
     )

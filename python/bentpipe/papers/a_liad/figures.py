@@ -48,8 +48,9 @@ CAPTIONS = Captions("""
       one congestion window over time, which rises fast and then slowly.
     - figure-5 | Figure 5. Throughput at the start-up of a GEO satellite connection. | One flow, 10 Mbit/s,
       600 ms, SACK, no random loss: what has been delivered by then over what the link could carry, headers
-      counted; markers are set apart a little. {seeds} Dash: the paper's 80 % for A-LIAD. | A line chart of
-      the share of the bandwidth used up to 5, 10, ... 30 seconds, for eight algorithms.
+      counted; markers are set apart a little. {seeds} Dash: the paper's 80 % for A-LIAD. (b) The same less
+      the share of NewReno; A-LIAD and LIAD coincide. | Two line charts over 5, 10, ... 30 seconds, for eight
+      algorithms: the share of the bandwidth used, and its difference from NewReno's.
     - figure-6 | Figure 6. Windows at the start-up, with SACK. | {one} The panels differ only in the
       algorithms that they show; A-LIAD and LIAD begin alike and coincide. | Line charts of the congestion
       window over time, one line for each algorithm.
@@ -138,11 +139,25 @@ def start_up(found: Findings) -> Figure:
     """Figure 5: throughput up to several elapsed times."""
     by_time = [claims.groups(found.base, "start-up", f"at_{t}", of=ALGORITHMS) for t in ELAPSED_S]
     got = {cc: [interval(at[LABELS[cc]]) for at in by_time] for cc in ALGORITHMS}
-    fig, (ax,) = draw.figure(3.0)
+    fig, (ax, apart) = draw.figure(4.6, rows=2, sharex=True)
     rows = draw.family(ax, ("until_s", ELAPSED_S), got, LOOKS, apart=0.12, **THIN)
     ax.plot([30], [claims.START_UP_SHARE], marker="_", markersize=14, color="black", linestyle="none")
-    ax.set(ylim=(0, 100), xlabel="elapsed time (s)", ylabel="share of the bandwidth (%)")
-    fig.legend(loc="outside upper center", ncols=4, columnspacing=0.9, handlelength=1.6)
+    ax.set(ylim=(0, 100), ylabel="share of the bandwidth (%)")
+    draw.panel_title(ax, "(a) the share")
+    # The curves of (a) nearly coincide; their differences do not.
+    for cc in ALGORITHMS:
+        pairs = [zip(at[LABELS[cc]], at[LABELS["reno"]], strict=True) for at in by_time]
+        beyond = [interval(ours - reno for ours, reno in of) for of in pairs]
+        draw.curve(apart, ELAPSED_S, beyond, **LOOKS[cc], **THIN)
+    apart.set(xlabel="elapsed time (s)", ylabel="percentage points")
+    draw.panel_title(apart, "(b) more than NewReno, paired by seed")
+    fig.legend(
+        *ax.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=4,
+        columnspacing=0.9,
+        handlelength=1.6,
+    )
     return _figure(found, "figure-5", fig, rows)
 
 
