@@ -10,24 +10,6 @@
 Names are loaded when they are first used, so `import bentpipe` costs next to nothing.
 """
 
-import lazy_loader
+from bentpipe import lazily
 
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-
-def __getattr__(name: str) -> object:
-    """The names in the stub, loaded on first use.
-
-    Raises:
-        AttributeError: there is no such name; the message has those that are near.
-    """
-    try:
-        return _load(name)
-    except AttributeError:
-        if name.startswith("_") or name in __all__:
-            raise
-        import difflib
-
-        near = difflib.get_close_matches(name, __all__, n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise AttributeError(f"module 'bentpipe' has no attribute {name!r}{hint}") from None
+__getattr__, __dir__, __all__ = lazily.attach(__name__, __file__)

@@ -69,6 +69,13 @@ class Verbs(TyperGroup):
         """The verbs in the order of `ORDER`, which is that in which one needs them."""
         return sorted(super().list_commands(ctx), key=ORDER.index)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments. The options of completion may name a shell; else it is the current one."""
+        if len(args) == 2 and args[0] in completion.OPTIONS:
+            terminal.line(completion.OPTIONS[args[0]](args[1]))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
     def main(self, *args: Any, **given: Any) -> Any:
         """Runs a verb and exits: 0 done, 1 the work failed, 2 the request was wrong, 130 interrupted."""
         given["standalone_mode"] = False
@@ -185,7 +192,10 @@ def run_verb(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Override a value: link.sat.loss.rate=1e-5. Repeatable."
+            "--set",
+            metavar="KEY=VALUE",
+            autocompletion=completion.keys,
+            help="Override a value: link.sat.loss.rate=1e-5. Repeatable.",
         ),
     ] = None,
     seed: Annotated[
@@ -280,12 +290,18 @@ def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source
 
-    scenario = Scenario.from_dict(Source(file).load(overrides(set_), own=True))
+    changed = overrides(set_)
+    scenario = Scenario.from_dict(Source(file).load(changed, own=True))
     if cc is not None:
         algorithm = named_algorithm(cc)
         for flow in scenario.flows:
             if not is_datagrams(flow.traffic):
                 flow.cc = algorithm
+    # A title such as "one Reno flow over GEO" is that of the file.
+    words = [f"cc = {cc}"] if cc is not None else []
+    words += [f"{key} = {value}" for key, value in changed if key.startswith("flow.")]
+    if words and scenario.title and "title" not in dict(changed):
+        scenario.title += f", with {', '.join(words)}"
     return scenario
 
 
@@ -305,7 +321,7 @@ def compare_verb(
         typer.Option(
             metavar="NAME|FILE",
             autocompletion=completion.scenarios,
-            help="A shipped scenario's name, or a TOML file: its links.",
+            help="A shipped scenario's name, or a TOML file: its links. --rate and --rtt change it.",
         ),
     ] = None,
     scenario: Annotated[
@@ -316,7 +332,9 @@ def compare_verb(
             help="Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
         ),
     ] = None,
-    rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"; with --rtt alone it is a link.')
+    ] = None,
     rtt: Annotated[
         str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
     ] = None,
@@ -374,14 +392,15 @@ def compare_verb(
     if figure is not None:
         check_figure("--figure", figure)
         try_place(figure)
-    where = link if link is not None else scenario
-    if where is None or (link is not None and scenario is not None):
+    if link is not None and scenario is not None:
         raise _core.ScenarioError("give one of --link and --scenario, e.g. --link geo")
+    given = link if link is not None else scenario
+    where = f"{rate}, {rtt}" if given is None else given
     traced: dict[str, Result] | None = None if figure is None else {}
     try:
         with terminal.RunsBar(f"comparing on {where}") as bar:
             found = run_comparison(
-                where, algorithms(cc), whole=link is None, rate=rate, rtt=rtt, ber=ber, per=per,
+                given, algorithms(cc), whole=scenario is not None, rate=rate, rtt=rtt, ber=ber, per=per,
                 buffer=buffer, timeline=timeline, flows=flows, relay=relay, duration=for_, seeds=seeds,
                 seed=seed, threads=threads, progress=bar.at, traced=traced,
             )  # fmt: skip
@@ -407,7 +426,7 @@ def compare_verb(
 
         terminal.warn(found.warnings)
         if json:
-            about = {"schema": 1, "link": where, "seeds": seeds, "seed": seed}
+            about = {"link": where, "seeds": seeds, "seed": seed}
             more = {"failed": found.failed, "stopped": found.stopped, "notes": found.notes}
             terminal.answer({**about, "rows": found.rows, **more})
         else:
@@ -432,7 +451,7 @@ def cc_list(json: Json = False) -> None:
 
     known = controllers()
     if json:
-        terminal.answer(known)
+        terminal.answer({"algorithms": known})
         return
     from bentpipe.tables import show_algorithms
 
@@ -463,7 +482,7 @@ def queue_list(json: Json = False) -> None:
 
     known = queues()
     if json:
-        terminal.answer(known)
+        terminal.answer({"queues": known})
         return
     from bentpipe.tables import show_queues
 
@@ -529,7 +548,7 @@ def doctor_verb(json: Json = False) -> None:
 
     checks = examine()
     if json:
-        terminal.answer([check.as_dict() for check in checks])
+        terminal.answer({"checks": [check.as_dict() for check in checks]})
     else:
         from bentpipe.tables import show_checks
 

@@ -78,7 +78,7 @@ class ComparisonStopped(Interrupted):
 
 
 def compare(
-    link: str | Path | Link | Scenario,
+    link: str | Path | Link | Scenario | None,
     cc: Sequence[Any],
     *,
     whole: bool = False,
@@ -101,7 +101,7 @@ def compare(
     Args:
         link: a link, a scenario that comes with the package ("geo"), or a file. Of a scenario, its links
             and its unresponsive traffic are kept, and its first other flow is the model for the flows that
-            are compared.
+            are compared. None: `rate` and `rtt` say all.
         cc: names of algorithms, also with parameters ("vegas path_change=reset"), "FILE.py:CLASS",
             `Controller` subclasses, or names with parameters as in `Flow`.
         whole: play the scenario as it is, with all its flows. Its first flow with a controller takes each
@@ -151,7 +151,7 @@ def compare(
 
 
 def run_comparison(
-    link: str | Path | Link | Scenario,
+    link: str | Path | Link | Scenario | None,
     cc: Sequence[Any],
     *,
     whole: bool = False,
@@ -182,7 +182,7 @@ def run_comparison(
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
     if seed + seeds > 2**64:
         raise _core.ScenarioError(f"seed: too large; {seeds} seeds from {seed} on do not fit 64 bits")
-    base, model = _base(link, whole=whole)
+    base, model = _base(_of_values(rate, rtt) if link is None else link, whole=whole)
     given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
     changed = [name for name, value in given.items() if value is not None]
     if whole:
@@ -400,6 +400,28 @@ def _named(algorithm: Any) -> dict[str, Any]:
 def _shown(value: Any) -> str:
     """A parameter's value as on the command line."""
     return f"{value:.10g}" if isinstance(value, float) else str(value).lower()
+
+
+def alone(given: str, lacks: str) -> str:
+    """The message about a link that has only a rate or only a round trip."""
+    example = {"rate": "20 Mbit/s", "rtt": "600 ms"}[lacks]
+    return f'{given} alone is no link; add its {lacks}, for example "{example}"'
+
+
+def _of_values(rate: str | None, rtt: str | None) -> Link:
+    """A link to which rate and round trip are given; it is empty before.
+
+    Raises:
+        ScenarioError: one of the two is missing.
+    """
+    if rate is None and rtt is None:
+        raise _core.ScenarioError(
+            'say which link: link ("geo", or a file), scenario (a file), or rate ("20 Mbit/s") with rtt '
+            '("600 ms")'
+        )
+    if rate is None or rtt is None:
+        raise _core.ScenarioError(alone("rate", "rtt") if rtt is None else alone("rtt", "rate"))
+    return Link(rate="1 Mbit/s", delay="1 ms")
 
 
 def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario, Flow]:

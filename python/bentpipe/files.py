@@ -91,12 +91,25 @@ def cache_folder(name: str) -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "bentpipe" / name
 
 
+def make_folder(folder: Path) -> None:
+    """Makes a folder and those above it, but none in the root of the file system: only root could, by a slip.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    top = Path(*Path(os.path.abspath(folder)).parts[:2])
+    if not top.exists():
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {top}", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Makes a file by `write`, which is given another name to write to, then renames it.
+    """Makes a file by `write`, which is given another name to write to, then renames it. Its folder is made.
 
     Raises:
         OSError: it cannot be written; the error names `path`.
     """
+    make_folder(path.parent)
     remove_leftovers(path)
     work = _beside(path)
     try:
@@ -178,6 +191,7 @@ def replaced_directory(path: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be written; the error names `path`.
     """
+    make_folder(path.parent)
     remove_leftovers(path)
     work = _beside(path)
     try:
@@ -203,7 +217,7 @@ def try_place(path: Path) -> None:
     Raises:
         OSError: it cannot be made or written to.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     remove_leftovers(path)
     work = _beside(path)
     try:

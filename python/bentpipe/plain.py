@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -72,3 +73,28 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
+
+
+def toml(value: Any) -> str:
+    """A value as TOML, in one line.
+
+    Raises:
+        TypeError: TOML has no word for it.
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+        case float():
+            return repr(value)
+        case Mapping():
+            inner = ", ".join(f"{json.dumps(str(key))} = {toml(member)}" for key, member in value.items())
+            return f"{{ {inner} }}"
+        case list() | tuple():
+            return f"[{', '.join(map(toml, value))}]"
+    if hasattr(value, "item"):  # a scalar of NumPy
+        return toml(value.item())
+    raise TypeError(f"a value of type {type(value).__name__}")

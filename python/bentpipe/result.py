@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bentpipe import _core, foreign
 from bentpipe.files import Changed, read_frame, replaced_directory, try_place, write_frame
+from bentpipe.lazily import missing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,6 +112,11 @@ class Result:
     def __repr__(self) -> str:
         flows = ", ".join(f"{f['name']} {f['goodput_bps'] / 1e6:.3f} Mbit/s" for f in self.json["flows"])
         return f"Result({self.json['simulated_s']:g} s, seed {self.json['seed']}: {flows})"
+
+    def __getattr__(self, name: str) -> Any:
+        """Raises the error for an attribute that a result does not have; it lists those that are near."""
+        known = [one for one in dir(type(self)) if not one.startswith("_")]
+        raise missing("a Result", name, ["json", *known])
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything as plain data and frames, for pickle, joblib and multiprocessing."""

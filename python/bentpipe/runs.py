@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.files import CAPTURE, check_kind, remove_leftovers
+from bentpipe.files import CAPTURE, check_kind, try_place
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
 
@@ -68,14 +68,17 @@ def run(
 
 
 def prepare_capture(path: Path) -> None:
-    """Checks that a capture may be written there.
+    """Checks that a capture can be written there, and makes its folder.
 
     Raises:
         ScenarioError: the file exists and is not a capture.
+        OSError: nothing can be written there.
     """
-    if not path.is_dir():  # the engine reports that
-        check_kind(path, CAPTURE)
-    remove_leftovers(path)
+    if path.is_dir():  # the engine reports that
+        return
+    check_kind(path, CAPTURE)
+    if not path.exists() or path.is_file():  # not a device
+        try_place(path)
 
 
 def run_many(

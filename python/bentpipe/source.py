@@ -12,8 +12,9 @@ from typing import Any
 
 from bentpipe import _core, foreign
 from bentpipe.controller import Controller, is_own, load_controller
+from bentpipe.plain import toml
 from bentpipe.registry import unknown
-from bentpipe.relays import NONE
+from bentpipe.relays import NONE, relay_of
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 """The scenarios that come with the package, one TOML file each."""
@@ -89,8 +90,8 @@ class Source:
         """The table of the scenario, checked; files that it names can be found from the working directory.
 
         Args:
-            overrides: values by dotted key, or pairs of a key and its value as TOML. "none" for the `relay`
-                of a flow takes it away.
+            overrides: values by dotted key, or pairs of a key and its value as TOML. The `relay` of a flow
+                may be a text as `relays.relay_of` reads it; "none" takes it away.
             sweep: leave out the keys that define the axes of a sweep, `vary` and `seeds`.
             own: an algorithm may be a class in Python, "FILE.py:CLASS"; the table then has the class.
 
@@ -98,8 +99,8 @@ class Source:
             ScenarioError: it is not correct; the message names file, line and key.
         """
         if isinstance(overrides, Mapping):
-            overrides = [(key, json.dumps(value)) for key, value in overrides.items()]
-        pairs, bare = _without_relays(overrides)
+            overrides = [(key, toml(value)) for key, value in overrides.items()]
+        pairs, bare = self._without_relays(overrides)
         self._check_links(key for key, _ in pairs)
         pairs, classes = self._without_classes(pairs) if own else (pairs, {})
         if self._path is not None:
@@ -131,6 +132,32 @@ class Source:
         """
         beside = str(self.folder / spec)
         return load_controller(beside if Path(beside.rpartition(":")[0]).is_file() else spec)
+
+    def _without_relays(self, overrides: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], set[str]]:
+        """The overrides with relays as tables, and the flows that are to have none: numbers, or "*"."""
+        pairs: list[tuple[str, str]] = []
+        bare: set[str] = set()
+        for key, value in overrides:
+            relay, text = _RELAY.fullmatch(key), value.strip("\"' ")
+            if relay is None:
+                pairs.append((key, value))
+            elif text == NONE:
+                bare.add(relay[1])
+            else:  # the later override holds
+                bare.discard(relay[1])
+                pairs += [(key, value)] if text.startswith("{") else self._relay(relay[1], text)
+        return pairs, bare
+
+    def _relay(self, which: str, text: str) -> list[tuple[str, str]]:
+        """The relay that a text describes, as an override of each flow that it is for."""
+        flows = self.raw().get("flow")
+        pairs = []
+        for number, flow in enumerate(flows if isinstance(flows, list) else []):
+            if which in ("*", str(number)) and isinstance(flow, dict):
+                own = flow.get("relay")
+                made = relay_of(text, own if isinstance(own, dict) else None, flow.get("path") or ())
+                pairs.append((f"flow.{number}.relay", toml(made)))
+        return pairs or [(f"flow.{which}.relay", json.dumps(text))]  # whose message names the flow
 
     def _without_classes(
         self, overrides: Sequence[tuple[str, str]]
@@ -187,22 +214,6 @@ class Source:
         for name in changed:
             if name.strip('"') not in known:
                 raise _core.ScenarioError(f"{self.name}: {unknown('link', name, known)}")
-
-
-def _without_relays(overrides: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], set[str]]:
-    """The overrides except those that remove the relay of a flow, and the flows of these: numbers, or "*"."""
-    pairs: list[tuple[str, str]] = []
-    bare: set[str] = set()
-    for key, value in overrides:
-        relay = _RELAY.fullmatch(key)
-        if relay is None:
-            pairs.append((key, value))
-        elif value.strip("\"' ") == NONE:
-            bare.add(relay[1])
-        else:  # the later override holds
-            bare.discard(relay[1])
-            pairs.append((key, value))
-    return pairs, bare
 
 
 def find_file(given: str | Path) -> Path:

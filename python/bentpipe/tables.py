@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import measures, terminal, units
+from bentpipe import measures, stats, terminal, units
 from bentpipe.doctor import Check
 from bentpipe.measures import LOSSY
 from bentpipe.registry import GRADES, allowed
 from bentpipe.relays import NONE
-from bentpipe.result import LIMITS, Result
+from bentpipe.result import LIMITS, Result, each_once
 
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from bentpipe.studies.show import Shown
     from bentpipe.studies.study import Study, StudyResult
 
+MOST_FLOWS = 40
+"""Rows of flows and of links that `run` shows; beyond that a reader looks for the sum."""
 _WORDS = {
     "handshake": "handshake",
     "cwnd": "cwnd",
@@ -78,7 +82,7 @@ def show_run(result: Result) -> None:
     ]
     finite = any(flow["completion_s"] is not None for flow in data["flows"])
     flows = []
-    for flow in data["flows"][: terminal.MOST_ROWS]:
+    for flow in data["flows"][:MOST_FLOWS]:
         cc = flow["cc"] or "cbr"
         name = flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})"
         done = flow["completion_s"]
@@ -97,8 +101,9 @@ def show_run(result: Result) -> None:
             ]
         )
     terminal.show_table("", [*heads, *(["done\ns"] if finite else []), "<limited by\n% of time"], flows)
-    terminal.rest(terminal.MOST_ROWS, len(data["flows"]), "flows")
-    _show_transfers(data["flows"][: terminal.MOST_ROWS])
+    terminal.rest(MOST_FLOWS, len(data["flows"]), "flows")
+    _show_together(data["flows"])
+    _show_transfers(data["flows"][:MOST_FLOWS])
     links = [
         [
             f"{terminal.named(link['name'])} {'->' if link['direction'] == 'forward' else '<-'}",
@@ -110,10 +115,39 @@ def show_run(result: Result) -> None:
             f"{link['queue_mean_packets']:.1f}",
             f"{link['queue_max_packets']:.0f}",
         ]
-        for link in data["links"][: terminal.MOST_ROWS]
+        for link in data["links"][:MOST_FLOWS]
     ]
     terminal.show_table("", _LINK_HEADS, links)
-    terminal.rest(terminal.MOST_ROWS, len(data["links"]), "rows of links")
+    terminal.rest(MOST_FLOWS, len(data["links"]), "rows of links")
+
+
+def _show_together(flows: Sequence[dict[str, Any]]) -> None:
+    """The TCP flows of each algorithm together: their sum, and how evenly they share it."""
+    sharing = [flow for flow in each_once(flows) if flow["cc"] is not None]
+    if len(sharing) < 2:
+        return
+    algorithms = list(dict.fromkeys(flow["cc"] for flow in sharing))
+    groups = {cc: [flow for flow in sharing if flow["cc"] == cc] for cc in algorithms}
+    if len(groups) > 1:
+        groups["all"] = sharing
+    rows = []
+    for cc, of in groups.items():
+        goodputs = sorted(flow["goodput_bps"] / 1e6 for flow in of)
+        spread = [goodputs[0], median(goodputs), goodputs[-1]]
+        numbers = [units.digits(value) for value in (math.fsum(goodputs), *spread)]
+        fair = f"{stats.jain(goodputs):.3f}"
+        rows.append([terminal.named(cc), f"{len(of):,}", *numbers, fair, units.percent(measures.lost(of), 2)])
+    heads = [
+        "<together",
+        "flows",
+        "sum\nMbit/s",
+        "least\nMbit/s",
+        "median\nMbit/s",
+        "most\nMbit/s",
+        "Jain",
+        "lost\n%",
+    ]
+    terminal.show_table("", heads, rows)
 
 
 _PIECES = {

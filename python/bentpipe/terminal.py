@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from threading import Lock, Timer
@@ -158,9 +158,9 @@ def warn(warnings: Sequence[str]) -> None:
         error(f"warning: and {len(warnings) - MOST_ROWS:,} more; --json prints and --out writes all")
 
 
-def answer(value: Any) -> None:
-    """A value as JSON on standard output."""
-    print(json.dumps(value, indent=2, allow_nan=False))
+def answer(value: Mapping[str, Any]) -> None:
+    """An object as JSON on standard output. Its first member is `schema`, the version of its form."""
+    print(json.dumps({"schema": 1, **value}, indent=2, allow_nan=False))
 
 
 class OutputFailed(Exception):

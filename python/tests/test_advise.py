@@ -393,8 +393,8 @@ def test_progress_begins_at_nothing() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "say which link"),
-        ({"rate": "1 Mbit/s"}, "rate alone is no link; add its rtt"),
+        ({}, r'say which link: link \("geo", or a file\)'),
+        ({"rate": "1 Mbit/s"}, 'rate alone is no link; add its rtt, for example "600 ms"'),
         ({"link": "geo", "scenario": "geo"}, "one of link, scenario and measured"),
         ({"link": "geo", "per": 1e-4, "ber": 1e-7}, "per or ber"),
         ({"link": "geo", "goal": "speed"}, "no goal is called"),

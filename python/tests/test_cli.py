@@ -266,6 +266,9 @@ def test_a_closed_stream_is_no_crash(words, closed):
         ("advise --goal com", "completion"),
         ("timeline import x --format hyp", "hypatia"),
         ("plot rtt x --size sl", "slide"),
+        ("run geo --set link.geo.del", "link.geo.delay"),
+        ("run geo --set flow.0.c", "flow.0.cc"),
+        ("emulate geo-rain-ku --set link.sat.satellite.", "link.sat.satellite.geo"),
     ],
 )
 def test_a_shell_completes_names(typed, offered):
@@ -273,6 +276,113 @@ def test_a_shell_completes_names(typed, offered):
     asked["_BENTPIPE_COMPLETE"] = "complete_bash"
     ran = subprocess.run(COMMAND, env={**os.environ, **asked}, capture_output=True, text=True, check=False)
     assert offered in ran.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("shell", "has"), [("bash", "COMP_CWORD"), ("zsh", "#compdef"), ("fish", "complete_fish")]
+)
+def test_the_script_of_each_shell_is_its_own(cli, shell, has):
+    ran = cli("--show-completion", shell)
+    assert ran.exit_code == 0 and has in ran.stdout
+
+
+def test_a_shell_that_completes_nothing_is_named(cli):
+    ran = cli("--show-completion", "zhs")
+    assert (ran.exit_code, ran.stdout) == (2, "") and "did you mean zsh?" in ran.stderr
+
+
+def test_completion_is_installed_for_the_shell_that_is_named(tmp_path):
+    words = [*COMMAND, "--install-completion", "zsh"]
+    env = {**os.environ, "HOME": str(tmp_path)}
+    ran = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "#compdef bentpipe" in (tmp_path / ".zfunc/_bentpipe").read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cc list", "cc show reno", "queue list", "queue show red", "scenario list", "study list",
+        "study show hswa", "orbit shells", "orbit places", "kernel list", "doctor",
+    ],
+)  # fmt: skip
+def test_every_answer_has_the_version_of_its_form(cli, words):
+    assert answer(cli(*words.split(), "--json"))["schema"] == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run geo --pcap",
+        "run geo --out",
+        "scenario new -o",
+        "plot rtt {run} -o",
+        "weather --at Paris --band ku -o",
+    ],
+)
+def test_no_folder_is_made_in_the_root_of_the_file_system(cli, tmp_path, words):
+    """A slip in the first letters of a path is a slip for root, too."""
+    run = tmp_path / "run"
+    bp.run(bp.Scenario.load("geo", {"duration": "1 s", "record": {"interval": "100 ms"}})).save(run)
+    place = Path("/no-such-folder/x.csv" if "weather" in words else "/no-such-folder/x.svg")
+    ran = cli(*words.format(run=run).split(), place)
+    assert ran.exit_code == 1 and "there is no folder /no-such-folder" in ran.stderr
+    assert not place.parent.exists()
+
+
+def test_the_folder_of_a_file_is_made(cli, tmp_path):
+    place = tmp_path / "new" / "packets.pcapng"
+    assert cli("run", "geo", "--set", "duration=1s", "--pcap", place).exit_code == 0 and place.is_file()
+
+
+def test_the_title_says_which_flows_were_changed(cli, tmp_path):
+    shown = cli("run", "geo", "--cc", "cubic", "--set", "flow.0.count=2", "--set", "duration=1s").stdout
+    assert "one Reno flow over GEO, with cc = cubic, flow.0.count = 2: 1.000 s simulated" in " ".join(
+        shown.split()
+    )
+    assert "flow over GEO: 1.000 s" in cli("run", "geo", "--set", "duration=1s").stdout
+
+
+def test_many_flows_are_summed(cli, scenario_file):
+    words = ["run", scenario_file, "--set", "flow.0.count=50", "--set", "duration=5s"]
+    shown = cli(*words).stdout
+    flows = json.loads(cli(*words, "--json").stdout)["flows"]
+    assert "reno-40" in shown and "reno-41" not in shown and "... and 10 flows more" in shown
+    together = next(line.split() for line in shown.splitlines() if line.split()[:2] == ["reno", "50"])
+    assert float(together[2]) == pytest.approx(sum(flow["goodput_bps"] for flow in flows) / 1e6, rel=1e-3)
+    assert float(together[6]) == pytest.approx(bp.stats.jain(f["goodput_bps"] for f in flows), abs=1e-3)
+    assert "together" not in cli("run", scenario_file).stdout
+
+
+def test_two_algorithms_are_summed_apart_and_together(cli, tmp_path):
+    flows = [bp.Flow("reno", path=["sat"]), bp.Flow("cubic", path=["sat"])]
+    link = bp.Link(rate="2 Mbit/s", delay="10 ms")
+    (tmp_path / "two.json").write_text(
+        json.dumps(bp.Scenario(links={"sat": link}, flows=flows, duration="5 s").to_dict())
+    )
+    shown = cli("run", tmp_path / "two.json").stdout
+    assert [line.split()[:2] for line in shown.splitlines() if "1.000" in line][:2] == [
+        ["reno", "1"],
+        ["cubic", "1"],
+    ]
+    assert re.search(r"^ all +2 ", shown, re.MULTILINE)
+
+
+def test_compare_takes_a_rate_and_a_round_trip_for_a_link(cli):
+    words = ["compare", "--rate", "4 Mbit/s", "--rtt", "40 ms", "--cc", "reno", "--for", "5 s", "--seeds", 1]
+    found = answer(cli(*words, "--json"))
+    link = bp.Link(rate="4 Mbit/s", delay="20 ms")
+    alike = bp.compare(link, ["reno"], duration="5 s", seeds=1)
+    assert found["rows"][0]["goodput_bps"] == alike["goodput_bps"][0] > 3e6
+    assert found["link"] == "4 Mbit/s, 40 ms"
+
+
+def test_a_relay_of_an_override_may_be_the_name_of_its_algorithm(cli, tmp_path):
+    shown = cli("run", "geo-pep", "--set", "flow.0.relay=bbr").stdout
+    assert "cubic/second (bbr)" in shown
+    ran = cli("sweep", "geo-pep", "--vary", "flow.0.relay=none,hybla", "--out", tmp_path / "out", "--json")
+    goodputs = {group["flow.0.relay"]: group["goodput_bps"] for group in answer(ran)["groups"]}
+    assert list(goodputs) == ["none", "hybla"] and len(set(map(str, goodputs.values()))) == 2
 
 
 def test_names_of_scenarios_ignore_case(cli):
@@ -316,7 +426,7 @@ def test_compare_out(cli, scenario_file, tmp_path, ending):
 
 
 def test_cc_list_and_show(cli):
-    known = answer(cli("cc", "list", "--json"))
+    known = answer(cli("cc", "list", "--json"))["algorithms"]
     assert known == bp.controllers()
     listed = cli("cc", "list").stdout
     for entry in known:
@@ -325,11 +435,11 @@ def test_cc_list_and_show(cli):
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert entry["label"] in shown.stdout
         assert all(param["name"] in shown.stdout for param in entry["params"])
-    assert answer(cli("cc", "show", known[-1]["id"], "--json")) == known[-1]
+    assert answer(cli("cc", "show", known[-1]["id"], "--json")) == {"schema": 1, **known[-1]}
 
 
 def test_queue_list_and_show(cli):
-    known = answer(cli("queue", "list", "--json"))
+    known = answer(cli("queue", "list", "--json"))["queues"]
     assert known == bp.queues()
     schema = json.loads(_core.schema())["$defs"]["Queue"]
     kinds = [kind["properties"]["kind"]["const"] for kind in schema["oneOf"]]
@@ -337,7 +447,7 @@ def test_queue_list_and_show(cli):
     listed = cli("queue", "list").stdout
     for entry in known:
         assert entry["kind"] in listed
-        assert answer(cli("queue", "show", entry["kind"], "--json")) == entry
+        assert answer(cli("queue", "show", entry["kind"], "--json")) == {"schema": 1, **entry}
         shown = cli("queue", "show", entry["kind"])
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert entry["label"] in shown.stdout
@@ -352,7 +462,7 @@ def test_a_key_of_a_queue_has_its_values_in_words(cli):
 
 
 def test_study_list(cli):
-    found = answer(cli("study", "list", "--json"))
+    found = answer(cli("study", "list", "--json"))["studies"]
     assert found and {"name", "title"} == set(found[0])
     assert found[0]["name"] in cli("study", "list").stdout
 
@@ -377,6 +487,7 @@ def two_studies(monkeypatch):
         "checks": [
             {
                 "what": "rate",
+                "kind": "number",
                 "paper": 2.0,
                 "measured": 2.1,
                 "ci95": [2.0, 2.2],
@@ -411,7 +522,7 @@ def test_study_run(cli, two_studies, tmp_path):
     for word in ("Study A", "A1", "2.000", "2.100", "2.000 to 2.200", "reproduced", f"{tmp_path}/index.html"):
         assert word in ran.stdout
     found = answer(cli("study", "run", "all", "--json", "--out", tmp_path))
-    assert [study["name"] for study in found] == ["a", "b"]
+    assert [study["name"] for study in found["studies"]] == ["a", "b"]
     assert "All studies" in cli("study", "run", "all", "--out", tmp_path, "--fresh").stdout
     cli("study", "run", "b")
     assert two_studies == [
@@ -440,7 +551,7 @@ def test_studies_that_are_interrupted(cli, two_studies):
 
 
 def test_doctor(cli):
-    found = {check["name"]: check for check in answer(cli("doctor", "--json"))}
+    found = {check["name"]: check for check in answer(cli("doctor", "--json"))["checks"]}
     assert found["simulator core"]["found"].startswith(bp.__version__)
     assert all(check["found"] for check in found.values() if check["needed"])
     assert "ns-2" in cli("doctor").stdout
@@ -475,9 +586,9 @@ WRONG = [
     (["run", "{file}", "--set", "flow.0.cc=renoo"], "reno"),
     (["run", "{file}", "--out", "{dir}"], "not a result directory"),
     (["run", "{file}", "--cc", "qqqqqq"], "bentpipe cc list has all"),
-    (["advise", "--rate", "10 Mbit/s"], 'add its rtt, for example --rtt "600 ms"'),
+    (["advise", "--rate", "10 Mbit/s"], 'add its rtt, for example "600 ms"'),
     (["weather", "--at", "Paris"], "say which band"),
-    (["compare", "--cc", "reno"], "--link"),
+    (["compare", "--cc", "reno"], 'say which link: link ("geo", or a file)'),
     (["compare", "--link", "geo"], "--cc"),
     (["compare", "--link", "geo", "--cc", ","], "cc"),
     (["compare", "--link", "geoo", "--cc", "reno"], "did you mean geo"),

@@ -546,3 +546,16 @@ def test_the_live_line_says_both_ways():
         "12 s   \N{RIGHTWARDS ARROW} 9.000 Mbit/s, 2 waiting, 4 lost   "
         "\N{LEFTWARDS ARROW} 1.000 kbit/s, 2 waiting, 4 lost   99 % within 10.0 ms"
     )
+
+
+def test_a_download_over_the_return_link_is_pointed_out():
+    from bentpipe.emulation.commands import against_the_data
+
+    def way(forward, back):
+        return {"forward": {"delivered_bytes": forward}, "reverse": {"delivered_bytes": back}}
+
+    hint = "most of the data crossed the return link (10.0 of 10.2 MB); --at receiver"
+    assert against_the_data(way(200_000, 10_000_000), "sender").startswith(hint)
+    assert "--at sender lets" in against_the_data(way(0, 10_000_000), "receiver")
+    assert against_the_data(way(10_000_000, 200_000), "sender") == ""
+    assert against_the_data(way(400, 900), "sender") == ""  # a ping

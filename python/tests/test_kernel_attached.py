@@ -101,7 +101,7 @@ class TestKernel:
         )
         assert "attached as bp_sqrt" in said and "bp_sqrt is detached" in said
         found = json.loads(Path(f"{place}.json").read_text())
-        (mine,) = (one for one in found if one["name"] == "bp_sqrt")
+        (mine,) = (one for one in found["controllers"] if one["name"] == "bp_sqrt")
         busy = max(mine["flows"], key=lambda flow: flow["delivered_bytes"])
         assert busy["delivered_bytes"] > 0 and busy["orders"] > 0 and busy["fallbacks"] == 0
         assert mine["latency"]["ack_to_applied_s"]["p99"] > 0
@@ -126,7 +126,7 @@ class TestKernel:
             timeout_s=90,
         )
         found = json.loads(Path(f"{place}.json").read_text())
-        (mine,) = (one for one in found if one["name"] == "bpn_hswa")
+        (mine,) = (one for one in found["controllers"] if one["name"] == "bpn_hswa")
         sending = [flow for flow in mine["flows"] if flow["remote"] == "127.0.0.1:5304"]
         busy = max(sending, key=lambda flow: flow["delivered_bytes"])
         assert busy["delivered_bytes"] >= 100_000 and busy["cwnd_segments"] >= 10
@@ -176,7 +176,7 @@ class TestKernel:
 
     def test_a_run_uses_what_is_attached_if_it_is_the_same(self, place: Path, cli: Any) -> None:
         attach.attach(choose("kl"))
-        assert json.loads(cli("kernel", "run", "kl", "--json", "--", "true").stdout) == {}
+        assert json.loads(cli("kernel", "run", "kl", "--json", "--", "true").stdout) == {"schema": 1}
         other = json.loads(cli("kernel", "run", "kl k=0.5", "--json", "--", "true").stdout)
         assert other["name"] == "bp_kl_2"
 
@@ -300,7 +300,8 @@ class TestKernel:
         )
         told = json.loads(said)
         assert (told["congestion_control"], told["congestion_control_by"]) == ("bp_kl", "sysctl")
-        (mine,) = (one for one in json.loads(Path(f"{place}.json").read_text()) if one["name"] == "bp_kl")
+        attached = json.loads(Path(f"{place}.json").read_text())["controllers"]
+        (mine,) = (one for one in attached if one["name"] == "bp_kl")
         assert mine["reports"] > 0
 
     def test_three_capabilities_are_enough(self, place: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_wrong_name_is_refused_before_anything(given: str, sets: list[str], sa
 def test_what_is_attached_is_shown_and_goes_away(place: Path, fake: dict[str, Any], cli: Any) -> None:
     attach.attach(choose("star"), **fake)
     assert place.stat().st_mode & 0o777 == 0o700
-    found = json.loads(cli("kernel", "status", "--json").stdout)
+    found = json.loads(cli("kernel", "status", "--json").stdout)["controllers"]
     mine = next(one for one in found if one["name"] == "bp_star")
     assert mine["agent"] == "running" and mine["attached"] and mine["dropped_reports"] == 1
     assert mine["flows"][0]["cwnd_segments"] == 12
@@ -267,7 +267,7 @@ def test_a_question_that_nobody_asks_is_answered(place: Path, fake: dict[str, An
 def test_status_is_an_empty_list_when_nothing_is_attached(place: Path, cli: Any) -> None:
     ran = cli("kernel", "status", "--json")
     assert ran.exit_code == 0
-    assert [one for one in json.loads(ran.stdout) if one["attached"]] == []
+    assert [one for one in json.loads(ran.stdout)["controllers"] if one["attached"]] == []
     assert not place.exists()
 
 
@@ -355,7 +355,7 @@ def test_the_commands_of_the_page_that_need_no_privilege_work(cli: Any) -> None:
 
 
 def test_the_list_has_every_algorithm_with_what_the_kernel_cannot_carry(cli: Any) -> None:
-    rows = {row["id"]: row for row in json.loads(cli("kernel", "list", "--json").stdout)}
+    rows = {row["id"]: row for row in json.loads(cli("kernel", "list", "--json").stdout)["algorithms"]}
     assert list(rows) == [entry["id"] for entry in controllers()]
     assert any("AEN" in gap for gap in rows["star"]["gaps"])
     assert len(rows["westwood-br"]["gaps"]) >= 2  # bulk repeat and a fixed timer
@@ -365,7 +365,7 @@ def test_the_list_has_every_algorithm_with_what_the_kernel_cannot_carry(cli: Any
 
 
 def test_doctor_tells_what_the_kernel_needs(cli: Any) -> None:
-    found = {check["name"]: check for check in json.loads(cli("doctor", "--json").stdout)}
+    found = {check["name"]: check for check in json.loads(cli("doctor", "--json").stdout)["checks"]}
     for name in (
         "kernel support",
         "BTF",

@@ -81,7 +81,7 @@ def test_a_circle_is_found() -> None:
 
 
 FLOORS = {
-    "core": "extras files foreign memory plain progress registry terminal units",
+    "core": "extras files foreign lazily memory plain progress registry terminal units",
     "scenario": "analysis connections controller linux measures models relays result scenario schema source "
     "spans stats",
     "runs": "presets runs sweeps",

@@ -186,11 +186,11 @@ def test_files_follow_the_option_or_are_refused(cli: Any) -> None:
 
 
 def test_what_the_files_do_not_tell_is_asked_for() -> None:
-    with pytest.raises(bp.ScenarioError, match=r"clean-ping.log does not tell the rate; say --rate"):
+    with pytest.raises(bp.ScenarioError, match=r"the rate is not in .*clean-ping.log; give rate \("):
         scenario_text([REAL / "clean-ping.log"])
-    with pytest.raises(bp.ScenarioError, match=r"ping.log, .*-ping.log do not tell the rate; say --rate"):
+    with pytest.raises(bp.ScenarioError, match=r"rate is not in .*clean-ping.log, .*lossy-ping.log; give"):
         scenario_text([REAL / "clean-ping.log", REAL / "lossy-ping.log"])
-    with pytest.raises(bp.ScenarioError, match=r"does not tell the rtt; say --rtt"):
+    with pytest.raises(bp.ScenarioError, match=r"the rtt is not in .*lossy-udp.json; give rtt \("):
         scenario_text([REAL / "lossy-udp.json"])
     with pytest.raises(bp.ScenarioError, match="no file is given"):
         estimate([])

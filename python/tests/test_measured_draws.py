@@ -185,7 +185,7 @@ def test_a_download_tells_what_its_sender_knows() -> None:
     ("change", "why"),
     [
         ({"end": {"sender_tcp_congestion": "dragonfly"}}, "'dragonfly' is not known here"),
-        ({"end": {"sender_tcp_congestion": None}}, "does not tell the algorithm"),
+        ({"end": {"sender_tcp_congestion": None}}, "does not name the algorithm"),
         ({"start": {"test_start": {"target_bitrate": 10**6}}}, "its rate was limited"),
     ],
 )

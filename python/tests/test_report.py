@@ -285,7 +285,7 @@ def test_the_verb_writes_and_replaces_its_own_page(cli, swept, tmp_path) -> None
     assert "written to" in ran[0].stdout and "replaced" in ran[1].stdout
     assert ">link utilisation, %</th>" in page.read_text()
     assert ">goodput, Mbit/s</th>" not in page.read_text()
-    assert json.loads(cli("report", swept, "-o", page, "--json").stdout) == {"page": str(page)}
+    assert json.loads(cli("report", swept, "-o", page, "--json").stdout) == {"schema": 1, "page": str(page)}
 
 
 @pytest.fixture(scope="module")

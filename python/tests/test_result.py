@@ -125,3 +125,14 @@ def test_a_result_can_be_pickled(traced):
     for name in ("flows", "links", "trace", "link_trace", "segments"):
         assert getattr(copy, name).equals(getattr(traced, name))
     assert copy.trace.height > 0
+
+
+def test_a_wrong_name_has_those_that_are_near():
+    ran = bp.run(bp.Scenario.load("geo", {"duration": "1 s"}))
+    with pytest.raises(AttributeError, match=r"a Result has no attribute 'flow'; did you mean flows\?"):
+        ran.flow  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'bentpipe.plot' has no attribute 'rtts'; did you mean rtt\?"):
+        bp.plot.rtts  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'bentpipe' has no attribute 'Senario'; did you mean Scenario"):
+        bp.Senario  # noqa: B018
+    assert not hasattr(ran, "_repr_html_")

@@ -325,7 +325,7 @@ def test_a_study_that_fails_does_not_lose_the_others(undisturbed, tmp_path):
 
 def test_json_gives_the_claims(undisturbed, tmp_path):
     done = toy("toy", "--json", "--out", tmp_path)
-    (found,) = json.loads(done.stdout)
+    (found,) = json.loads(done.stdout)["studies"]
     assert found["name"] == "toy" and found["page"] == str(tmp_path / "index.html")
     assert found["claims"] == json.loads((undisturbed / "claims.json").read_text())
 

@@ -152,7 +152,7 @@ def test_bad_input_gets_one_clear_message(words, said, tmp_path):
 def test_the_list_of_a_paper():
     found = ask("hswa")
     assert found.exit_code == 0 and "--figure loss-scan" in found.output and "none: a sender" in found.output
-    given = json.loads(ask("hswa", "--json").output)
+    given = json.loads(ask("hswa", "--json").output)["places"]
     assert [(of["number"], of["ours"]) for of in given[:2]] == [("1", "figure-1"), ("2", None)]
 
 

@@ -7,6 +7,6 @@
 docs/advise.md describes the method.
 """
 
-import lazy_loader
+from bentpipe import lazily
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazily.attach(__name__, __file__)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.comparison import _base, _change, _named, relays
+from bentpipe.comparison import _base, _change, _named, alone, relays
 from bentpipe.controller import named_algorithm
 from bentpipe.models import Bulk, Flow, Link, Record
 from bentpipe.registry import controllers, find, unknown
@@ -108,17 +108,16 @@ class Question:
             raise _core.ScenarioError("flows: at least 1 is needed")
         if self.link is None and len({"rate", "rtt"} & set(self.spans)) == 1:
             given, missing = ("rate", "rtt") if "rate" in self.spans else ("rtt", "rate")
-            example = {"rate": '--rate "20 Mbit/s"', "rtt": '--rtt "600 ms"'}[missing]
-            raise _core.ScenarioError(f"--{given} alone is no link; add its {missing}, for example {example}")
+            raise _core.ScenarioError(alone(given, missing))
         if self.link is None and not {"rate", "rtt"} <= set(self.spans):
             raise _core.ScenarioError(
-                'say which link: --link geo, --scenario FILE, --rate "20 Mbit/s" with --rtt "600 ms", '
-                "--measured FILE, or --timeline FILE with both in it"
+                'say which link: link ("geo", or a file), scenario (a file), rate ("20 Mbit/s") with rtt '
+                '("600 ms"), measured (files), or timeline (a file with both in it)'
             )
         if self.whole and (self.spans or self.timeline or self.flows != 1 or self.competing):
             raise _core.ScenarioError(
                 "a scenario is played as it stands; rate, rtt, per, ber, buffer, timeline, flows and "
-                "competing belong to --link"
+                "competing need a link"
             )
         self.alone(Candidate("cubic", "CUBIC", "cubic"), 0, 1.0).check()
 

@@ -279,7 +279,6 @@ class Advice:
         from bentpipe.files import replace
 
         place = Path(directory)
-        place.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
         replace(place / "advice.json", lambda work: work.write_text(text, encoding="utf-8"))
         return write_page(self, place / "advice.html")

@@ -28,6 +28,7 @@ Modules, loaded when they are first used:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import lazily
 from bentpipe.stats import jain
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Loads a module of this package on its first use (PEP 562)."""
     if name not in __all__:
-        raise AttributeError(f"module 'bentpipe.analysis' has no attribute {name!r}")
+        raise lazily.missing("module 'bentpipe.analysis'", name, __all__)
     return import_module(f"bentpipe.analysis.{name}")
 
 

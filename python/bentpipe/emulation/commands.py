@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _STDERR = 2
 """Output of programs of --serve: standard output belongs to the command, or with --json to the report."""
 _WAYS = ("forward", "reverse")
+_MUCH_BYTES = 100_000
+"""Data on the return link below which nothing is said: acknowledgements of less, names, a few pings."""
 _LISTENS_S = 3.0
 """Time limit for a program of --serve to listen."""
 _LOOK_S = 0.25
@@ -45,7 +47,12 @@ def emulate_verb(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a value: link.geo.delay=1s. Repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            autocompletion=completion.keys,
+            help="Override a value: link.geo.delay=1s. Repeatable.",
+        ),
     ] = None,
     path: Annotated[
         str | None,
@@ -55,7 +62,11 @@ def emulate_verb(
     ] = None,
     serve: Annotated[
         list[str] | None,
-        typer.Option(metavar="CMD", help="Run this at the other end first, until the end. Repeatable."),
+        typer.Option(
+            metavar="CMD",
+            help="Run this at the other end first, until the end. Repeatable. For a download from it add "
+            "--at receiver: otherwise the data crosses the return link.",
+        ),
     ] = None,
     at: Annotated[
         str, typer.Option(metavar="END", help='Where COMMAND runs: "sender" or "receiver".')
@@ -182,6 +193,8 @@ def emulate_verb(
             _write(out, found)
         if not quiet:
             _summary(found)
+            if hint := against_the_data(found, at):
+                terminal.note(hint)
         if json:
             terminal.answer(found)
     raise typer.Exit(status)
@@ -309,6 +322,23 @@ def _summary(found: dict[str, Any]) -> None:
         terminal.note(f"the capture has missed {found['capture_missed']:,} packets: the disk was too slow")
     if not all(found[way]["realtime"] for way in _WAYS):
         terminal.note("the real-time class SCHED_FIFO was refused; packets are later than they need be")
+
+
+def against_the_data(found: dict[str, Any], at: str) -> str:
+    """A hint to swap the ends if most of the data has crossed the return link; empty if it has not.
+
+    Args:
+        found: the report.
+        at: where COMMAND ran, "sender" or "receiver".
+    """
+    forward, back = (found[way]["delivered_bytes"] for way in _WAYS)
+    if back < _MUCH_BYTES or back < 2 * forward:
+        return ""
+    other = "receiver" if at == "sender" else "sender"
+    return (
+        f"most of the data crossed the return link ({units.digits(back / 1e6, 3)} of "
+        f"{units.digits((forward + back) / 1e6, 3)} MB); --at {other} lets it cross the forward link"
+    )
 
 
 def _lateness(found: dict[str, Any]) -> str:

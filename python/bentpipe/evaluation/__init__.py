@@ -5,6 +5,6 @@ experiments; `plan` makes their runs; `lines` defines when a criterion is met; `
 verdicts beside criteria; `show` and `report` present them.
 """
 
-import lazy_loader
+from bentpipe import lazily
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazily.attach(__name__, __file__)

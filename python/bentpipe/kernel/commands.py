@@ -139,7 +139,7 @@ def status_verb(
     while True:
         now = status()
         if json:
-            terminal.answer(now)
+            terminal.answer({"controllers": now})
         else:
             show_status(now)
         if not watch:
@@ -204,7 +204,7 @@ def list_verb(json: Json = False) -> None:
 
     rows = offered()
     if json:
-        terminal.answer(rows)
+        terminal.answer({"algorithms": rows})
     else:
         show_offered(rows)
 

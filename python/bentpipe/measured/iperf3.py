@@ -132,7 +132,7 @@ def _test(path: Path, report: dict[str, Any]) -> Test | str:
     start, end = report.get("start") or {}, report.get("end") or {}
     asked = start.get("test_start") or {}
     if not report:
-        return "a report as text does not tell the algorithm; iperf3 --json does"
+        return "a report as text does not name the algorithm; iperf3 --json does"
     if asked.get("protocol") == "UDP":
         return "it is by UDP"
     if _both_ways(report):
@@ -143,7 +143,7 @@ def _test(path: Path, report: dict[str, Any]) -> Test | str:
     known = _algorithm(str(told))
     received = _received(report)
     if known is None or received is None:
-        return f"the algorithm {told!r} is not known here" if told else "it does not tell the algorithm"
+        return f"the algorithm {told!r} is not known here" if told else "it does not name the algorithm"
     rates = _intervals(path)
     later, by_receiver = rates[len(rates) // 2 :], _by_receiver(report)
     senders = _senders(report)

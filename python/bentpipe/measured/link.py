@@ -19,8 +19,8 @@ from bentpipe.spans import Span
 from bentpipe.timeline.traces import irtt, ping
 
 _ASK = {
-    "rate_bps": ("rate", '--rate "20 Mbit/s"', "iperf3 --json, or a capture at the sender of an upload"),
-    "rtt_s": ("rtt", '--rtt "600 ms"', "ping -D"),
+    "rate_bps": ("rate", 'rate ("20 Mbit/s")', "iperf3 --json, or a capture at the sender of an upload"),
+    "rtt_s": ("rtt", 'rtt ("600 ms")', "ping -D"),
 }
 PING_DIGITS = 3
 """Significant digits of a round trip in the output of ping (iputils, `ping_common.c`)."""
@@ -104,9 +104,8 @@ class Estimates:
         for name, (key, example, how) in _ASK.items():
             if key not in given and self.of(name) is None:
                 names = list(dict.fromkeys(str(one.source) for one in self.all))
-                do = "do" if len(names) > 1 else "does"
                 raise _core.ScenarioError(
-                    f"{', '.join(names)} {do} not tell the {key}; say {example}, or measure it ({how})"
+                    f"the {key} is not in {', '.join(names)}; give {example}, or measure it ({how})"
                 )
 
 

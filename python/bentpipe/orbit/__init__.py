@@ -14,6 +14,6 @@ paths by the hash of request and compiled module. `figures` draws them over `out
 and `commands` has the verbs. Names are loaded when they are first used.
 """
 
-import lazy_loader
+from bentpipe import lazily
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazily.attach(__name__, __file__)

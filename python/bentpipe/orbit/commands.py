@@ -26,7 +26,19 @@ class Places(TyperCommand):
     """A verb whose arguments may be coordinates that begin with a minus, which are no options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Reads the arguments; a blank in front of such a place keeps it one."""
+        """Reads the arguments; a blank in front of such a place keeps it one.
+
+        Raises:
+            ScenarioError: options stand behind two dashes, where they would be places.
+        """
+        from bentpipe import _core
+
+        behind = args[args.index("--") + 1 :] if "--" in args else []
+        option = next((word for word in behind if word.startswith("--")), None)
+        if option is not None:
+            raise _core.ScenarioError(
+                f"{option} stands behind --, where it is a place; coordinates need no --"
+            )
         return super().parse_args(ctx, [f" {word}" if _NEGATIVE.match(word) else word for word in args])
 
 
@@ -137,7 +149,7 @@ def path_verb(
 
         terminal.warn(found.info["warnings"])
         if json:
-            terminal.answer({"schema": 1, "rows": tables.rows(found)})
+            terminal.answer({"rows": tables.rows(found)})
         else:
             tables.show_path(found, units.seconds(step, "step"))
 
@@ -154,7 +166,7 @@ def shells_verb(json: Json = False) -> None:
 
     known = shells()
     if json:
-        terminal.answer(known.to_dicts())
+        terminal.answer({"shells": known.to_dicts()})
         return
     from bentpipe.orbit.tables import show_shells
 
@@ -176,7 +188,7 @@ def places_verb(
         point = ground.find(name)
         known = known.filter(known["name"] == point.name)
     if json:
-        terminal.answer(known.to_dicts())
+        terminal.answer({"places": known.to_dicts()})
         return
     from bentpipe.orbit.tables import show_places
 
@@ -191,7 +203,7 @@ def _writer(place: Path) -> Callable[[Solution], object]:
         OSError: nothing can be written there.
     """
     from bentpipe import _core
-    from bentpipe.files import FIGURES, check_kind, try_place
+    from bentpipe.files import FIGURES, check_kind, make_folder, try_place
 
     if place.suffix in _TABLES:
         from bentpipe.timeline.format import KINDS
@@ -209,7 +221,7 @@ def _writer(place: Path) -> Callable[[Solution], object]:
         )
     if place.exists() and not place.is_dir():
         raise _core.ScenarioError(f"--out {place} exists and is no directory; choose another")
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place)
     return lambda found: _all(found, place)
 
 

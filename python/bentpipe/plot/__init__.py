@@ -5,6 +5,6 @@ Each function returns a `Drawing`, a matplotlib figure that notebooks show and t
 it. Inside `with sized("screen"):` figures are drawn for a screen. docs/plots.md shows them all.
 """
 
-import lazy_loader
+from bentpipe import lazily
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazily.attach(__name__, __file__)

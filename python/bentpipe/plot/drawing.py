@@ -83,7 +83,6 @@ def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> P
         if table.width == 0:
             raise _core.ScenarioError(f"{target}: this figure has no table of numbers; write it without data")
         check_numbers(numbers)
-    target.parent.mkdir(parents=True, exist_ok=True)
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     kind = target.suffix.removeprefix(".")
     with looks.styled():

@@ -21,7 +21,7 @@ def list_verb(json: Json = False) -> None:
 
     known = shipped()
     if json:
-        terminal.answer([{"name": p.name, "title": p.title, "about": p.about} for p in known])
+        terminal.answer({"scenarios": [{"name": p.name, "title": p.title, "about": p.about} for p in known]})
         return
     shown = terminal.table("", ["<scenario", "~title"])
     for preset in known:
@@ -129,6 +129,5 @@ def new_verb(
         return
     from bentpipe.files import replace
 
-    out.parent.mkdir(parents=True, exist_ok=True)
     replace(out, lambda place: place.write_text(content, encoding="utf-8"))
     terminal.line(f"written to {terminal.plain(str(out))}; run it: bentpipe run {terminal.plain(str(out))}")

@@ -24,7 +24,7 @@ def study_list(json: Json = False) -> None:
 
     known = studies.available()
     if json:
-        terminal.answer([{"name": name, "title": title} for name, title in known.items()])
+        terminal.answer({"studies": [{"name": name, "title": title} for name, title in known.items()]})
         return
     shown = terminal.table("", ["<name", "~title"])
     for name, title in known.items():
@@ -98,7 +98,9 @@ def study_run(
         terminal.warn([f"{path} was damaged; it was removed and its runs are repeated" for path in damaged])
     done = [result for result in results if isinstance(result, StudyResult)]
     if json:
-        terminal.answer([{"name": r.name, "page": str(r.page), "claims": r.claims} for r in done])
+        terminal.answer(
+            {"studies": [{"name": r.name, "page": str(r.page), "claims": r.claims} for r in done]}
+        )
     else:
         for result in done:
             show_claims(result.title, result.claims, result.page)
@@ -157,7 +159,7 @@ def study_show(
         if out or full or run:
             raise _core.ScenarioError("name a figure or a table: --figure N or --table N")
         if json:
-            return terminal.answer([place.as_dict() for place in study.places()])
+            return terminal.answer({"places": [place.as_dict() for place in study.places()]})
         return show_places(study)
     for path in out or []:
         show.check_ending(path)

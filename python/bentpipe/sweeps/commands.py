@@ -157,7 +157,6 @@ def _show(plan: Plan, runs: Runs, out: Path, *, json: bool) -> None:
     if json:
         terminal.answer(
             {
-                "schema": 1,
                 "out": str(out),
                 "keys": [column.as_dict() for column in plan.columns],
                 "runs": runs.flows["run"].n_unique(),

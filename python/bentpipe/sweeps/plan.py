@@ -12,6 +12,7 @@ from typing import Any, overload
 from bentpipe import _core
 from bentpipe._core import ScenarioError
 from bentpipe.controller import is_own
+from bentpipe.plain import toml
 from bentpipe.scenario import Scenario
 from bentpipe.source import Source
 from bentpipe.sweeps.case import Case, Key
@@ -19,7 +20,7 @@ from bentpipe.sweeps.columns import Column, column, value_at, words
 from bentpipe.sweeps.fingerprint import Fingerprints, run_key, simulator_hash
 from bentpipe.sweeps.planned import Planned
 from bentpipe.sweeps.rows import Types
-from bentpipe.sweeps.vary import Axis, axes, axis_of_text, toml, value_of
+from bentpipe.sweeps.vary import Axis, axes, axis_of_text, value_of
 
 MOST_RUNS = 100_000_000
 """Runs of one sweep."""
@@ -243,7 +244,12 @@ class Plan(Planned):
             for place, key in enumerate(axis.keys):
                 given = [row[place] for row in axis.rows]
                 there = [value_at(table, key) for table in tables]
-                values = [g if t is None else t for g, t in zip(given, there, strict=True)]
+                # A relay that is a text is called by it; all else by what the scenario then has.
+                relay = key.endswith(".relay")
+                values = [
+                    g if t is None or (relay and isinstance(g, str)) else t
+                    for g, t in zip(given, there, strict=True)
+                ]
                 made, shown = column(key, [_plain_name(value) for value in values])
                 columns.append(made)
                 for row_keys, value in zip(named, shown, strict=True):

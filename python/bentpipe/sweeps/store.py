@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from bentpipe import foreign
 from bentpipe._core import ScenarioError
-from bentpipe.files import Changed, check_file, read_frame, replace, replace_frame
+from bentpipe.files import Changed, check_file, make_folder, read_frame, replace, replace_frame
 from bentpipe.sweeps.lock import WHOLE, Lock, Shard
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Store:
 
     def __enter__(self) -> Self:
         """Raises ScenarioError if another process writes there, OSError if the folder cannot be made."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         self._lock.take()
         return self
 

@@ -14,7 +14,6 @@ All axes are crossed. The keys of one `[[vary.zip]]` go together, value by value
 
 from __future__ import annotations
 
-import json
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,31 +87,6 @@ def axis_of_text(text: str) -> Axis:
     if isinstance(whole, list):
         return Axis((key,), [(value,) for value in _values(whole, where)])
     return Axis((key,), [(value,) for value in _values([value_of(p) for p in _split(values) if p], where)])
-
-
-def toml(value: Any) -> str:
-    """A value as TOML, in one line.
-
-    Raises:
-        TypeError: TOML has no word for it.
-    """
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case int():
-            return str(value)
-        case float():
-            return repr(value)
-        case Mapping():
-            inner = ", ".join(f"{json.dumps(str(key))} = {toml(member)}" for key, member in value.items())
-            return f"{{ {inner} }}"
-        case list() | tuple():
-            return f"[{', '.join(map(toml, value))}]"
-    if hasattr(value, "item"):  # a scalar of NumPy
-        return toml(value.item())
-    raise TypeError(f"a value of type {type(value).__name__}")
 
 
 def value_of(text: str) -> Any:

@@ -10,6 +10,6 @@
 docs/timeline.md describes the file. Names are loaded when they are first used.
 """
 
-import lazy_loader
+from bentpipe import lazily
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazily.attach(__name__, __file__)

@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from bentpipe import _core, foreign
-from bentpipe.files import Kind, check_kind, replace
+from bentpipe.files import Kind, check_kind, replace, try_place
 from bentpipe.terminal import plain
 
 VERSION = 1
@@ -75,7 +75,6 @@ def write(frame: pl.DataFrame, path: str | Path) -> Path:
         whole.write_csv(content)
     else:
         whole.write_parquet(content, metadata={_KEY: str(VERSION)})
-    path.parent.mkdir(parents=True, exist_ok=True)
     replace(path, lambda work: work.write_bytes(content.getbuffer()))
     return path
 
@@ -85,10 +84,11 @@ def check_place(path: Path) -> None:
 
     Raises:
         ScenarioError: the name ends in neither .parquet nor .csv, or a file of another kind is there.
-        OSError: it cannot be read.
+        OSError: it cannot be read, or nothing can be written there.
     """
     _check_name(path)
     check_kind(path, KINDS[path.suffix])
+    try_place(path)
 
 
 def check(frame: pl.DataFrame, where: str = "the time line", lines: Sequence[int] | None = None) -> None:

@@ -77,7 +77,7 @@ def kernel_verb(
 
         def show() -> None:
             if json:
-                terminal.answer({"schema": 1, "cells": rows, "table": compared, "left_out": skipped})
+                terminal.answer({"cells": rows, "table": compared, "left_out": skipped})
             else:
                 from bentpipe.truth.show import show_truth
 

@@ -59,7 +59,7 @@ def quic_verb(
 
         def show() -> None:
             if json:
-                terminal.answer({"schema": 1, "cells": rows, "table": table, "left_out": skipped})
+                terminal.answer({"cells": rows, "table": table, "left_out": skipped})
             else:
                 terminal.show_table("Mbit/s, mean RTT in ms, losses in %", *page_rows(table))
                 if late := late_rows(table):

@@ -13,6 +13,6 @@ and `line` a modem's reaction to a fade, `store` the cache of earlier results on
 each number.
 """
 
-import lazy_loader
+from bentpipe import lazily
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazily.attach(__name__, __file__)
