@@ -12,7 +12,8 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import advice as package
-from bentpipe.advice import flags, linux, ranking, schedule
+from bentpipe import linux
+from bentpipe.advice import flags, ranking, schedule
 from bentpipe.advice import trials as advice_trials
 from bentpipe.advice.question import Candidate
 from bentpipe.advice.race import Unanswered

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 
-from bentpipe import _core
-from bentpipe.advice import flags, linux, ranking, schedule, trials
+from bentpipe import _core, linux
+from bentpipe.advice import flags, ranking, schedule, trials
 from bentpipe.advice.flags import Flag
 from bentpipe.advice.question import RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget, Plan
