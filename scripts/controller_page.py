@@ -10,7 +10,7 @@ from typing import Any
 from md import DOCS, ROOT, anchor, reference, row, shown, wrapped
 
 from bentpipe import _core
-from bentpipe.advice.linux import way
+from bentpipe.linux import way
 from bentpipe.registry import GRADES
 
 SOURCES = ROOT / "crates" / "cc" / "src" / "algorithms"

@@ -16,7 +16,7 @@ from controller_page import page, table
 from md import DOCS, row, write
 
 from bentpipe import _core
-from bentpipe.advice.linux import in_a_word
+from bentpipe.linux import in_a_word
 from bentpipe.papers import PAPERS
 from bentpipe.registry import GRADES
 

@@ -80,18 +80,12 @@ def test_a_circle_is_found() -> None:
     assert circle({"a": "use crate::b::c::D;", "b": "use crate::a::A;", "b::c": "use super::E;"}) is not None
 
 
-FLOORS = {
-    "core": "extras files foreign lazily memory plain progress registry terminal units",
-    "scenario": "analysis connections controller linux measures models relays result scenario schema source "
-    "spans stats",
-    "runs": "presets runs sweeps",
-    "figures": "pages plot reports",
-    "paths": "measured orbit parquet timeline weather",
-    "linux": "emulation kernel live",
-    "experiments": "advice bench comparison evaluation explore ns2 papers studies truth",
-    "cli": "__main__ cli completion doctor tables verbs",
-}
-"""The rooms of the package, that is, its modules and folders, floor by floor (docs/architecture.md)."""
+def floors() -> dict[str, list[str]]:
+    """The rooms of the package, that is, its modules and folders, by floor from the lowest to the highest."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = page.split("| floor | rooms | content |\n")[1].split("\n\n")[0].splitlines()[1:]
+    cells = [row.strip("| ").split(" | ") for row in rows]
+    return {floor: re.findall(r"`(\w+)`", rooms) for floor, rooms, _ in cells}
 
 
 def room_of(path: Path, text: str) -> str:
@@ -117,8 +111,8 @@ def rooms_imported(text: str) -> set[str]:
 
 
 def test_no_room_imports_a_floor_above_it() -> None:
-    floor_of = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
-    order = list(FLOORS)
+    floor_of = {room: floor for floor, rooms in floors().items() for room in rooms}
+    order = list(floors())
     wrong = []
     arrows: dict[str, set[str]] = defaultdict(set)
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -140,7 +134,7 @@ def test_every_room_has_a_floor() -> None:
     there = {path.stem for path in PACKAGE.glob("*.py")} | {
         path.parent.name for path in PACKAGE.glob("*/__init__.py")
     }
-    assert there - {"__init__"} == {room for rooms in FLOORS.values() for room in rooms.split()}
+    assert there - {"__init__"} == {room for rooms in floors().values() for room in rooms}
 
 
 @pytest.mark.parametrize("crate", ["cc", "tcp", "sim"])

@@ -114,9 +114,7 @@ def test_settings_within_settings_are_ours_again(recorded):
 
 def test_a_matplotlibrc_in_the_working_directory_is_read(tmp_path):
     (tmp_path / "matplotlibrc").write_text("font.family: serif\n")
-    bp.run(bp.Scenario.load("geo", {"duration": "2 s", "record.interval": "100 ms"})).save(
-        tmp_path / "r"
-    )
+    bp.run(bp.Scenario.load("geo", {"duration": "2 s", "record.interval": "100 ms"})).save(tmp_path / "r")
     command = [sys.executable, "-m", "bentpipe", "plot", "cwnd", "r", "-o", "x.svg", "--no-data"]
     subprocess.run(command, cwd=tmp_path, check=True)
     families = re.findall(r"font-family: ([^;]*)", (tmp_path / "x.svg").read_text())
