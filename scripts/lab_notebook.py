@@ -32,10 +32,11 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
     """The kind and the text of each cell of a page."""
     text = re.sub(r"\]\((?![a-z]+:|#)", "](../docs/", text)
     title, _, rest = text.partition("\n\n")
-    yield "markdown", title
+    begins, _, rest = rest.partition("\n## ")
+    yield "markdown", f"{title}\n\n{begins}"
     yield "code", FIRST
     question = None
-    for part in re.split(r"^(```\w+\n.*?^```\n)", rest, flags=re.MULTILINE | re.DOTALL):
+    for part in re.split(r"^(```\w+\n.*?^```\n)", f"## {rest}", flags=re.MULTILINE | re.DOTALL):
         if part.startswith("```"):
             yield from code(part)
             continue

@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from md import anchor, reference, row, shown, write
+from md import anchor, reference, row, write
+from scenario_md import SCHEMA, alternatives, rows
 
-from bentpipe.registry import allowed, queues
+from bentpipe.registry import queues
 
 PAGE = Path(__file__).parent.parent / "docs" / "queues.md"
 
@@ -16,21 +17,19 @@ HEAD = """\
 # Queues
 
 A link has a queue in front of the transmitter of each direction: `queue = { kind = "KIND", KEY = VALUE }`
-in its table, or in its `reverse` for that direction alone. Without one it is `drop-tail`. The rules of each,
-and where they deviate from their source and why, stand at the head of its file in `crates/sim/src/queue/`.
-`bentpipe queue show KIND` prints the same in a terminal.
+in its table, or in its `reverse` for that direction alone. Without one it is `drop-tail`. The head of each
+file in `crates/sim/src/queue/` has the rules, and every deviation from the source with its reason.
+`bentpipe queue show KIND` prints the keys in a terminal. [scenario.md](scenario.md#units) has the units.
 
-All of them have in common:
+All kinds have in common:
 
-- What waits does not include the packet in transmission, and a packet that finds the transmitter idle needs
-  no room.
-- `bdp` is the rate times the longest round trip of the flows that cross the link, in packets of their
-  largest size.
-- Whatever a queue drops, early or late, counts as `dropped_queue`; what it marks, as `marked`. It marks
-  packets of flows with `ecn` only.
+- The waiting data does not include the packet in transmission, and a packet that finds the transmitter idle
+  needs no room.
+- All packets that a queue drops, early or late, count as `dropped_queue`, and those that it marks as
+  `marked`. It marks packets of flows with `ecn` only.
 - A target and an interval that suit the Internet do not suit a satellite. The interval ought to be the
-  longest usual round trip, and the target 5 to 10 % of it (RFC 8289 section 4): over a geostationary link,
-  for instance `target = "30 ms", interval = "600 ms"`.
+  longest usual round trip, and the target 5 to 10 % of it (RFC 8289 section 4). An example for a
+  geostationary link is `target = "30 ms", interval = "600 ms"`.
 
 """
 
@@ -44,18 +43,19 @@ def section(entry: dict[str, Any]) -> list[str]:
     """The lines on one kind."""
     lines = [f"## {heading(entry)}", "", entry["about"], ""]
     lines += [f"Source: {entry['source']}, {reference(entry['reference'])}.", ""]
-    lines += ["| key | default | values | what it does |", "|---|---|---|---|"]
-    for key in entry["keys"]:
-        default = "none" if key["default"] is None else f"`{shown(key['default'])}`"
-        lines.append(row(f"`{key['name']}`", default, allowed(key), key["about"]))
-    return [*lines, ""]
+    (schema,) = [
+        each
+        for each in alternatives(SCHEMA["$defs"]["Queue"])
+        if each.get("properties", {}).get("kind", {}).get("const") == entry["kind"]
+    ]
+    return lines + [line.replace("](#", "](scenario.md#") for line in rows("Queue", schema)]
 
 
 def page(entries: list[dict[str, Any]]) -> str:
     """The whole page."""
-    lines = ["| kind | name | what it is |", "|---|---|---|"]
+    lines = ["| kind | name |", "|---|---|"]
     for entry in entries:
-        lines.append(row(f"[`{entry['kind']}`](#{anchor(heading(entry))})", entry["label"], entry["about"]))
+        lines.append(row(f"[`{entry['kind']}`](#{anchor(heading(entry))})", entry["label"]))
     lines.append("")
     for entry in entries:
         lines += section(entry)

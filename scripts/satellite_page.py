@@ -27,7 +27,7 @@ from satellite_measure import (
     samples,
 )
 
-from bentpipe.studies.claim import RULE, Claim
+from bentpipe.studies.claim import Claim
 
 STARTS = {
     "cubic slow_start=hystart": "CUBIC with HyStart",
@@ -107,8 +107,8 @@ is a line in `scripts/satellite_page.py`.
 CLAIMS = """\
 ## Are the published gains here?
 
-Sentences of those who measured slow starts over satellites, judged as the claims of the five papers are
-([reproducing.md](reproducing.md)). The rule stands below.
+Sentences of authors who measured slow starts over satellites, judged by
+[the rule for the claims of the five papers](reproducing.md#the-rule).
 
 """
 
@@ -127,7 +127,7 @@ def text(rows: Sequence[Measured]) -> str:
         _files(rows, found),
         _pages(rows, found),
     ]
-    parts += [CLAIMS, *map(_claim, judged), _wrapped(RULE), "\n\n"]
+    parts += [CLAIMS, *map(_claim, judged)]
     parts += [ABOUT.format(window=WINDOW_S, first=FIRST_S, deep=DEEP_FIRST_S)]
     parts += [_item(f"{path.label}: {path.about}.") for path in PATHS]
     return "".join([*parts, TAIL])

@@ -8,6 +8,7 @@ from typing import Any
 
 from md import anchor, row, write
 
+from bentpipe.registry import queues
 from bentpipe.schema import scenario_schema
 
 PAGE = Path(__file__).parent.parent / "docs" / "scenario.md"
@@ -99,10 +100,10 @@ TABLES = [
     ("Link", "`link`", "[link.NAME]", ""),
     ("Reverse", "`reverse` of a link", "[link.NAME.reverse]", ""),
     ("Satellite", "`satellite` of a link", "", ""),
-    ("TimelineTable", "`timeline` of a link", "", "The format stands in [timeline.md](timeline.md)."),
+    ("TimelineTable", "`timeline` of a link", "", "[timeline.md](timeline.md) describes the format."),
     ("HandoverKeys", "`handover` of a link", "", ""),
     ("Nominal", "`nominal` of a link", "", ""),
-    ("Queue", "`queue` of a link", "", "More on each, and its source, stands in [queues.md](queues.md)."),
+    ("Queue", "`queue` of a link", "", "[queues.md](queues.md) has the keys of each kind, and its source."),
     ("Loss", "`loss` of a link", "", "A table, or a list of tables."),
     ("Access", "`access` of a link", "", ""),
     ("Arq", "`arq` of a link", "", ""),
@@ -120,8 +121,8 @@ TABLES = [
         "[[flow.subflow]]",
         "A further path of the connection; see [multipath.md](multipath.md).",
     ),
-    ("WayBack", "`both_ways` of a flow", "", "More stands in [tcp.md](tcp.md#both-ends-write)."),
-    ("Traffic", "`traffic` of a flow", "", "More on them stands in [workloads.md](workloads.md)."),
+    ("WayBack", "`both_ways` of a flow", "", "[tcp.md](tcp.md#both-ends-write) has more."),
+    ("Traffic", "`traffic` of a flow", "", "[workloads.md](workloads.md) has more on them."),
     (
         "SizeLaw",
         "A size by chance",
@@ -453,6 +454,8 @@ def section(name: str, heading: str, written: str, more: str) -> list[str]:
         lines += ["Written as a table:", "", "```toml", written, "```", ""]
     if more:
         lines += [more, ""]
+    if name == "Queue":
+        return [*lines, *kinds(schema)]
     tables = [each for each in alternatives(schema) if each.get("properties")]
     for each in tables:
         kind = each["properties"].get("kind", {}).get("const")
@@ -461,6 +464,15 @@ def section(name: str, heading: str, written: str, more: str) -> list[str]:
             lines += [f"### `kind = {json.dumps(kind)}`", "", what, ""]
         lines += rows(name, each)
     return lines
+
+
+def kinds(schema: dict[str, Any]) -> list[str]:
+    """The kinds of queue, each with a link to its keys."""
+    lines = ["| kind | name |", "|---|---|"]
+    for queue in queues():
+        heading = f"{queue['label']} ({queue['kind']})"
+        lines.append(row(f"[`{queue['kind']}`](queues.md#{anchor(heading)})", queue["label"]))
+    return [*lines, ""]
 
 
 def units() -> list[str]:
