@@ -248,7 +248,7 @@ What is common to all:
   ([statistics.md](statistics.md)) that stay within what is possible. The foot of each figure says of how
   many runs it is: `n = 1` has no intervals, and runs that are all alike are called that.
 - Keys of the sweep that no axis shows become panels, nine at most.
-- A sweep that lacks what a figure needs is told which line under `[vary]` would give it.
+- If a sweep lacks the runs of a figure, the message has the line under `[vary]` that adds them.
 
 In Python they take a sweep's directory, its runs, a polars frame of flows, or results:
 

@@ -73,8 +73,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         "<pacing",
         "<fast recovery",
         "<rate samples",
-        "<told late",
-        "<not told",
+        "<reported late",
+        "<not reported",
         "<not done",
     ]
     body = [

@@ -193,9 +193,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         *example(judged),
         "## The rule",
         "",
-        paragraph(
-            f"{RULE} Every tolerance stands with its reason in [tolerances]({below.name}/tolerances.md)."
-        ),
+        paragraph(f"{RULE} Every tolerance has its reason in [tolerances]({below.name}/tolerances.md)."),
         "",
         "## The papers as a whole",
         "",

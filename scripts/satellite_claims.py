@@ -72,8 +72,8 @@ def _hystart(of: Reader) -> Claim:
         note="HyStart takes a rise of the smallest of eight round trips by 16 ms for a queue. Where the "
         "delay is constant there is none before the queue. Where acknowledgements wait for slots, chance "
         "decides in each run: it leaves early, and then CUBIC needs a long time, or it does not, and loses "
-        "less than plain slow start. That one pays for its overshoot with a recovery of some seconds, in "
-        "which little is delivered in order.",
+        "less than plain slow start. Plain slow start pays for its overshoot with a recovery of some "
+        "seconds, in which little is delivered in order.",
     )
 
 

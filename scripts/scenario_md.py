@@ -45,7 +45,7 @@ right. The exit status is 2. Names ignore case: `cc = "CUBIC"` is `cc = "cubic"`
 
 ## Units
 
-A quantity is text, a number and its unit: `"250 ms"`, `"1.5e3 bytes"`. A fraction stands behind a point.
+A quantity is text, a number and its unit: `"250 ms"`, `"1.5e3 bytes"`. A point separates a fraction.
 A number without a unit is refused, and so is a unit in another case: an `m` is not an `M`.
 
 """

@@ -103,7 +103,7 @@ def tables(stored: dict[str, Any]) -> str:
     if best:
         text.append(
             f"The most at which it keeps time here, with TCP over 20 ms: {best['rate_mbps']:.0f} Mbit/s, "
-            f"of which TCP gets {best['goodput_mbps']:.0f}; 99 % of packets are within "
+            f"and TCP gets {best['goodput_mbps']:.0f} of them; 99 % of packets are within "
             f"{best['lateness_p99_s'] * 1e3:.2f} ms."
         )
     text += [f"Not measured: {tool}, because {why}." for tool, why in stored["missing"].items()]
