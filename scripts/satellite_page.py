@@ -65,12 +65,12 @@ SHOWN = ("geo", "geo-jitter")
 HEAD = """\
 <!-- Written by scripts/satellite_2026.py from docs/satellite-2026.csv. Use `make satellite`. -->
 
-# Start-up and files, pages and films over satellites
+# Files, pages and video over satellites
 
-What does a user of a satellite link see of an algorithm? A flow is measured over six paths of
-{rate:.0f} Mbit/s, with short flows beside it ({load:.0f} % of the rate, Poisson, CUBIC): its start, a file
-of 1 MB and one of 100 MB, web pages, and a film whose bitrate adapts. All numbers are means over
-{seeds} seeds with 95 % intervals (Student's t).
+This page measures what the user of a satellite link sees of an algorithm. The paths have {rate:.0f} Mbit/s
+and short flows in the background ({load:.0f} % of the rate, Poisson, CUBIC). Measured are the start of a
+flow, a file of 1 MB, a file of 100 MB, web pages, and a video whose bitrate adapts. All numbers are means
+over {seeds} seeds with 95 % intervals (Student's t).
 
 """
 
@@ -80,18 +80,18 @@ ABOUT = """\
 - Start-up: from the start of a bulk flow until it has delivered half of the rate of the link over
   {window:g} s. The handshake is part of it.
 - The start of a flow: its first {first:g} s; over "GEO, deep", where the buffer overflows later, {deep:g} s.
-  Lost: packets that queues have dropped by then, those of the short flows among them.
-- Careful Resume (RFC 9959) is given one product of rate and round trip as what an earlier connection had,
-  and jumps to half of it. Behind it is HyStart.
+  Lost: packets that queues have dropped by then, including those of the short flows.
+- Careful Resume (RFC 9959) gets one product of rate and round trip as the window of an earlier connection,
+  and jumps to half of it. HyStart follows.
 - Files: from the SYN until the last byte is acknowledged.
 - Pages: a main object of 30 kB and 70 embedded ones (log-normal, median 20 kB, sigma 1), about as many and
   as large as the HTTP Archive reports; from knowledge. One connection as in HTTP/2, 8 s of reading on
   average, so every page but the first begins after a pause ([workloads.md](workloads.md#web-pages)).
-- Film: BBA-0 with a buffer of 60 s, five bitrates from 1.5 to 25 Mbit/s, for two minutes
+- Video: BBA-0 with a buffer of 60 s, five bitrates from 1.5 to 25 Mbit/s, for two minutes
   ([workloads.md](workloads.md#video)).
-- Profile `modern`, default parameters. The buffer in front of the satellite is one product of rate and round
-  trip where nothing else is said. For TCP-Peach it has two bands, so that the segments by which it probes
-  give way. With a relay both halves have the algorithm, and of pages and films requests and responses.
+- Profile `modern`, default parameters. Unless the path says otherwise, the buffer in front of the satellite
+  is one product of rate and round trip. For TCP-Peach it has two bands, so that its probing segments give
+  way. With a relay both halves use the algorithm, and so do the requests and responses of pages and video.
 
 The paths:
 
@@ -147,9 +147,9 @@ def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
 
     lines = []
     for what, unit, said in (
-        ("startup_s", "s", "Half of the rate is there first with"),
-        ("file_1_s", "s", "1 MB comes first with"),
-        ("file_100_s", "s", "100 MB come first with"),
+        ("startup_s", "s", "Half of the rate is reached first by"),
+        ("file_1_s", "s", "1 MB is complete first with"),
+        ("file_100_s", "s", "100 MB are complete first with"),
         ("page_s", "s", "A page loads fastest with"),
     ):
         told = []
@@ -221,7 +221,7 @@ def _files(rows: Sequence[Measured], found: Sequence[str]) -> str:
         + _table(rows, found, _over("file_1_s", 2))
         + "### 100 MB, seconds\n\n"
         + _table(rows, found, _over("file_100_s", 1))
-        + "Where a file was not complete in two minutes with some seeds, it says with how many it was.\n\n"
+        + "A cell such as `6 of 8` counts the seeds with which the file was complete within two minutes.\n\n"
         + _objectives(rows, found)
     )
 
@@ -231,8 +231,8 @@ def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
     met = [cc for cc in found if (known := mean(rows, "geo", cc, "file_100_s")) and known.mean <= 20]
     names = ", ".join(ALGORITHMS[cc] for cc in met) or "none of them"
     said = (
-        "The draft from which the path GEO comes sets an objective: 20 s for the first download of 100 MB "
-        f"(draft-kuhn-quic-4-sat-07). Beside the short flows it is met by {names}."
+        "The source of the path GEO, draft-kuhn-quic-4-sat-07, sets an objective of 20 s for the first "
+        f"download of 100 MB. Beside the short flows {names} meet it."
     )
     return _wrapped(said) + "\n\n"
 
@@ -247,11 +247,11 @@ def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
         )
     ]
     return (
-        "## Pages and films\n\n![Page load time, and bitrate of a film](satellite-2026-pages.svg)\n\n"
+        "## Pages and video\n\n![Page load time, and bitrate of a video](satellite-2026-pages.svg)\n\n"
         "### Page load time, seconds\n\n"
         + _table(rows, found, _over("page_s", 2))
         + "Seeds have different pages, which makes the intervals wide. All algorithms load the same ones.\n\n"
-        + "### Film: mean bitrate, and start-up\n\n"
+        + "### Video: mean bitrate, and start-up\n\n"
         + _table(rows, found, video)
         + _stalls(rows, found)
     )
@@ -266,8 +266,8 @@ def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
             if known is not None and known.mean > 0:
                 told.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
     if not told:
-        return "No film stood still after it had begun.\n\n"
-    return _wrapped(f"After it had begun, a film stood still with {', '.join(told)}.") + "\n\n"
+        return "No video stalled.\n\n"
+    return _wrapped(f"After the start, a video stalled with {', '.join(told)}.") + "\n\n"
 
 
 def _claim(claim: Claim) -> str:
@@ -302,7 +302,7 @@ def draw(folder: Path, rows: Sequence[Measured], traces: Traces) -> None:
         _draw_start(folder / "satellite-2026-start.svg", traces)
         files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
         _draw_dots(folder / "satellite-2026-files.svg", rows, found, files)
-        pages = [("page_s", "page load time, seconds"), ("video_mbps", "film, mean Mbit/s")]
+        pages = [("page_s", "page load time, seconds"), ("video_mbps", "video, mean Mbit/s")]
         _draw_dots(folder / "satellite-2026-pages.svg", rows, found, pages)
 
 
