@@ -25,7 +25,8 @@ from IPython.display import SVG
 
 os.chdir(tempfile.mkdtemp())  # for the files of the lab
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-os.environ["COLUMNS"] = "100\""""
+os.environ["COLUMNS"] = "90"
+plain = os.environ.pop("FORCE_COLOR", None)  # a notebook's, for terminals"""
 
 
 def cells(text: str) -> Iterator[tuple[str, str]]:

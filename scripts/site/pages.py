@@ -223,6 +223,7 @@ def executed(notebook: Path) -> Iterator[tuple[str, str | bytes]]:
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbconvert import MarkdownExporter
+    from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
     content: Any = nbformat.read(notebook, as_version=4)
     where = {"metadata": {"path": str(notebook.parent)}}
@@ -230,6 +231,7 @@ def executed(notebook: Path) -> Iterator[tuple[str, str | bytes]]:
         kernel = AsyncKernelManager(transport="ipc", connection_file=f"{folder}/kernel.json")
         NotebookClient(content, km=kernel, timeout=120, resources=where).execute()
     exporter = MarkdownExporter()
+    exporter.register_preprocessor(CoalesceStreamsPreprocessor, enabled=True)
     text, resources = exporter.from_notebook_node(content, {"output_files_dir": f"{notebook.stem}_files"})
     text = text.replace("](../docs/", "](../")
     yield (
