@@ -285,13 +285,19 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
 
 def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
+    from bentpipe._core import ScenarioError
     from bentpipe.controller import named_algorithm
     from bentpipe.plain import is_datagrams
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source
 
-    changed = overrides(set_)
-    scenario = Scenario.from_dict(Source(file).load(changed, own=True))
+    changed, source = overrides(set_), Source(file)
+    if source.is_emulation:
+        raise ScenarioError(
+            f"{file} holds an emulation, and its programs cannot be simulated; run a scenario, or see its "
+            f"link: bentpipe plot queue {file} -o queue.svg"
+        )
+    scenario = Scenario.from_dict(source.load(changed, own=True))
     if cc is not None:
         algorithm = named_algorithm(cc)
         for flow in scenario.flows:

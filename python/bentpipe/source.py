@@ -45,6 +45,8 @@ class Source:
     def __init__(self, given: str | Path | Mapping[str, Any]) -> None:
         self._path: Path | None = None
         self._text = ""
+        #: Whether it is the stored result of an emulation, whose programs were not simulated.
+        self.is_emulation = False
         #: Its name in messages.
         self.name = "scenario"
         if isinstance(given, Mapping):
@@ -54,7 +56,8 @@ class Source:
             self._text = _standard_input()
         elif (stored := _stored(Path(given))) is not None:
             self.name = str(given)
-            self._text = json.dumps(stored)
+            self._text = json.dumps({**stored["scenario"], "seed": stored["seed"]})
+            self.is_emulation = "emulation" in stored
         else:
             self._path = find_file(given)
             self.name = str(self._path)
@@ -251,14 +254,13 @@ def _standard_input() -> str:
 
 
 def _stored(path: Path) -> dict[str, Any] | None:
-    """The scenario of a stored result, with the seed of its run; None if `path` is not one."""
+    """The contents of the run.json of a stored result; None if `path` is not one."""
     directory = path.parent if path.name == "run.json" else path
     if not (directory / "run.json").is_file():
         return None
     from bentpipe.result import read_about
 
-    about = read_about(directory)
-    return {**about["scenario"], "seed": about["seed"]}
+    return read_about(directory)
 
 
 def _from_here(key: str, value: str) -> str:

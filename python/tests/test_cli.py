@@ -286,6 +286,15 @@ def test_the_script_of_each_shell_is_its_own(cli, shell, has):
     assert ran.exit_code == 0 and has in ran.stdout
 
 
+def test_an_emulation_is_not_simulated(cli, tmp_path):
+    """The flow of its scenario has never run there."""
+    kept = bp.run(bp.Scenario.load("geo", {"duration": "1 s"}))
+    kept.json["emulation"] = {}
+    kept.save(tmp_path / "tr")
+    ran = cli("run", tmp_path / "tr")
+    assert (ran.exit_code, ran.stdout) == (2, "") and "its programs cannot be simulated" in ran.stderr
+
+
 def test_a_shell_that_completes_nothing_is_named(cli):
     ran = cli("--show-completion", "zhs")
     assert (ran.exit_code, ran.stdout) == (2, "") and "did you mean zsh?" in ran.stderr
@@ -459,6 +468,11 @@ def test_a_key_of_a_queue_has_its_values_in_words(cli):
     for words in ("by_size false true, false", "weight 0.002 1e-09 to 1", "mark_p - 0 to 1"):
         assert words in shown
     assert "0.15 0 to 1; packets, bytes," in shown
+
+
+def test_one_figure_of_a_study_is_shown_by_another_verb(cli):
+    ran = cli("study", "run", "a-liad", "--figure", 5)
+    assert (ran.exit_code, ran.stdout) == (2, "") and "bentpipe study show a-liad --figure 5" in ran.stderr
 
 
 def test_study_list(cli):

@@ -181,6 +181,8 @@ def test_the_page_fits_loads_nothing_from_elsewhere_and_follows_a_slider(tmp_pat
             elsewhere = [url for url in window.requests if not url.startswith(address)]
             assert (window.overflowing(), window.errors, elsewhere) == ([], [], [])
             assert window.run("document.body.classList.contains('dark')") == dark
+            tops = "['table', 'goodput', 'more'].map(n => document.querySelector(`#explore-${n}`).offsetTop)"
+            assert window.run(f"{tops}.every((top, i, all) => i === 0 || top > all[i - 1])")
         before = window.run(table)
         slider = "document.querySelector('marimo-slider').shadowRoot.querySelector('[role=slider]')"
         window.run(f"{slider}.focus()")

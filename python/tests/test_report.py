@@ -210,6 +210,14 @@ def test_a_report_of_a_sweep_has_everything(swept: Path) -> None:
     assert "bentpipe 0" in page and "simulator " in page and "10, 100" in page
 
 
+def test_charts_of_amounts_begin_at_zero(swept: Path, tmp_path: Path) -> None:
+    page = bp.report(swept, tmp_path / "page.html", ["goodput", "loss"]).read_text()
+    charts = [json.loads(data) for data in re.findall(r'"application/json">(.*?)</script>', page)]
+    over = [chart["y"] for chart in charts if chart["x"]["label"].startswith("link.geo")]
+    least = {axis["label"]: axis["least"] for axis in over if not axis["names"]}
+    assert least == {"goodput, Mbit/s": 0, "packets lost, %": 0}
+
+
 def test_the_scenario_on_the_page_repeats_the_sweep(swept: Path, tmp_path: Path) -> None:
     page = build(read([swept])).html()
     text = html.unescape(

@@ -116,6 +116,18 @@ def test_means_show_the_digits_that_their_interval_supports(mean, half, text):
     assert page.plus_minus(Mean(mean, half, 5)) == text
 
 
+@pytest.mark.parametrize(
+    ("kind", "paper", "unit", "text"),
+    [
+        ("number", 0.3, "BDP", "0.30 [0.00, 0.61]"),
+        ("number", 5.0, "%", "0.30 [-0.01, 0.61]"),  # may be a gain
+        ("trend", "> 0", "Mbit/s", "0.30 [-0.01, 0.61]"),  # a difference
+    ],
+)
+def test_an_interval_of_an_amount_ends_at_zero(kind, paper, unit, text):
+    assert page.interval(Mean(0.30, 0.31, 3), page.least(kind, paper, unit)) == text
+
+
 def test_unknown_study_and_mode(tmp_path):
     with pytest.raises(KeyError, match="vegas-l"):
         studies.run("vegas-z", out=tmp_path)

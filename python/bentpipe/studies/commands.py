@@ -52,11 +52,14 @@ def study_run(
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
     ray: Ray = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")] = False,
+    figure: Annotated[str | None, typer.Option("--figure", "--table", metavar="N", hidden=True)] = None,
     json: Json = False,
 ) -> None:
     """Repeat published experiments: figures, claims and a page for each, and a page about all.
 
     An interrupted job goes on where it was when the same command is given again.
+
+    For one figure or table there is `bentpipe study show`.
     """
     from bentpipe import _core, studies
     from bentpipe.progress import State
@@ -68,6 +71,11 @@ def study_run(
 
     if quick and full:
         raise _core.ScenarioError("--quick and --full exclude each other")
+    if figure is not None:
+        raise _core.ScenarioError(
+            "study run repeats all of a paper; one figure or table of it: "
+            f"bentpipe study show {names[0]} --figure {figure}"
+        )
     known = studies.available()
     wanted = list(known) if names == ["all"] else list(dict.fromkeys(names))
     for name in wanted:
