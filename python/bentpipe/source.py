@@ -107,7 +107,7 @@ class Source:
         self._check_links(key for key, _ in pairs)
         pairs, classes = self._without_classes(pairs) if own else (pairs, {})
         if self._path is not None:
-            pairs = [(key, _from_here(key, value)) for key, value in pairs]
+            pairs = [(key, self._from_here(key, value)) for key, value in pairs]
             text = _core.load(str(self._path), pairs, sweep)
         else:
             if sweep:
@@ -201,6 +201,27 @@ class Source:
         """
         return self._text if self._path is None else foreign.content(self._path, MOST_BYTES).decode()
 
+    def _from_here(self, key: str, value: str) -> str:
+        """The value of an override; of a file that is in the working directory, its place.
+
+        Files that a scenario names lie beside it, but an override refers to files in the working directory.
+
+        Raises:
+            ScenarioError: the file is in neither of the two.
+        """
+        name = value.strip().strip("\"'")
+        here = Path(name)
+        is_file = key.rpartition(".")[2] in FILE_KEYS and name and not name.startswith("{")
+        if not is_file or here.is_absolute():
+            return value
+        if here.is_file():
+            return json.dumps(str(here.resolve()))
+        if not (self.folder / name).exists():
+            raise _core.ScenarioError(
+                f"{self.name}: {key}: no file {name!r} is in the working directory, nor in {self.folder}"
+            )
+        return value
+
     def _check_links(self, keys: Iterable[str]) -> None:
         """Checks that overrides change existing links, or make complete ones.
 
@@ -261,15 +282,3 @@ def _stored(path: Path) -> dict[str, Any] | None:
     from bentpipe.result import read_about
 
     return read_about(directory)
-
-
-def _from_here(key: str, value: str) -> str:
-    """The value of an override; of a file that is in the working directory, where it is.
-
-    Files that a scenario names lie beside it, but an override refers to files in the working directory.
-    """
-    if key.rpartition(".")[2] not in FILE_KEYS:
-        return value
-    name = value.strip().strip("\"'")
-    here = Path(name)
-    return json.dumps(str(here.resolve())) if name and not here.is_absolute() and here.is_file() else value

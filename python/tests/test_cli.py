@@ -73,20 +73,42 @@ def test_every_verb_has_help(cli, words):
     assert "Usage: bentpipe " + " ".join(words) in ran.stdout
 
 
+def verbs_with_options():
+    """Each verb, "plot rtt", and the names of each of its options."""
+
+    def walk(command, name: str):
+        if not hasattr(command, "commands"):
+            yield name, [tuple(param.opts) for param in command.params]
+        for word, verb in getattr(command, "commands", {}).items():
+            yield from walk(verb, f"{name} {word}".strip())
+
+    return list(walk(typer.main.get_command(app), ""))
+
+
 def test_what_a_verb_writes_has_one_option_in_two_lengths():
     """Whoever has learned -o at one verb finds it at all."""
-    found = []
+    for name, options in verbs_with_options():
+        assert not [one for one in options if ("--out" in one) != ("-o" in one)], name
 
-    def walk(command, name: str) -> None:
-        if hasattr(command, "commands"):
-            for word, verb in command.commands.items():
-                walk(verb, f"{name} {word}")
-            return
-        options = [tuple(param.opts) for param in command.params]
-        found.extend(name for one in options if ("--out" in one) != ("-o" in one))
 
-    walk(typer.main.get_command(app), "bentpipe")
-    assert found == []
+def test_every_verb_answers_programs_too():
+    """But those that serve or change something, and `schema`, whose answer is JSON."""
+    without = {name for name, options in verbs_with_options() if ("--json",) not in options}
+    assert without == {"explore", "schema", "kernel attach", "kernel detach"}
+
+
+def test_what_was_written_is_named_as_json(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bp.run(bp.Scenario.load("geo", {"duration": "1 s", "record": {"interval": "100 ms"}})).save("run")
+    drawn = answer(cli("plot", "rtt", "run", "-o", "x.svg", "--json"))
+    assert drawn == {"schema": 1, "figure": "x.svg", "numbers": "x.csv"}
+    made = answer(cli("scenario", "new", "-o", "new.toml", "--rate", "1 Mbit/s", "--json"))
+    assert made["file"] == "new.toml" and made["text"] == Path("new.toml").read_text()
+    Path("line.csv").write_text("t_s,rate_bps\n0,1e6\n5,2e6\n", encoding="utf-8")
+    longer = answer(cli("timeline", "stretch", "line.csv", "-o", "long.csv", "--time", 2, "--json"))
+    assert longer == {"schema": 1, "file": "long.csv", "rows": 2, "columns": ["t_s", "rate_bps"]}
+    shown = answer(cli("plot", "timeline", "long.csv", "-o", "long.svg", "--json"))
+    assert shown["figure"] == "long.svg"
 
 
 def test_a_file_in_an_override_is_beside_the_user(cli, tmp_path, monkeypatch):
@@ -95,6 +117,8 @@ def test_a_file_in_an_override_is_beside_the_user(cli, tmp_path, monkeypatch):
     ran = cli("run", "geo", "--set", "link.geo.timeline=slow.csv", "--set", "duration=20s", "--json")
     assert ran.exit_code == 0
     assert json.loads(ran.stdout)["flows"][0]["goodput_bps"] < 1e6
+    ran = cli("run", "geo", "--set", "link.geo.timeline=slwo.csv")
+    assert ran.exit_code == 2 and "no file 'slwo.csv' is in the working directory, nor in " in ran.stderr
 
 
 def test_a_comparison_is_a_table_for_latex(cli, tmp_path):

@@ -111,9 +111,7 @@ def _ns3(stored: dict[str, Any]) -> str:
     """The result of one run of ns-3."""
     run = stored.get("ns3")
     if run is None:
-        return (
-            "ns-3 was not measured: BENTPIPE_NS3_PYTHON did not name a Python that has it, or e was not run"
-        )
+        return "ns-3 was not measured: that needs scenario e, and a Python with ns-3 in BENTPIPE_NS3_PYTHON"
     speed = run["packets"] / run["cpu_s"]
     times = figures(stored)["e"].here.median / speed
     return (

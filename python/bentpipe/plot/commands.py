@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.verbs import Json
 
 if TYPE_CHECKING:
     from bentpipe.plot.drawing import Drawing
@@ -51,10 +52,15 @@ Where = Annotated[
 
 @app.command("cwnd")
 def cwnd_verb(
-    places: Results, out: Out, size: Size = "paper", data: Data = None, no_data: NoData = False
+    places: Results,
+    out: Out,
+    size: Size = "paper",
+    data: Data = None,
+    no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw windows over time, with the data in flight and the bandwidth-delay product."""
-    _draw(lambda plot: plot.cwnd(places), out, size, data, no_data)
+    _draw(lambda plot: plot.cwnd(places), out, size, data, no_data, json=json)
 
 
 @app.command("goodput")
@@ -67,17 +73,23 @@ def goodput_verb(
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw the goodput of each flow over time, over the capacity of the path."""
-    _draw(lambda plot: plot.goodput(places, window_s=window), out, size, data, no_data)
+    _draw(lambda plot: plot.goodput(places, window_s=window), out, size, data, no_data, json=json)
 
 
 @app.command("rtt")
 def rtt_verb(
-    places: Results, out: Out, size: Size = "paper", data: Data = None, no_data: NoData = False
+    places: Results,
+    out: Out,
+    size: Size = "paper",
+    data: Data = None,
+    no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw round-trip times over time, above the round trip without queues."""
-    _draw(lambda plot: plot.rtt(places), out, size, data, no_data)
+    _draw(lambda plot: plot.rtt(places), out, size, data, no_data, json=json)
 
 
 @app.command("queue")
@@ -90,17 +102,23 @@ def queue_verb(
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw the queue of a link over time, with its drops."""
-    _draw(lambda plot: plot.queue(places, link=link), out, size, data, no_data)
+    _draw(lambda plot: plot.queue(places, link=link), out, size, data, no_data, json=json)
 
 
 @app.command("path")
 def path_verb(
-    places: Results, out: Out, size: Size = "paper", data: Data = None, no_data: NoData = False
+    places: Results,
+    out: Out,
+    size: Size = "paper",
+    data: Data = None,
+    no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw goodput and round trips of runs over a path that moves, one line for each run."""
-    _draw(lambda plot: plot.over_path(places), out, size, data, no_data)
+    _draw(lambda plot: plot.over_path(places), out, size, data, no_data, json=json)
 
 
 @app.command("convergence")
@@ -110,9 +128,10 @@ def convergence_verb(
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw how a late-comer gets its share."""
-    _draw(lambda plot: plot.convergence(place), out, size, data, no_data)
+    _draw(lambda plot: plot.convergence(place), out, size, data, no_data, json=json)
 
 
 @app.command("sequence")
@@ -129,6 +148,7 @@ def sequence_verb(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="FILE", help="Write the segments too: .csv or .parquet.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Draw when each segment of a flow was sent, lost and acknowledged (time against sequence number)."""
     from bentpipe.result import Result
@@ -137,16 +157,23 @@ def sequence_verb(
         given: Drawing = plot.sequence(Result.load(place), flow=flow, unit=unit, between=(begin, end))
         return given
 
-    _draw(drawn, out, size, data, no_data=data is None)
+    _draw(drawn, out, size, data, data is None, json=json)
 
 
 @app.command("throughput-delay")
 def throughput_delay_verb(
     places: Sweep, out: Out, by: By = None, where: Where = None, size: Size = "paper", data: Data = None,
-    no_data: NoData = False,
+    no_data: NoData = False, json: Json = False,
 ) -> None:  # fmt: skip
     """Draw goodput against the 95th percentile of the queueing delay, an ellipse for each algorithm."""
-    _draw(lambda plot: plot.throughput_delay(places, by=by, where=_where(where)), out, size, data, no_data)
+    _draw(
+        lambda plot: plot.throughput_delay(places, by=by, where=_where(where)),
+        out,
+        size,
+        data,
+        no_data,
+        json=json,
+    )
 
 
 @app.command("cdf")
@@ -162,9 +189,12 @@ def cdf_verb(
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw the cumulative distribution of completion times, round trips, or any column."""
-    _draw(lambda plot: plot.cdf(places, column, by=by, where=_where(where)), out, size, data, no_data)
+    _draw(
+        lambda plot: plot.cdf(places, column, by=by, where=_where(where)), out, size, data, no_data, json=json
+    )
 
 
 @app.command("utilisation")
@@ -180,10 +210,16 @@ def utilisation_verb(
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw the utilisation of the link against the loss rate."""
     _draw(
-        lambda plot: plot.utilisation(places, x=x, y=y, by=by, where=_where(where)), out, size, data, no_data
+        lambda plot: plot.utilisation(places, x=x, y=y, by=by, where=_where(where)),
+        out,
+        size,
+        data,
+        no_data,
+        json=json,
     )
 
 
@@ -202,39 +238,61 @@ def heatmap_verb(
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw a measure over two keys, a map for each algorithm, or the best algorithm of each cell."""
     _draw(
         lambda plot: plot.heatmap(places, x=x, y=y, value=value, best=best, by=by, where=_where(where)),
-        out, size, data, no_data,
+        out, size, data, no_data, json=json,
     )  # fmt: skip
 
 
 @app.command("friendliness")
 def friendliness_verb(
     places: Sweep, out: Out, x: X = None, by: By = None, where: Where = None, size: Size = "paper",
-    data: Data = None, no_data: NoData = False,
+    data: Data = None, no_data: NoData = False, json: Json = False,
 ) -> None:  # fmt: skip
     """Draw the share that an algorithm gets beside Reno or CUBIC, against the size of the buffer."""
-    _draw(lambda plot: plot.friendliness(places, x=x, by=by, where=_where(where)), out, size, data, no_data)
+    _draw(
+        lambda plot: plot.friendliness(places, x=x, by=by, where=_where(where)),
+        out,
+        size,
+        data,
+        no_data,
+        json=json,
+    )
 
 
 @app.command("fairness")
 def fairness_verb(
     places: Sweep, out: Out, x: X = None, by: By = None, where: Where = None, size: Size = "paper",
-    data: Data = None, no_data: NoData = False,
+    data: Data = None, no_data: NoData = False, json: Json = False,
 ) -> None:  # fmt: skip
     """Draw Jain's fairness index against the ratio of the flows' round trips."""
-    _draw(lambda plot: plot.fairness(places, x=x, by=by, where=_where(where)), out, size, data, no_data)
+    _draw(
+        lambda plot: plot.fairness(places, x=x, by=by, where=_where(where)),
+        out,
+        size,
+        data,
+        no_data,
+        json=json,
+    )
 
 
 @app.command("completion")
 def completion_verb(
     places: Sweep, out: Out, x: X = None, by: By = None, where: Where = None, size: Size = "paper",
-    data: Data = None, no_data: NoData = False,
+    data: Data = None, no_data: NoData = False, json: Json = False,
 ) -> None:  # fmt: skip
     """Draw the completion time of transfers against their size."""
-    _draw(lambda plot: plot.completion(places, x=x, by=by, where=_where(where)), out, size, data, no_data)
+    _draw(
+        lambda plot: plot.completion(places, x=x, by=by, where=_where(where)),
+        out,
+        size,
+        data,
+        no_data,
+        json=json,
+    )
 
 
 @app.command("against")
@@ -251,9 +309,17 @@ def against_verb(
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
+    json: Json = False,
 ) -> None:
     """Draw any measure against any key of a sweep, with its 95 % interval."""
-    _draw(lambda plot: plot.against(places, x=x, y=y, by=by, where=_where(where)), out, size, data, no_data)
+    _draw(
+        lambda plot: plot.against(places, x=x, y=y, by=by, where=_where(where)),
+        out,
+        size,
+        data,
+        no_data,
+        json=json,
+    )
 
 
 def _draw(
@@ -262,6 +328,8 @@ def _draw(
     size: str,
     data: Path | None,
     no_data: bool,  # noqa: FBT001
+    *,
+    json: bool,
 ) -> None:
     """Checks where the files go, draws, and writes both."""
     from bentpipe import _core
@@ -282,6 +350,9 @@ def _draw(
 
     with plot.sized(size):
         written = plot.save(draw(plot), out, data=False if numbers is None else numbers)
+    if json:
+        terminal.answer({"figure": str(written), "numbers": None if numbers is None else str(numbers)})
+        return
     more = "" if numbers is None else f", the numbers to {terminal.plain(str(numbers))}"
     terminal.line(f"written to {terminal.plain(str(written))}{more}")
 

@@ -98,6 +98,7 @@ def new_verb(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    json: Json = False,
 ) -> None:
     """Write a commented scenario: from the values that are given, from another one, or from measurements."""
     from bentpipe import _core
@@ -125,9 +126,15 @@ def new_verb(
             base=base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, cc=names
         )  # fmt: skip
     if out is None:
-        sys.stdout.write(content)
+        if json:
+            terminal.answer({"file": None, "text": content})
+        else:
+            sys.stdout.write(content)
         return
     from bentpipe.files import replace
 
     replace(out, lambda place: place.write_text(content, encoding="utf-8"))
+    if json:
+        terminal.answer({"file": str(out), "text": content})
+        return
     terminal.line(f"written to {terminal.plain(str(out))}; run it: bentpipe run {terminal.plain(str(out))}")

@@ -55,6 +55,7 @@ def import_verb(
         str | None,
         typer.Option(metavar="TIME", help="The longest step that is no gap; default 10 times the median."),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Make a time line of what another program measured or computed."""
     from bentpipe import units
@@ -72,7 +73,7 @@ def import_verb(
         options["stream"] = stream
     if pair is not None:
         options["pair"] = _pair(pair)
-    _write(read_trace(file, format, **options), out)
+    _write(read_trace(file, format, **options), out, json=json)
 
 
 @app.command("show")
@@ -108,6 +109,7 @@ def join_verb(
     delay: Annotated[
         str, typer.Option(metavar="KIND", help='Between rows the delay moves in "lines", or in "steps".')
     ] = "lines",
+    json: Json = False,
 ) -> None:
     """Lay two time lines over each other: the delay of one, the rate of another."""
     from bentpipe import units
@@ -120,7 +122,7 @@ def join_verb(
         later = offset.strip()
         shift = units.seconds(later.removeprefix("-").strip(), "--offset") * (-1 if later[:1] == "-" else 1)
     names = None if take is None else [name.strip() for name in take.split(",")]
-    _write(join(read(first), read(second), columns=names, offset_s=shift, delay=delay), out)
+    _write(join(read(first), read(second), columns=names, offset_s=shift, delay=delay), out, json=json)
 
 
 @app.command("stretch")
@@ -132,6 +134,7 @@ def stretch_verb(
     mean_rate: Annotated[
         str | None, typer.Option(metavar="RATE", help='Give it this mean rate: "50 Mbit/s".')
     ] = None,
+    json: Json = False,
 ) -> None:
     """Make a time line longer or shorter, or its rate higher or lower."""
     from bentpipe.timeline.combine import stretch
@@ -139,7 +142,7 @@ def stretch_verb(
 
     check_place(out)
     wanted = None if mean_rate is None else _rate(mean_rate)
-    _write(stretch(read(file), time=time, rate=rate, mean_rate=wanted), out)
+    _write(stretch(read(file), time=time, rate=rate, mean_rate=wanted), out, json=json)
 
 
 @app.command("check")
@@ -166,6 +169,7 @@ def plot_verb(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")],
     begin: Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")] = 0.0,
     end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
+    json: Json = False,
 ) -> None:
     """Draw a time line: rate, delay, loss and reach, with handovers and outages."""
     from bentpipe.files import check_figure
@@ -176,13 +180,20 @@ def plot_verb(
     from bentpipe.plot import save
     from bentpipe.timeline.figure import draw
 
-    terminal.line(f"written to {terminal.plain(str(save(draw(frame, between=(begin, end)), out)))}")
+    written = str(save(draw(frame, between=(begin, end)), out))
+    if json:
+        terminal.answer({"figure": written, "numbers": None})
+    else:
+        terminal.line(f"written to {terminal.plain(written)}")
 
 
-def _write(frame: pl.DataFrame, out: Path) -> None:
+def _write(frame: pl.DataFrame, out: Path, *, json: bool) -> None:
     from bentpipe.timeline.format import write
 
     write(frame, out)
+    if json:
+        terminal.answer({"file": str(out), "rows": frame.height, "columns": frame.columns})
+        return
     terminal.line(f"written to {terminal.plain(str(out))}: {_told(frame)}")
 
 
