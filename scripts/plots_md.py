@@ -270,7 +270,9 @@ import matplotlib as mpl
 
 mpl.rcParams["font.family"] = "serif"
 mpl.rcParams["axes.labelsize"] = 9
-bp.plot.save(bp.plot.utilisation("losses"), "losses.pdf")
+figure = bp.plot.utilisation("losses")
+figure.axes[0].set_xlabel("packet error rate")  # a figure of matplotlib, whose parts can be changed
+bp.plot.save(figure, "losses.pdf")
 ```
 
 """

@@ -69,6 +69,17 @@ class Verbs(TyperGroup):
         """The verbs in the order of `ORDER`, which is that in which one needs them."""
         return sorted(super().list_commands(ctx), key=ORDER.index)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options before a verb."""
+        return _untyped(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The verb of this name."""
+        found = super().get_command(ctx, cmd_name)
+        for command in [found, *getattr(found, "commands", {}).values()]:
+            _untyped(command.get_params(ctx) if command is not None else [])
+        return found
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the arguments. The options of completion may name a shell; else it is the current one."""
         if len(args) == 2 and args[0] in completion.OPTIONS:
@@ -82,6 +93,14 @@ class Verbs(TyperGroup):
         with terminal.guarded_output():
             status = _status(lambda: super(Verbs, self).main(*args, **given))
         sys.exit(status)
+
+
+def _untyped(options: list[Any]) -> list[Any]:
+    """The options, whose help shows no type of those that take no value."""
+    for option in options:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    return options
 
 
 def _status(work: Callable[[], Any]) -> int:

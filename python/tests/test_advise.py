@@ -125,6 +125,12 @@ def test_a_range_is_another_link_for_each_seed() -> None:
     assert any(line.startswith("Taken as a range: rate 2 to 8 Mbit/s") for line in found.assumptions)
 
 
+def test_the_page_of_a_plan_without_runs_beside_others_lacks_their_chart(tmp_path: Path) -> None:
+    found = bp.advise(rate="2 Mbit/s", rtt="50 ms", cc=["vegas"], plan="2x1x3s+0")
+    page = found.write(tmp_path).read_text(encoding="utf-8")
+    assert "Goodput and queueing delay." in page and "at whose cost" not in page
+
+
 def test_a_time_line_with_rate_and_delay_is_a_link(tmp_path: Path) -> None:
     place = tmp_path / "line.csv"
     place.write_text("t_s,rate_bps,delay_s\n0,4000000,0.05\n3,2000000,0.05\n")

@@ -85,6 +85,12 @@ def verbs_with_options():
     return list(walk(typer.main.get_command(app), ""))
 
 
+@pytest.mark.parametrize("words", ["", "run", "plot rtt", "explore"])
+def test_an_option_without_a_value_is_shown_without_one(cli, words):
+    shown = cli(*words.split(), "--help").stdout
+    assert "--" in shown and "bool" not in shown
+
+
 def test_what_a_verb_writes_has_one_option_in_two_lengths():
     """Whoever has learned -o at one verb finds it at all."""
     for name, options in verbs_with_options():

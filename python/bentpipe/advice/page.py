@@ -139,8 +139,11 @@ def _trade_off(page: Page, advice: Advice) -> None:
         title="Goodput and queueing delay.",
         caption="Up and to the left is better. Bars are 95 % intervals of goodput.",
     )
+    harm = _points(advice, "goodput_bps", 1e-6, "harm_cubic", 100.0)
+    if not harm:  # a plan may have no runs beside CUBIC
+        return
     page.chart(
-        _points(advice, "goodput_bps", 1e-6, "harm_cubic", 100.0),
+        harm,
         x=Axis("goodput, Mbit/s", least=0.0),
         y=Axis("a CUBIC flow beside it loses, %", least=0.0, most=100.0),
         alt="What a CUBIC flow beside each algorithm loses, over the goodput of the algorithm.",
