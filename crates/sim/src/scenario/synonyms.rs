@@ -32,6 +32,9 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("type", "kind"),
 ];
 
+const HOW_IT_STARTS: &str =
+    "how a flow starts is up to its algorithm: cc = { name = \"cubic\", slow_start = \"hystart++\" }";
+
 /// Keys that need more explanation than a name: the table in which a user looks for the key ("" for any),
 /// what is meant there, and what is right.
 const ADVICE: &[(&str, &str, &str, &str)] = &[
@@ -42,6 +45,8 @@ const ADVICE: &[(&str, &str, &str, &str)] = &[
         "traffic",
         "what a flow sends is its traffic: traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }",
     ),
+    ("slow_start", "", "cc", HOW_IT_STARTS),
+    ("hystart", "", "cc", HOW_IT_STARTS),
     (
         "leo",
         "satellite",

@@ -68,6 +68,12 @@ fn unknown_key() {
         "flow.0.kind",
         &["traffic = { kind = \"cbr\""],
     );
+    expect(
+        &message("stop = \"100 s\"", "hystart = true"),
+        21,
+        "flow.0.hystart",
+        &["slow_start = \"hystart++\""],
+    );
     expect(&message("limit =", "limits ="), 11, "link.sat.queue.limits", &["unknown key", "limit"]);
     expect(
         &message("bit-error\", rate", "bit-error\", rat"),
