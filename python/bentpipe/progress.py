@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class State:
     #: Names of the studies of a job that are being run, and of those that are being drawn.
     running: Sequence[str] = ()
     drawing: Sequence[str] = ()
-    #: Files of earlier runs that were not as they had been written, so that their runs are repeated.
-    damaged: Sequence[Path] = ()
+    #: Stored runs that cannot be used, so that they are repeated: a line each.
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

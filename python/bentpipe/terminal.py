@@ -299,9 +299,17 @@ class RunsBar(Bar):
     def __init__(self, what: str = "starting") -> None:
         super().__init__(what)
         self._ahead = ""
+        self._warnings: Sequence[str] = ()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, value, trace)
+        warn(self._warnings)
 
     def at(self, state: State) -> None:
-        """Takes the state of the job."""
+        """Takes the state of the job, whose warnings are printed at the end."""
+        self._warnings = state.warnings
         what = [", ".join(state.running)] if state.running else []
         what += [f"drawing {', '.join(state.drawing)}"] if state.drawing else []
         self._what = "; ".join(what) or self._what

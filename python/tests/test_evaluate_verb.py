@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,9 +41,53 @@ def test_json_is_the_same_as_in_python(cli) -> None:
     assert json.loads(done.stdout) == bp.evaluate("vegas", quick=True, only=["silence"]).as_dict()
 
 
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_evaluation_goes_on_where_it_was(cli, tmp_path: Path, ending: signal.Signals) -> None:
+    words = ["evaluate", "vegas", "--quick", "--only", "beside-others", "--json"]
+    stored = [*words, "--out", str(tmp_path / "out")]
+
+    def runs() -> int:
+        parts = (tmp_path / "out/.runs/quick/parts").glob("*.json")
+        return sum(len(json.loads(part.read_text())["runs"]) for part in parts)
+
+    command = [sys.executable, "-m", "bentpipe", *stored, "--workers", "1"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while not runs():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(ending)
+        said = process.communicate(timeout=60)[1]
+    if ending == signal.SIGINT:
+        assert process.returncode == 130
+        assert said.endswith(
+            "the answers rest on the runs that were done; the same command goes on from there\n"
+        )
+    there = runs()
+    again = cli(*stored)
+    assert again.exit_code == 0, again.stderr
+    assert 0 < there < runs()
+    assert again.stdout == cli(*words).stdout
+
+
+def test_stored_runs_are_used_unless_asked(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def evaluated(**more: bool) -> dict[str, object]:
+        found = bp.evaluate(
+            "reno", quick=True, only=["silence"], out=tmp_path,
+            progress=lambda state: seen.append(state.done - state.taken_over), **more,
+        )  # fmt: skip
+        made.append(seen[-1])
+        return found.as_dict()
+
+    made: list[int] = []
+    assert evaluated() == evaluated() == evaluated(fresh=True)
+    assert made[0] == made[2] > made[1] == 0
+
+
 def test_files_hold_the_numbers(written: Path) -> None:
     assert sorted(path.name for path in written.iterdir()) == [
-        "evaluation.html", "evaluation.json", "numbers.csv", "runs.parquet",
+        ".runs", "evaluation.html", "evaluation.json", "numbers.csv", "runs.parquet",
     ]  # fmt: skip
     runs, numbers = pl.read_parquet(written / "runs.parquet"), pl.read_csv(written / "numbers.csv")
     pick = {"experiment": "silence", "algorithm": "Vegas", "metric": "timeouts"}

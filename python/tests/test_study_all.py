@@ -18,12 +18,15 @@ import toy_study
 from forms import form
 from test_study_page import NASTY, synthetic
 
+import bentpipe as bp
 from bentpipe import studies
 from bentpipe.studies import summary
 from bentpipe.studies.job import Failure, StudyFailed
-from bentpipe.studies.store import BATCH, Store, gather
+from bentpipe.studies.outcome import gather, keys_of
 from bentpipe.studies.study import StudyResult
 from bentpipe.studies.write import write
+from bentpipe.sweeps.engine import BATCH
+from bentpipe.sweeps.kept import PART, Kept
 from bentpipe.sweeps.sources import modules
 
 HERE = Path(__file__).parent
@@ -61,8 +64,8 @@ def measured(log):
 
 def kept(place):
     """How many runs are on disk."""
-    sums = (place / ".runs/quick").glob("*.json")
-    return sum(pl.read_parquet(p.with_suffix(".parquet")).height for p in sums)
+    parts = (place / ".runs/quick/parts").glob("*.json")
+    return sum(len(json.loads(part.read_text())["runs"]) for part in parts)
 
 
 def results(place):
@@ -141,10 +144,17 @@ def test_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
     done = toy("toy", "--out", out)
     assert (done.returncode, done.stderr) == (0, "")
     assert results(out) == results(undisturbed)
-    left = [p.name for p in out.rglob(".*") if p.name != ".runs"]
+    left = [p.name for p in out.rglob(".*") if p.name not in (".runs", ".lock")]
     assert left == [], "what was half written is gone"
-    names = {p.relative_to(out) for p in out.rglob("*")}
-    assert names == {p.relative_to(tmp_path / "whole") for p in (tmp_path / "whole").rglob("*")}
+    names, whole = (
+        {p.relative_to(place) for p in place.rglob("*") if ".runs" not in p.parts}
+        for place in (out, tmp_path / "whole")
+    )
+    assert names == whole
+    listed = {
+        file for part in out.glob(".runs/quick/parts/*") for file in json.loads(part.read_text())["files"]
+    }
+    assert {str(p.relative_to(out / ".runs/quick")) for p in out.glob(".runs/quick/*/*.parquet")} == listed
 
 
 def flip(path, at):
@@ -163,40 +173,48 @@ def another_number(path):
 @pytest.mark.parametrize(
     ("which", "damage"),
     [
-        ("*.traces.parquet", lambda path: flip(path, 100)),
-        ("?" * 32 + ".parquet", lambda path: flip(path, path.stat().st_size // 2)),
-        ("?" * 32 + ".parquet", another_number),
-        ("*.traces.parquet", Path.unlink),
-        ("*.json", lambda path: flip(path, -5)),
-        ("*.json", lambda path: path.write_text("[]")),
+        ("traces/*", lambda path: flip(path, 100)),
+        ("rows/*", lambda path: flip(path, path.stat().st_size // 2)),
+        ("rows/*", another_number),
+        ("traces/*", Path.unlink),
+        ("parts/*", lambda path: path.write_text(path.read_text().replace('": "', '": "f', 1))),
+        ("parts/*", lambda path: path.write_text("[]")),
     ],
 )
-def test_a_batch_that_is_not_as_it_was_written_is_run_again(undisturbed, tmp_path, which, damage):
+def test_runs_that_are_not_as_they_were_written_are_run_again(undisturbed, tmp_path, which, damage):
     out, log = tmp_path / "out", tmp_path / "log"
     shutil.copytree(undisturbed, out)
     damaged = min((out / ".runs/quick").glob(which))
+    about = json.loads((out / f".runs/quick/parts/{damaged.stem}.json").read_text())
     damage(damaged)
     done = toy("toy", "--out", out, TOY_LOG=str(log))
-    batch = damaged.name.split(".")[0]
     assert done.returncode == 0 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith(f"bentpipe: warning: {out / '.runs/quick' / batch}.")
-    assert done.stderr.endswith("parquet was damaged; it was removed and its runs are repeated\n")
-    assert 0 < len(measured(log)[0]) <= BATCH
+    assert done.stderr.startswith(f"bentpipe: warning: {out / '.runs/quick'}/")
+    assert done.stderr.endswith(" was damaged; it was removed and its runs are repeated\n")
+    assert 0 < len(measured(log)[0]) == len(about["runs"]) <= 2 * PART
     assert results(out) == results(undisturbed)
-    with Store(toy_study.STUDY, toy_study.plan("quick"), out) as store:
-        assert store.drop_damaged() == store.unfinished() == []
+    with Kept(out / ".runs/quick") as kept:
+        assert (kept.warnings, len(kept.done)) == ([], RUNS)
 
 
-def test_a_batch_that_changes_while_the_job_goes_on_is_not_read(undisturbed, tmp_path):
+def test_runs_that_change_while_the_job_goes_on_are_not_read(undisturbed, tmp_path):
     shutil.copytree(undisturbed, tmp_path, dirs_exist_ok=True)
-    with Store(toy_study.STUDY, toy_study.plan("quick"), tmp_path) as store:
-        assert store.unfinished() == store.drop_damaged() == []
-        another_number(store.batches[1].rows)
-        with pytest.raises(
-            RuntimeError, match="is damaged and was removed; the same command repeats its runs"
-        ):
-            gather(store.batches)
-        assert store.unfinished() == [1]
+    folder, cases = tmp_path / ".runs/quick", toy_study.plan("quick").cases
+    another_number(min(folder.glob("rows/*")))
+    with pytest.raises(bp.ScenarioError, match="is damaged; the command that wrote it repeats its runs"):
+        gather(folder, cases, keys_of(toy_study.STUDY, cases))
+
+
+def test_runs_of_an_earlier_version_are_repeated_with_one_message(undisturbed, tmp_path):
+    folder, log = tmp_path / "out/.runs/quick", tmp_path / "log"
+    folder.mkdir(parents=True)
+    for name in ("0" * 32 + ".parquet", "0" * 32 + ".json"):
+        (folder / name).write_text("{}")
+    done = toy("toy", "--out", tmp_path / "out", TOY_LOG=str(log))
+    assert done.stderr == f"bentpipe: warning: {folder} held runs of an earlier version; they are repeated\n"
+    assert len(measured(log)[0]) == RUNS
+    assert results(tmp_path / "out") == results(undisturbed)
+    assert toy("toy", "--out", tmp_path / "out").stderr == ""
 
 
 def test_ctrl_c_stops_at_once_and_says_how_to_go_on(undisturbed, tmp_path):
@@ -231,7 +249,7 @@ def test_a_full_disk_fails_the_study_and_the_same_command_goes_on(undisturbed, t
     assert full.stdout == ""
     assert full.stderr.startswith("bentpipe: study toy failed: ") and full.stderr.count("\n") == 1
     assert "File too large" in full.stderr
-    assert not list((tmp_path / ".runs/quick").glob(".*"))
+    assert [path.name for path in (tmp_path / ".runs/quick").rglob(".*")] == [".lock"]
     assert toy("toy", "--out", tmp_path).returncode == 0
     assert results(tmp_path) == results(undisturbed)
 
@@ -267,19 +285,18 @@ def test_runs_of_other_code_are_not_used_and_do_not_stay(tmp_path):
     edit("measure.py", "import os", "'''A docstring.'''\n# A comment.\nimport os")
     assert runs_again() == 0
     assert json.loads((out / "claims.json").read_text())[0]["note"] == "another note"
-    files = len(list((out / ".runs/quick").iterdir()))
     edit("measure.py", '["goodput_bps"]', '["goodput_bps"] / 2')
     assert runs_again() == RUNS
     assert (pl.read_parquet(out / "runs.parquet")["bps"] * 2).equals(first["bps"])
     edit("__init__.py", '"50 ms"', '"60 ms" if i > 70 else "50 ms"')
-    assert runs_again() == RUNS % BATCH
-    assert len(list((out / ".runs/quick").iterdir())) == files
+    assert runs_again() == RUNS - 71
+    assert kept(out) == RUNS
 
 
-def test_a_batch_that_cannot_be_read_is_run_again(undisturbed, tmp_path):
+def test_runs_that_cannot_be_read_are_made_again(undisturbed, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(undisturbed, out)
-    for path in (out / ".runs/quick").iterdir():
+    for path in (out / ".runs/quick").glob("*/*"):
         path.write_bytes(path.read_bytes()[:100])
     studies.run_plan(toy_study.STUDY, toy_study.plan("quick"), out)
     assert results(out) == results(undisturbed)
@@ -299,7 +316,7 @@ def test_what_measures_counts_as_code_and_what_draws_does_not():
 def test_two_jobs_do_not_share_a_folder(tmp_path):
     words, environment = command("toy", "--out", tmp_path)
     with subprocess.Popen(words, env=environment | {"TOY_SLEEP": "0.05"}) as process:
-        while not list((tmp_path / ".runs/quick").glob("*")):  # a first batch is done
+        while not kept(tmp_path):  # a first run is done
             assert process.poll() is None
             time.sleep(0.01)
         with pytest.raises(StudyFailed, match="another run is writing"):

@@ -103,7 +103,9 @@ def undisturbed(tmp_path_factory):
 
 
 def rows(place):
-    return [row for path in (place / ".runs/fit").glob("*.parquet") for row in pl.read_parquet(path)["row"]]
+    return [
+        row for path in (place / ".runs/fit/rows").glob("*.parquet") for row in pl.read_parquet(path)["row"]
+    ]
 
 
 def test_the_best_is_found_and_confirmed_over_other_seeds(undisturbed):

@@ -276,7 +276,7 @@ def test_two_writers_of_one_directory_are_refused(scenario_file: Path, tmp_path:
     first.take()
     second.take()
     for other, why in (
-        (third, "another bentpipe sweep is writing"),
+        (third, "another run is writing"),
         (Lock(tmp_path, Shard(2, 2)), "shard 2/2 is running"),
         (Lock(tmp_path, Shard(3, 3)), "by 2 shards"),
     ):
@@ -285,7 +285,7 @@ def test_two_writers_of_one_directory_are_refused(scenario_file: Path, tmp_path:
     first.release()
     second.release()
     third.take()
-    with pytest.raises(bp.ScenarioError, match="another bentpipe sweep is writing"):
+    with pytest.raises(bp.ScenarioError, match="another run is writing"):
         first.take()
     third.release()
     others = Lock(tmp_path, Shard(3, 3))

@@ -21,6 +21,7 @@ from bentpipe.evaluation.single import SINGLE
 from bentpipe.evaluation.suite import SUITE
 from bentpipe.progress import State
 from bentpipe.registry import unknown
+from bentpipe.sweeps.kept import FOLDER
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,20 +168,23 @@ def evaluate(
     quick: bool = False,
     only: Iterable[str] | None = None,
     out: str | Path | None = None,
+    fresh: bool = False,
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
 ) -> Evaluation:
     """Evaluates an algorithm beside CUBIC and Reno against RFC 9743 and the TCP evaluation suite.
 
     Every run of the algorithm has a run of CUBIC and one of Reno on the same links and with the same seed.
-    If the user stops it (Ctrl-C), the evaluation has the runs that were done, and `stopped` is true.
+    If the user stops it (Ctrl-C), the evaluation has the runs that were done, and `stopped` is true. With
+    `out` the same call then goes on from there, also after a kill.
 
     Args:
         algorithm: a registered name ("star"), one with parameters ("vegas path_change=reset"), a `Controller`
             subclass, or "FILE.py:CLASS".
         quick: fewer set-ups and seeds.
         only: names of experiments ("many-flows"); all of them by default.
-        out: a directory for the page, the JSON and the numbers.
+        out: a directory for the page, the JSON and the numbers. Its folder `.runs` holds the finished runs.
+        fresh: repeat the runs that are in `out`.
         workers: threads, or processes for a controller in Python; 0 for one per processor.
         progress: called with the state of progress.
 
@@ -188,18 +192,38 @@ def evaluate(
         ScenarioError: there is no such algorithm or experiment; `out` holds something else.
         OSError: nothing can be written to `out`.
     """
+    place = None if out is None else Path(out)
+    found = assess(
+        algorithm, quick=quick, only=only, place=place, fresh=fresh, workers=workers, progress=progress
+    )
+    if place is not None:
+        found.write(place)
+    return found
+
+
+def assess(
+    algorithm: Any,
+    *,
+    quick: bool,
+    only: Iterable[str] | None,
+    place: Path | None,
+    fresh: bool,
+    workers: int,
+    progress: Callable[[State], None] | None,
+) -> Evaluation:
+    """The evaluation as `evaluate` makes it; of `place` only the stored runs are read and written."""
     all_ = contenders(algorithm)
     chosen = _chosen(only)
-    if out is not None:
+    if place is not None:
         from bentpipe.evaluation.writing import check_place
 
-        check_place(Path(out))  # before the runs, which may be long
+        check_place(place)  # before the runs, which may be long
     extent: Extent = "quick" if quick else "full"
-    chapters, stopped = run_plan(chosen, all_, plan(chosen, all_, extent), workers=workers, progress=progress)
-    found = Evaluation(all_, extent, chapters, stopped=stopped)
-    if out is not None:
-        found.write(out)
-    return found
+    chapters, stopped = run_plan(
+        chosen, all_, plan(chosen, all_, extent), place=None if place is None else place / FOLDER / extent,
+        fresh=fresh, workers=workers, progress=progress,
+    )  # fmt: skip
+    return Evaluation(all_, extent, chapters, stopped=stopped)
 
 
 def _chosen(only: Iterable[str] | None) -> list[Experiment]:

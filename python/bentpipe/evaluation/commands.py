@@ -34,17 +34,21 @@ def evaluate_verb(
         ),
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are in DIR already.")] = False,
     json: Json = False,
 ) -> None:
-    """Evaluate an algorithm beside CUBIC and Reno by what RFC 9743 and the TCP evaluation suite ask for."""
-    from bentpipe.evaluation.assessment import evaluate
-    from bentpipe.evaluation.writing import PAGE, check_place, is_complete
+    """Evaluate an algorithm beside CUBIC and Reno by what RFC 9743 and the TCP evaluation suite ask for.
 
-    if out is not None:
-        check_place(out)  # before the runs, which may be long
+    With --out an interrupted evaluation goes on where it was when the same command is given again.
+    """
+    from bentpipe.evaluation.assessment import assess
+    from bentpipe.evaluation.writing import PAGE, is_complete
+
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
     with terminal.RunsBar(f"evaluating {algorithm}") as bar:
-        found = evaluate(algorithm, quick=quick, only=names, workers=workers, progress=bar.at)
+        found = assess(
+            algorithm, quick=quick, only=names, place=out, fresh=fresh, workers=workers, progress=bar.at
+        )
 
     def show() -> None:
         if json:
@@ -60,4 +64,5 @@ def evaluate_verb(
         terminal.line(f"written to {terminal.plain(str(out / PAGE))}")
     if found.stopped:
         rest = "the answers rest on the runs that were done"
-        raise Stopped(f"{rest}; the complete evaluation in {out} stays" if kept else rest)
+        rest += f"; the complete evaluation in {out} stays" if kept else ""
+        raise Stopped(f"{rest}; the same command goes on from there" if out is not None else rest)

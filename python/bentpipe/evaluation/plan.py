@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, overload
 
 from bentpipe.evaluation.chapter import Chapter, words
 from bentpipe.evaluation.contenders import Contender
@@ -13,15 +14,12 @@ from bentpipe.evaluation.experiment import Experiment, Extent
 from bentpipe.evaluation.network import capacity
 from bentpipe.evaluation.observation import Observation
 from bentpipe.progress import State
+from bentpipe.result import flow_frame, link_frame
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Interrupted, Runs, run_cases
+from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.measuring import Made, Row, measure_all
+from bentpipe.sweeps.sources import code_version
 from bentpipe.units import seconds
-
-if TYPE_CHECKING:
-    import polars as pl
-
-TOGETHER, FLOWS_TOGETHER = 600, 6000
-"""Runs that are in memory at once, and about how many flows in all of them."""
 
 
 @dataclass(frozen=True)
@@ -55,64 +53,80 @@ def run_plan(
     all_: Sequence[Contender],
     runs: Sequence[Planned],
     *,
+    place: Path | None = None,
+    fresh: bool = False,
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
 ) -> tuple[list[Chapter], bool]:
     """Makes the runs and keeps their numbers.
 
+    Args:
+        experiments: the chapters.
+        all_: the algorithms.
+        runs: the runs of `plan`.
+        place: the folder of the numbers; runs that are there are not made again. None: they stay in memory.
+        fresh: forget the runs that are in `place`.
+        workers: as for `evaluate`.
+        progress: called with the state of progress.
+
     Returns:
         A chapter for each experiment, and whether the user stopped it.
     """
-    labels = [contender.label for contender in all_]
-    chapters = [Chapter(experiment, labels) for experiment in experiments]
-    kept = _Kept(chapters)
-    watch = _Watch(len(runs), progress)
-    watch.tell(0, 0, runs[0] if runs else None, chapters)
-    over, stopped = 0, False
-    try:
-        while over < len(runs):
-            cases = _some(runs[over:], experiments)
-            some = runs[over : over + len(cases)]
-
-            def tell(state: State, over: int = over, some: Sequence[Planned] = some) -> None:
-                watch.tell(over + state.done, state.failed, some[min(state.done, len(some) - 1)], chapters)
-
-            done = run_cases(cases, workers=workers, progress=tell)
-            over += len(cases)
-            watch.failed_before += done.failed.height
-            kept.take(some, cases, done)
-    except KeyboardInterrupt as stop:
-        stopped = True
-        if isinstance(stop, Interrupted) and stop.runs is not None:
-            over += len(cases)
-            kept.take(some, cases, stop.runs)
-        kept.missing(runs[over:])
-    kept.compare()
-    return chapters, stopped
+    codes = {}
+    if place is not None:
+        own = code_version(_measured)
+        codes = {one.name: own + code_version(one.measure) for one in experiments}
+    titles = {one.name: one.title for one in experiments}
+    made = measure_all(
+        _Cases(experiments, runs),
+        lambda number, case, ran: _measured(experiments[runs[number].chapter], runs[number], case, ran),
+        place=place,
+        code=lambda case: codes[str(case.keys["experiment"])],
+        fresh=fresh,
+        workers=workers,
+        progress=progress,
+        named=lambda case: titles[str(case.keys["experiment"])],
+    )
+    chapters = [Chapter(experiment, [contender.label for contender in all_]) for experiment in experiments]
+    _fill(chapters, runs, made)
+    return chapters, made.stopped
 
 
-def _some(runs: Sequence[Planned], experiments: Sequence[Experiment]) -> list[Case]:
-    """The first of these runs, as many as may be in memory together."""
-    cases: list[Case] = []
-    flows = 0
-    built: tuple[object, dict[str, Any]] = (None, {})
-    for planned in runs:
-        experiment = experiments[planned.chapter]
+class _Cases(Sequence[Case]):
+    """The cases of runs, built when they are asked for: a scenario may have thousands of flows."""
+
+    def __init__(self, experiments: Sequence[Experiment], runs: Sequence[Planned]) -> None:
+        self._experiments, self._runs = experiments, runs
+        # All algorithms of a set-up and a seed have one scenario, and a case is asked for more than once.
+        self._shared = lru_cache(1)(self._build)
+        self._case = lru_cache(4)(self._make)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @overload
+    def __getitem__(self, number: int) -> Case: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Case]: ...
+    def __getitem__(self, number: int | slice) -> Case | Sequence[Case]:
+        if isinstance(number, slice):
+            return [self._case(i) for i in range(len(self))[number]]
+        return self._case(number)
+
+    def _build(self, chapter: int, setting: tuple[tuple[str, Any], ...], seed: int) -> dict[str, Any]:
+        return self._experiments[chapter].build(dict(setting), _ANY, seed).to_dict()
+
+    def _make(self, number: int) -> Case:
+        planned = self._runs[number]
+        experiment = self._experiments[planned.chapter]
+        controllers: dict[str, Any] = {}
         if isinstance(planned.contender, str):
             table = experiment.controls[planned.contender](planned.setting, planned.seed).to_dict()
-            controllers: dict[str, Any] = {}
         else:
-            # All algorithms of a set-up and a seed have the same scenario, which may have thousands of flows.
-            which = (planned.chapter, planned.seed, planned.setting)
-            if built[0] != which:
-                built = which, experiment.build(planned.setting, _ANY, planned.seed).to_dict()
-            table, controllers = _with(built[1], planned.contender.cc)
+            shared = self._shared(planned.chapter, tuple(planned.setting.items()), planned.seed)
+            table, controllers = _with(shared, planned.contender.cc)
         keys = {"experiment": experiment.name, "algorithm": planned.label, "setting": words(planned.setting)}
-        cases.append(Case(keys, table, keep_trace=experiment.keeps_trace, controllers=controllers))
-        flows += len(table["flow"])
-        if len(cases) == TOGETHER or flows >= FLOWS_TOGETHER:
-            break
-    return cases
+        return Case(keys, table, keep_trace=experiment.keeps_trace, controllers=controllers)
 
 
 _ANY = {"name": "the algorithm"}
@@ -126,90 +140,50 @@ def _with(table: Mapping[str, Any], cc: Any) -> tuple[dict[str, Any], dict[str, 
     return {**table, "flow": flows}, controllers
 
 
-class _Kept:
-    """Puts the numbers of runs into their chapters."""
+def _measured(experiment: Experiment, planned: Planned, case: Case, ran: Ran) -> Row:
+    """The numbers of a run by parts of its setting, and its course if a chart shows it."""
+    result = ran.result
+    run = Observation(
+        setting=planned.setting,
+        seed=planned.seed,
+        seconds=seconds(case.scenario["duration"], "duration"),
+        flows=flow_frame(result["flows"]).to_dicts(),
+        links=link_frame(result["links"]).to_dicts(),
+        trace=ran.trace,
+        capacity=capacity(case.scenario["link"]) if case.keep_trace else (),
+    )
+    rows = [{**more, **numbers} for more, numbers in experiment.measure(run)]
+    drawn = experiment.course is not None and planned.seed == 1
+    return {"rows": rows, "course": experiment.course(run) if experiment.course and drawn else None}
 
-    def __init__(self, chapters: Sequence[Chapter]) -> None:
-        self._chapters = chapters
-        #: By chapter, seed and setting: the rows of the controls.
-        self._controls: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
 
-    def take(self, some: Sequence[Planned], cases: Sequence[Case], runs: Runs) -> None:
-        """The numbers of these runs; those that were not made are missing."""
-        errors = {row["run"]: str(row["error"]) for row in runs.failed.to_dicts()}
-        flows, links, traces = (_by_run(frame) for frame in (runs.flows, runs.links, runs.traces))
-        for number, (planned, case) in enumerate(zip(some, cases, strict=True)):
-            chapter = self._chapters[planned.chapter]
-            if number in errors:
-                chapter.failed.append((planned.label, words(planned.setting), errors[number]))
-            elif number not in links:
-                self.missing([planned])
-            else:
-                run = Observation(
-                    setting=planned.setting,
-                    seed=planned.seed,
-                    seconds=seconds(case.scenario["duration"], "duration"),
-                    flows=flows[number].to_dicts() if number in flows else [],
-                    links=links[number].to_dicts(),
-                    trace=traces.get(number),
-                    capacity=capacity(case.scenario["link"]) if case.keep_trace else (),
-                )
-                self._keep(chapter, planned, run)
+def _fill(chapters: Sequence[Chapter], runs: Sequence[Planned], made: Made) -> None:
+    """Puts the numbers of runs into their chapters, in the order of the plan."""
+    #: By chapter, seed and setting: the rows of the controls.
+    controls: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
 
-    def missing(self, runs: Sequence[Planned]) -> None:
-        """These runs of algorithms were not made."""
-        for planned in runs:
-            if not isinstance(planned.contender, str):
-                self._chapters[planned.chapter].missing += 1
+    def key(number: int, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (number, row["seed"], *(row.get(part) for part in chapters[number].experiment.axes))
 
-    def _keep(self, chapter: Chapter, planned: Planned, run: Observation) -> None:
-        experiment, who = chapter.experiment, planned.contender
-        for more, numbers in experiment.measure(run):
-            row = {"algorithm": planned.label, "seed": planned.seed, **planned.setting, **more, **numbers}
-            if isinstance(who, str):
-                self._controls.setdefault(self._key(planned.chapter, row), {})[who] = row
-            else:
-                chapter.rows.append(row)
-        if experiment.course is not None and planned.seed == 1:
-            chapter.courses.append((dict(planned.setting), planned.label, *experiment.course(run)))
-
-    def compare(self) -> None:
-        """Metrics that need all runs of a setting and a seed."""
-        for number, chapter in enumerate(self._chapters):
-            compare = chapter.experiment.compare
-            if compare is None:
-                continue
+    for number, planned in enumerate(runs):
+        chapter, who = chapters[planned.chapter], planned.contender
+        if number in made.failed:
+            chapter.failed.append((planned.label, words(planned.setting), made.failed[number]))
+        elif number not in made.rows:
+            chapter.missing += not isinstance(who, str)
+        else:
+            for found in made.rows[number]["rows"]:
+                row = {"algorithm": planned.label, "seed": planned.seed, **planned.setting, **found}
+                if isinstance(who, str):
+                    controls.setdefault(key(planned.chapter, row), {})[who] = row
+                else:
+                    chapter.rows.append(row)
+            if (course := made.rows[number]["course"]) is not None:
+                chapter.courses.append((dict(planned.setting), planned.label, *course))
+    for number, chapter in enumerate(chapters):
+        if (compare := chapter.experiment.compare) is not None:  # metrics that need all runs of a seed
             together: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
             for row in chapter.rows:
-                together.setdefault(self._key(number, row), []).append(row)
-            for key, rows in together.items():
-                compare(rows, self._controls.get(key, {}))
-
-    def _key(self, number: int, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        axes = self._chapters[number].experiment.axes
-        return (number, row["seed"], *(row.get(part) for part in axes))
-
-
-class _Watch:
-    """Reports the progress of all runs, from the progress of a part of them."""
-
-    def __init__(self, total: int, tell: Callable[[State], None] | None) -> None:
-        self._total, self._tell, self._began = total, tell, time.monotonic()
-        self.failed_before = 0
-
-    def tell(self, done: int, failed: int, at: Planned | None, chapters: Sequence[Chapter]) -> None:
-        """Takes the number of runs that are done."""
-        if self._tell is None:
-            return
-        elapsed = time.monotonic() - self._began
-        left = elapsed / done * (self._total - done) if done else None
-        title = [chapters[at.chapter].experiment.title] if at is not None else []
-        self._tell(State(done, self._total, self.failed_before + failed, elapsed, left, running=title))
-
-
-def _by_run(frame: pl.DataFrame) -> Mapping[int, pl.DataFrame]:
-    """The rows of each run."""
-    if "run" not in frame.columns:
-        return {}
-    parts = frame.partition_by("run", as_dict=True, maintain_order=True)
-    return {int(key[0]): part for key, part in parts.items()}
+                together.setdefault(key(number, row), []).append(row)
+            for place, rows in together.items():
+                compare(rows, controls.get(place, {}))

@@ -84,26 +84,20 @@ def study_run(
     mode = "full" if full else "quick"
     root = out or Path("out/studies")
     page = None
-    damaged: list[Path] = []
     try:
         with terminal.RunsBar() as bar:
-
-            def tell(state: State) -> None:
-                damaged[:] = state.damaged
-                bar.at(state)
-
             cluster = on_ray(ray)
             if len(wanted) == 1:
                 places = {wanted[0]: out or root / wanted[0]}
-                results = studies.run_each(places, mode, tell, workers=workers, fresh=fresh, executor=cluster)
+                results = studies.run_each(
+                    places, mode, bar.at, workers=workers, fresh=fresh, executor=cluster
+                )
             else:
                 results, page = studies.run_all(
-                    wanted, mode, root, tell, workers=workers, fresh=fresh, executor=cluster
+                    wanted, mode, root, bar.at, workers=workers, fresh=fresh, executor=cluster
                 )
     except Interrupted as stop:
         raise Stopped(str(stop)) from None
-    finally:
-        terminal.warn([f"{path} was damaged; it was removed and its runs are repeated" for path in damaged])
     done = [result for result in results if isinstance(result, StudyResult)]
     if json:
         terminal.answer(

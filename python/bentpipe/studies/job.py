@@ -1,29 +1,26 @@
 """Several studies as one job on the engine of many runs, as sweeps are.
 
 No study waits for another: a worker takes the next runs, of whatever study, and a study is drawn as soon as
-its last batch is stored. Batches already on disk (`bentpipe.studies.store`) are not run again. This process
-stores the measures of the workers, so they can be on other machines; figures are drawn on this one.
+its last run is stored. Runs that are already on disk (`bentpipe.sweeps.kept`) are not made again. This
+process stores the measures of the workers, so they can be on other machines; figures are drawn on this one.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from bentpipe import _core
 from bentpipe.progress import State
-from bentpipe.studies.store import BATCH, Filling, Store, StoredBatch, gather
+from bentpipe.studies.outcome import gather, keys_of, row_of
 from bentpipe.studies.study import Plan, Study, StudyResult
-from bentpipe.sweeps.engine import WAIT_S, Interrupted, share_out
-from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran
-from bentpipe.sweeps.pool import News, said
-
-if TYPE_CHECKING:
-    from bentpipe.studies.study import Outcome
+from bentpipe.sweeps.engine import BATCH, WAIT_S, Interrupted, share_out
+from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran, one_line
+from bentpipe.sweeps.kept import FOLDER, Kept
+from bentpipe.sweeps.pool import News
 
 Tell = Callable[[int], None]
 
@@ -67,7 +64,7 @@ def run_jobs(
         executor: makes the executor of the runs, in place of this machine.
 
     Raises:
-        Interrupted: the user stopped it; finished batches are kept for the next run.
+        Interrupted: the user stopped it; finished runs are kept for the next time.
         ScenarioError: the executor cannot be used.
     """
     with ExitStack() as held:
@@ -75,8 +72,8 @@ def run_jobs(
         for job in jobs:
             try:
                 works.append(_open(job, held, fresh))
-            except (OSError, RuntimeError) as failure:
-                failed[job.study.name] = Failure(job.study.name, said(failure))
+            except (OSError, _core.ScenarioError) as failure:
+                failed[job.study.name] = Failure(job.study.name, one_line(failure))
         try:
             here = Processes(workers)
             held.callback(here.stop)
@@ -86,7 +83,10 @@ def run_jobs(
                 held.callback(runs.stop)
             _Floor(works, runs, here, progress).work()
         except KeyboardInterrupt:
-            kept, total = sum(w.kept for w in works), sum(w.total for w in works)
+            with suppress(OSError):
+                for work in works:
+                    work.kept.flush()
+            kept, total = sum(len(w.kept.done) for w in works), sum(w.total for w in works)
             raise Interrupted(
                 f"{kept:,} of {total:,} runs are done and kept; the same command goes on from there"
             ) from None
@@ -95,12 +95,16 @@ def run_jobs(
     return [result for result in results if result is not None]
 
 
-def draw(_: Tell, study: Study, plan: Plan, place: Path, batches: Sequence[StoredBatch]) -> StudyResult:
-    """A worker's task: judge and draw a study whose batches are all stored."""
+def draw(_: Tell, study: Study, plan: Plan, place: Path, keys: Sequence[str]) -> StudyResult:
+    """A worker's task: judge and draw a study whose runs are all stored."""
     from bentpipe.studies.write import write
 
-    outcome: Outcome = gather(batches)
+    outcome = gather(_runs(place, plan), plan.cases, keys)
     return write(study, plan, outcome, study.report(plan, outcome), place)
+
+
+def _runs(place: Path, plan: Plan) -> Path:
+    return place / FOLDER / plan.mode
 
 
 @dataclass
@@ -108,15 +112,13 @@ class _Work:
     """The remaining work of a study."""
 
     job: Job
-    store: Store
-    #: The numbers of the batches that are not on disk.
-    waiting: deque[int]
-    #: Runs on disk, and those of them that were there before.
-    kept: int
+    kept: Kept
+    #: The key of each case, and the numbers of the cases that are not on disk.
+    keys: Sequence[str]
+    waiting: Sequence[int]
+    #: Runs that are over, and those of them that were there before.
+    done: int
     taken_over: int
-    damaged: Sequence[Path]
-    #: Batches some of whose runs are over, and the number of their runs in progress.
-    filling: dict[int, Filling] = field(default_factory=dict)
     under_way: int = 0
     #: Processor time of the runs of this job, s, and how many they are.
     spent_s: float = 0.0
@@ -126,19 +128,13 @@ class _Work:
 
     @property
     def total(self) -> int:
-        return len(self.job.plan.cases)
-
-    @property
-    def done(self) -> int:
-        return self.kept + sum(len(filling.over) for filling in self.filling.values())
+        return len(self.keys)
 
     def fail(self, why: str) -> None:
-        self.waiting.clear()
-        self.filling.clear()
         self.result = Failure(self.job.study.name, why)
 
-    def take(self, number: int, index: int, ran: Ran) -> None:
-        """A run of a batch is over."""
+    def take(self, number: int, ran: Ran) -> None:
+        """The run of a case is over."""
         self.under_way -= 1
         if self.result is not None:  # the study has failed meanwhile
             return
@@ -147,21 +143,23 @@ class _Work:
         self.spent_s += ran.cpu_s
         self.spent_on += 1
         try:
-            if self.filling[number].take(index, ran):
-                self.kept += len(self.filling.pop(number).batch.cases)
+            self.kept.take(self.keys[number], row_of(self.job.plan.cases[number], ran), ran)
+            self.done += 1
+            if self.done == self.total:
+                self.kept.finish()
         except OSError as failure:
-            self.fail(said(failure))
+            self.fail(one_line(failure))
 
 
 def _open(job: Job, held: ExitStack, fresh: bool) -> _Work:  # noqa: FBT001
-    store = held.enter_context(Store(job.study, job.plan, job.place))
+    kept = held.enter_context(Kept(_runs(job.place, job.plan)))
     if fresh:
-        store.clear()
-    store.prune()
-    damaged = store.drop_damaged()
-    left = store.unfinished()
-    kept = len(job.plan.cases) - sum(len(store.batches[i].cases) for i in left)
-    return _Work(job, store, deque(left), kept, kept, damaged)
+        kept.clear()
+    keys = keys_of(job.study, job.plan.cases)
+    kept.keep_only(set(keys))
+    waiting = [number for number, key in enumerate(keys) if key not in kept.done]
+    there = len(keys) - len(waiting)
+    return _Work(job, kept, keys, waiting, there, there)
 
 
 class _Floor:
@@ -176,16 +174,16 @@ class _Floor:
     ) -> None:
         self._works, self._runs, self._here, self._progress = works, runs, here, progress
         self._began = time.monotonic()
-        #: For each run in progress, its study, its batch and its index in that.
-        self._asked: dict[int, tuple[_Work, int, int]] = {}
+        #: For each run in progress, its study and the number of its case.
+        self._asked: dict[int, tuple[_Work, int]] = {}
 
     def work(self) -> None:
         """Runs and draws everything."""
         self._look_after()
         for over in share_out(self._runs, self._batches()):
             for ran in over:
-                work, number, index = self._asked.pop(ran.number)
-                work.take(number, index, ran)
+                work, number = self._asked.pop(ran.number)
+                work.take(number, ran)
             if self._here is not self._runs:
                 self._here.finished(0)
             self._look_after()
@@ -194,47 +192,42 @@ class _Floor:
             self._look_after()
 
     def _batches(self) -> Iterator[Batch]:
-        """All runs, in parts of stored batches so small that none is worked on alone for long."""
-        left = sum(work.total - work.kept for work in self._works)
+        """All runs, in parts so small that none is worked on alone for long."""
+        left = sum(work.total - work.done for work in self._works)
         size = max(1, min(BATCH, left // (4 * self._runs.size)))
         first = 0
-        for work, number in self._order():
-            if work.result is not None:
-                continue
-            batch = work.store.batches[number]
-            work.waiting.remove(number)
-            work.filling[number] = Filling(batch)
-            for at in range(0, len(batch.cases), size):
+        for work, waiting in self._order():
+            for at in range(0, len(waiting), size):
                 if work.result is not None:
                     break
-                cases = batch.cases[at : at + size]
-                numbers = range(first, first + len(cases))
-                first += len(cases)
-                work.under_way += len(cases)
-                self._asked.update((n, (work, number, at + i)) for i, n in enumerate(numbers))
-                yield Batch(numbers, cases, work.job.study.measure)
+                mine = waiting[at : at + size]
+                numbers = range(first, first + len(mine))
+                first += len(mine)
+                work.under_way += len(mine)
+                self._asked.update((n, (work, number)) for n, number in zip(numbers, mine, strict=True))
+                yield Batch(numbers, [work.job.plan.cases[i] for i in mine], work.job.study.measure)
 
-    def _order(self) -> list[tuple[_Work, int]]:
-        """All batches: the first of each study, which shows the length of its runs, then study by study.
+    def _order(self) -> list[tuple[_Work, Sequence[int]]]:
+        """All runs: the first of each study, which show the length of its runs, then study by study.
 
         The studies that keep most traces come first: they take longest to draw, which should not come last.
         """
         by_traces = sorted(
             self._works, key=lambda work: -sum(case.keep_trace for case in work.job.plan.cases)
         )
-        first = [(work, work.waiting[0]) for work in self._works if work.waiting]
-        return [*first, *((work, number) for work in by_traces for number in list(work.waiting)[1:])]
+        first = [(work, work.waiting[:BATCH]) for work in self._works]
+        return [*first, *((work, work.waiting[BATCH:]) for work in by_traces)]
 
     def _look_after(self) -> None:
         """Begins to draw complete studies, notes drawn ones, and reports the state of the job."""
         while self._here.others:
             self._note(self._here.others.popleft())
         for work in self._works:
-            complete = work.kept == work.total and work.result is None and not work.drawing
+            complete = work.done == work.total and work.result is None and not work.drawing
             if complete and self._here.free:
                 work.drawing = True
                 job = work.job
-                self._here.begin(job.study.name, draw, job.study, job.plan, job.place, work.store.batches)
+                self._here.begin(job.study.name, draw, job.study, job.plan, job.place, work.keys)
         if self._progress is not None:
             self._progress(self._state())
 
@@ -257,7 +250,7 @@ class _Floor:
             drawing=[work.job.study.name for work in works if work.drawing],
             elapsed_s=time.monotonic() - self._began,
             remaining_s=self._remaining(),
-            damaged=[path for work in works for path in work.damaged],
+            warnings=[text for work in works for text in work.kept.warnings],
         )
 
     def _remaining(self) -> float | None:

@@ -6,15 +6,13 @@ that the same search, given again, takes it over. The results do not depend on t
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,11 +25,13 @@ from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
 from bentpipe.studies.job import StudyFailed, Tell
 from bentpipe.studies.judge import evaluate, judged
+from bentpipe.studies.outcome import row_of
 from bentpipe.studies.search import Names, Tried
-from bentpipe.studies.store import BATCH, FOLDER, Filling, StoredBatch, hold
 from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
-from bentpipe.sweeps.engine import WAIT_S, share_out
+from bentpipe.sweeps.engine import BATCH, WAIT_S, share_out
 from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran
+from bentpipe.sweeps.fingerprint import Fingerprints
+from bentpipe.sweeps.kept import FOLDER, Kept
 from bentpipe.sweeps.pool import said
 from bentpipe.sweeps.sources import code_version
 
@@ -82,11 +82,12 @@ class Laboratory:
     ) -> None:
         self._study = study
         self._design = assembly(study).design
-        self._folder = place / FOLDER / "fit"
+        self._kept = Kept(place / FOLDER / "fit")
         self._progress = progress
-        self._code = code_version(study.measure)
+        self._code, self._fingerprints = code_version(study.measure), Fingerprints()
+        #: Rows of earlier searches, and those that this one uses.
+        self._stored: dict[str, Row] = {}
         self._rows: dict[str, Row] = {}
-        self._used: set[Path] = set()
         self._began = time.monotonic()
         self._measured = 0
         self._best = (0, 0)
@@ -96,11 +97,12 @@ class Laboratory:
         self._runs: Executor = self._here
 
     def __enter__(self) -> Self:
-        """Raises RuntimeError if another search uses the folder, OSError if it cannot be made.
+        """Raises ScenarioError if another search uses the folder, or the executor cannot be used.
 
-        Raises ScenarioError if the executor cannot be used.
+        Raises OSError if the folder cannot be made.
         """
-        self._held.enter_context(hold(self._folder))
+        self._held.enter_context(self._kept)
+        self._stored = self._kept.rows()
         self._held.callback(self._here.stop)
         if self._make is not None:
             self._runs = self._make()
@@ -140,8 +142,8 @@ class Laboratory:
         open_: dict[int, _Wanted] = {}
         ready: deque[_Wanted] = deque()
         judging: dict[str, _Wanted] = {}
-        #: For each run in progress, its batch and its index in that.
-        asked: dict[int, tuple[Filling, int]] = {}
+        #: For each run in progress, its key and its case.
+        asked: dict[int, tuple[str, Case]] = {}
 
         def late() -> bool:
             return until is not None and time.monotonic() > until
@@ -150,11 +152,10 @@ class Laboratory:
             numbers = count()
             for one, missing in self._prepare(wanted, size, after):
                 open_[one.number] = one
-                for batch in missing:
-                    filling = Filling(batch)
-                    mine = list(islice(numbers, len(batch.cases)))
-                    asked.update((number, (filling, i)) for i, number in enumerate(mine))
-                    yield Batch(mine, batch.cases, self._study.measure)
+                for at in range(0, len(missing), BATCH):
+                    mine = {next(numbers): one for one in missing[at : at + BATCH]}
+                    asked.update(mine)
+                    yield Batch(list(mine), [case for _, case in mine.values()], self._study.measure)
                 ready.extend(self._complete(open_))
                 look_after()
                 if late():
@@ -163,15 +164,14 @@ class Laboratory:
         def take(ran: Ran) -> None:
             if ran.error is not None:
                 raise StudyFailed(f"study {self._study.name}: {ran.error}")
-            filling, index = asked.pop(ran.number)
+            key, case = asked.pop(ran.number)
+            self._rows[key] = row = row_of(case, ran)
+            self._measured += 1
             try:
-                whole = filling.take(index, ran)
+                self._kept.take(key, row, ran)
             except OSError as failure:
                 raise StudyFailed(f"study {self._study.name}: {said(failure)}") from None
-            if whole:
-                self._take(filling.batch)
-                self._measured += len(filling.batch.cases)
-                ready.extend(self._complete(open_))
+            ready.extend(self._complete(open_))
 
         def look_after() -> None:
             """Judges finished combinations, and reports the progress."""
@@ -206,10 +206,9 @@ class Laboratory:
         return found
 
     def prune(self) -> None:
-        """Removes files that this search did not use."""
-        for path in self._folder.iterdir():
-            if path not in self._used:
-                path.unlink()
+        """Removes runs that this search did not use."""
+        self._kept.finish()
+        self._kept.keep_only(self._rows)
 
     def _drop(self) -> None:
         """Ends the work in hand."""
@@ -220,44 +219,31 @@ class Laboratory:
 
     def _prepare(
         self, wanted: Sequence[Names], size: Size, after: int
-    ) -> Iterator[tuple[_Wanted, list[StoredBatch]]]:
-        """Each combination with the batches of those of its runs that no batch before has."""
+    ) -> Iterator[tuple[_Wanted, list[tuple[str, Case]]]]:
+        """Each combination with those of its runs that neither are there nor belong to one before."""
         base = self._keyed(self._design.joined(), size, after)
         under_way: set[str] = set()
         for number, names in enumerate(wanted):
             mine = self._keyed(self._design.joined(*names), size, after) if names else []
-            new: dict[str, Case] = {}
-            for key, case in (*mine, *base):
-                if key not in self._rows and key not in under_way:
-                    new[key] = case
-            under_way |= new.keys()
-            cases = list(new.values())
-            parts = [cases[i : i + BATCH] for i in range(0, len(cases), BATCH)]
-            batches = [self._batch(part) for part in parts]
-            for batch in batches:
-                if batch.finished() and batch.damaged() is None:
-                    self._take(batch)
-            runs = [(key, dict(case.keys)) for key, case in (*mine, *base)]
-            one = _Wanted(number, names, runs, {key for key, _ in runs if key not in self._rows})
-            yield one, [batch for batch in batches if not self._has(batch)]
+            runs = [*mine, *base]
+            self._rows |= {key: self._stored[key] for key, _ in runs if key in self._stored}
+            missing = {key: case for key, case in runs if key not in self._rows and key not in under_way}
+            under_way |= missing.keys()
+            keys = {key for key, _ in runs if key not in self._rows}
+            yield (
+                _Wanted(number, names, [(key, dict(case.keys)) for key, case in runs], keys),
+                [*missing.items()],
+            )
 
     def _keyed(self, variant: Variant[Any], size: Size, after: int) -> list[tuple[str, Case]]:
-        cases = (replace(case, keep_trace=False) for case in self._design.cases(variant, size, after))
-        return [(_key(case), case) for case in cases]
-
-    def _batch(self, cases: Sequence[Case]) -> StoredBatch:
-        text = " ".join(map(_key, cases))
-        name = hashlib.sha256(f"{self._code} {text}".encode()).hexdigest()[:32]
-        batch = StoredBatch(cases, self._folder / f"{name}.parquet")
-        self._used |= {batch.rows, batch.sums}
-        return batch
-
-    def _has(self, batch: StoredBatch) -> bool:
-        return all(_key(case) in self._rows for case in batch.cases)
-
-    def _take(self, batch: StoredBatch) -> None:
-        for case, row in zip(batch.cases, batch.read(batch.rows)["row"], strict=True):
-            self._rows[_key(case)] = json.loads(row)
+        """Its runs, each with the key of the inputs of its measures: the variant's name is none of them."""
+        cases = [replace(case, keep_trace=False) for case in self._design.cases(variant, size, after)]
+        plain = ({name: value for name, value in case.keys.items() if name != "variant"} for case in cases)
+        keys = [
+            self._fingerprints.case(replace(case, keys=mine), self._code)
+            for case, mine in zip(cases, plain, strict=True)
+        ]
+        return list(zip(keys, cases, strict=True))
 
     def _complete(self, wanted: dict[int, _Wanted]) -> list[_Wanted]:
         """Takes out those whose runs are all there."""
@@ -279,10 +265,3 @@ def judge(_: Tell, study: Study, name: str, rows: Sequence[Row], keys: Mapping[s
     built = assembly(study)
     runs = pl.DataFrame(rows, infer_schema_length=None)
     return evaluate(built.claims, judged(runs, name, built.design, Plan("fit", [Case(keys, {})], {})))
-
-
-def _key(case: Case) -> str:
-    """The inputs of a run's measures, beside the code."""
-    keys = {name: value for name, value in case.keys.items() if name != "variant"}
-    text = json.dumps([keys, case.scenario, dict(case.settings)])
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -14,11 +14,11 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.studies.design import BASE, Design
-from bentpipe.studies.execute import measured
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.job import StudyFailed
 from bentpipe.studies.judge import Sensitivity, evaluate, judged
 from bentpipe.studies.laboratory import assembly
+from bentpipe.studies.outcome import outcome_of
 from bentpipe.studies.places import Kind, Place, find
 from bentpipe.studies.study import Case, Figure, Outcome, Plan, Study
 from bentpipe.studies.write import WORDS
@@ -235,11 +235,4 @@ def run_some(
                 over[ran.number] = ran
             if progress is not None:
                 progress(len(over), len(cases))
-    done = measured(cases, [over[i] for i in range(len(cases))])
-    return Outcome(
-        runs=pl.DataFrame(done.rows, infer_schema_length=None),
-        traces=pl.DataFrame() if done.traces is None else done.traces,
-        packets=sum(done.packets),
-        cpu_s=sum(done.cpu_s),
-        warnings=[],
-    )
+    return outcome_of(cases, [over[i] for i in range(len(cases))])

@@ -12,7 +12,6 @@ from bentpipe import completion, terminal
 from bentpipe.verbs import FAILED, Json, Stopped, overrides
 
 if TYPE_CHECKING:
-    from bentpipe.progress import State
     from bentpipe.sweeps.engine import Runs
     from bentpipe.sweeps.plan import Plan
 
@@ -91,23 +90,15 @@ def sweep_verb(
         plan = Plan(file, vary or (), _seeds(seeds), overrides=overrides(set_ or []), traces=traces)
     if not json:
         terminal.line(_planned(plan, part, until_ci, most_seeds))
-    damaged: list[Path] = []
     warned: dict[str, int] = {}
     try:
         with terminal.RunsBar(plan.title or file) as bar:
-
-            def tell(state: State) -> None:
-                damaged[:] = state.damaged
-                bar.at(state)
-
             runs = run_plan(
                 plan, out, workers=workers, shard=part, until=until, most_seeds=most_seeds, fresh=fresh,
-                progress=tell, executor=on_ray(ray), warned=warned,
+                progress=bar.at, executor=on_ray(ray), warned=warned,
             )  # fmt: skip
     except Interrupted as stop:
         raise Stopped(str(stop)) from None
-    finally:
-        terminal.warn([f"{path} was damaged; it was removed and its runs are repeated" for path in damaged])
     _warn(warned)
     _show(plan, runs, out, json=json)
     failed = runs.failed

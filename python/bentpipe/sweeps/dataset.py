@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core, foreign
-from bentpipe.files import Changed, read_frame
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.differences import differences
 from bentpipe.sweeps.engine import Runs
@@ -29,7 +28,7 @@ from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.lock import WHOLE, Shard
 from bentpipe.sweeps.planned import Planned
 from bentpipe.sweeps.rows import TABLES, Tables, Types
-from bentpipe.sweeps.store import PARTS, Part, Store, Stored, read_part
+from bentpipe.sweeps.store import PARTS, Store, Stored, read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 ABOUT = "sweep.json"
 """The description of a dataset."""
 FORMAT, VERSION = "bentpipe sweep", 1
-_DAMAGED = "{path} is damaged; the command that wrote it repeats its runs"
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
@@ -210,33 +208,5 @@ def _about(place: Path) -> dict[str, Any]:
 
 
 def _table(place: Path, types: Types, name: str) -> pl.DataFrame:
-    import polars as pl
-
-    for more_tries in (True, True, True, False):
-        try:
-            frames = [
-                read_frame(place / file, part.sums[file])
-                for part in _parts(place)
-                if (file := f"{name}/{part.name}.parquet") in part.sums
-            ]
-            break
-        except (FileNotFoundError, Changed) as wrong:
-            if more_tries and isinstance(wrong, FileNotFoundError):
-                continue  # a writer puts parts together
-            path = wrong.filename if isinstance(wrong, FileNotFoundError) else wrong
-            raise _core.ScenarioError(_DAMAGED.format(path=path)) from None
-    if not frames:
-        return Tables(types).frames([])[name]
-    return pl.concat(frames).sort("run", maintain_order=True)
-
-
-def _parts(place: Path) -> Iterable[Part]:
-    found = []
-    for path in sorted((place / PARTS).glob("[!.]*.json")):
-        part = read_part(path)
-        if part is not None:
-            found.append(part)
-        elif path.exists():
-            raise _core.ScenarioError(_DAMAGED.format(path=path))
-    old = {name for part in found for name in part.replaces}
-    return [part for part in found if part.name not in old]
+    found = read_table(place, name)
+    return Tables(types).frames([])[name] if found is None else found.sort("run", maintain_order=True)

@@ -80,7 +80,8 @@ class Clock:
 
     def __init__(self, total: int, taken_over: int, tell: Callable[[State], None] | None) -> None:
         self.total, self.taken_over, self.done, self.failed = total, taken_over, taken_over, 0
-        self.damaged: Sequence[Path] = ()
+        self.warnings: Sequence[str] = ()
+        self.running: Sequence[str] = ()
         self._tell = tell
         self._began = time.monotonic()
 
@@ -91,8 +92,16 @@ class Clock:
         elapsed, new = time.monotonic() - self._began, self.done - self.taken_over
         left = elapsed / new * (self.total - self.done) if new else None
         self._tell(
-            State(self.done, self.total, self.failed, elapsed, left, self.taken_over, damaged=self.damaged)
-        )
+            State(
+                self.done, self.total, self.failed, elapsed, left, self.taken_over,
+                running=self.running, warnings=self.warnings,
+            )
+        )  # fmt: skip
+
+    def take_over(self) -> None:
+        """Counts one more run as one that was there before."""
+        self.done += 1
+        self.taken_over += 1
 
     def count(self, over: Sequence[Ran]) -> None:
         """Counts this number of further runs as over."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.portable import source_file
 
 #: Keys of a scenario whose text is the name of a file.
@@ -53,9 +54,9 @@ class Fingerprints:
         controllers: those in Python, by the name that represents each in the scenarios.
     """
 
-    def __init__(self, controllers: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, controllers: Mapping[str, Callable[..., Any]] | None = None) -> None:
         #: The hash of each controller, "" if a change of it could not be noticed.
-        self.controllers = {name: source_hash(cls) for name, cls in controllers.items()}
+        self.controllers = {name: source_hash(cls) for name, cls in (controllers or {}).items()}
         #: The hash of each file that a scenario named so far.
         self.files: dict[str, str] = {}
         self._base = hashlib.sha256(simulator_hash().encode())
@@ -74,6 +75,21 @@ class Fingerprints:
             if f'"python:{name}"' in text:
                 found.update(f"\n{name} {source}".encode())
         return found.hexdigest()[:24]
+
+    def case(self, case: Case, code: str | None = None) -> str:
+        """The key of a run that is one of a list of cases.
+
+        Args:
+            case: the run.
+            code: the hash of the code that measures it, if its measures are stored and not its result.
+        """
+        for name, cls in case.controllers.items():
+            if name not in self.controllers:
+                self.controllers[name] = source_hash(cls)
+        beside: Any = dict(case.keys)
+        if code is not None:
+            beside = [beside, dict(case.settings), case.keep_trace, code]
+        return run_key(self.point({**case.scenario, "": beside}), case.seed)
 
 
 def run_key(point: str, seed: int) -> str:

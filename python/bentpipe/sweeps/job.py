@@ -19,6 +19,7 @@ from bentpipe.sweeps.execution import Executor, Ran
 from bentpipe.sweeps.lock import WHOLE, Shard
 from bentpipe.sweeps.plan import Given, Plan
 from bentpipe.sweeps.planned import Planned
+from bentpipe.sweeps.store import repeated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,7 +140,7 @@ def run_plan(
                 for number, value in goodputs(dataset.read().flows).items():
                     rule.learn(number, value)
         clock = Clock(0, 0, progress)
-        clock.damaged = kept.damaged
+        clock.warnings = repeated(kept.damaged)
         try:
             while numbers := rule.next():
                 missing = [number for number in numbers if number not in kept.done]

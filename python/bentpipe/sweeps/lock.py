@@ -73,13 +73,13 @@ class Lock:
         alone = _try(whole, fcntl.LOCK_EX)
         if self._shard.count == 1:
             if not alone:
-                self._refuse(f"another bentpipe sweep is writing to {self._folder}")
+                self._refuse(f"another run is writing to {self._folder}")
             _write(whole, "")
             return
         if alone:  # the first of the shards defines the number of shards
             _write(whole, str(self._shard.count))
         if not _try(whole, fcntl.LOCK_SH):
-            self._refuse(f"another bentpipe sweep is writing to {self._folder}")
+            self._refuse(f"another run is writing to {self._folder}")
         whole.seek(0)
         count = whole.read().strip()
         if count != str(self._shard.count):

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from bentpipe import _core
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.fingerprint import Fingerprints, run_key, simulator_hash
+from bentpipe.sweeps.fingerprint import Fingerprints, simulator_hash
 from bentpipe.sweeps.rows import Types, key_types
 
 
@@ -47,10 +47,8 @@ class CaseList(Planned):
     def __init__(self, cases: Sequence[Case]) -> None:
         self._cases = cases
         self._types = key_types(cases)
-        known = {name: cls for case in cases for name, cls in case.controllers.items()}
-        found = Fingerprints(known)
-        self._fingerprints = found
-        self._keys = [run_key(found.point({**c.scenario, "": dict(c.keys)}), c.seed) for c in cases]
+        self._fingerprints = found = Fingerprints()
+        self._keys = [found.case(case) for case in cases]
         self._numbers = {key: number for number, key in enumerate(self._keys)}
         if len(self._numbers) < len(cases):
             raise _core.ScenarioError("two of the cases are alike: the same scenario, seed and keys")

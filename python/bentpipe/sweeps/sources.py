@@ -13,7 +13,8 @@ import ast
 import hashlib
 import importlib.util
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,18 @@ def code_version(measure: Callable[..., Any]) -> str:
     """The hash of the code of a measure, in hexadecimal."""
     found = hashlib.sha256()
     for name, path in modules(measure.__module__, "bentpipe.sweeps.execution").items():
-        code = path.read_bytes()
-        code = _without_words(code) if path.suffix == ".py" else code
-        found.update(f"{name} {hashlib.sha256(code).hexdigest()}\n".encode())
+        found.update(f"{name} {_hash(path, path.stat().st_mtime_ns)}\n".encode())
     found.update(f"{measure.__qualname__} python {platform.python_version()}\n".encode())
     for library in LIBRARIES:
         found.update(f"{library} {version(library)}\n".encode())
     return found.hexdigest()
+
+
+@cache
+def _hash(path: Path, _: int) -> str:
+    """The hash of a file as it was at a time of change."""
+    code = path.read_bytes()
+    return hashlib.sha256(_without_words(code) if path.suffix == ".py" else code).hexdigest()
 
 
 def _without_words(code: bytes) -> bytes:
@@ -67,11 +73,16 @@ def modules(*names: str) -> dict[str, Path]:
         found[name] = Path(spec.origin)
         if found[name].suffix == ".py":
             package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
-            waiting += _imported(found[name], package, tops)
+            waiting += _imported(found[name], found[name].stat().st_mtime_ns, package, frozenset(tops))
     return dict(sorted(found.items()))
 
 
-def _imported(path: Path, package: str, tops: set[str]) -> Iterator[str]:
+@cache
+def _imported(path: Path, _: int, package: str, tops: frozenset[str]) -> Sequence[str]:
+    return list(_names(path, package, tops))
+
+
+def _names(path: Path, package: str, tops: frozenset[str]) -> Iterator[str]:
     """The names of the modules that a file imports, anywhere in it, except imports for type checkers alone.
 
     Those of other packages than `tops` are left out, and not looked for: that would load the packages.

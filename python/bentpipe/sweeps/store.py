@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 PARTS = "parts"
 """The folder of the files that list the parts."""
 _VERSION = 1
+_DAMAGED = "{path} is damaged; the command that wrote it repeats its runs"
 #: Parts are put together as long as their files are smaller than this in all, in bytes, ...
 _LARGE = 64 << 20
 #: ... and have fewer runs than this.
@@ -76,6 +77,7 @@ class Store:
         tables: the names of the tables; each is a folder with a file of every part that has rows of it.
         key: the column by which rows are ordered.
         always: the tables that have a file in every part, also without rows.
+        many: parts with fewer runs are put together.
         shard: the owner of these parts, if several writers share the folder.
     """
 
@@ -86,9 +88,11 @@ class Store:
         *,
         key: str = "run",
         always: Sequence[str] = (),
+        many: int = _MANY,
         shard: Shard = WHOLE,
     ) -> None:
         self.folder, self.tables, self._key, self._always = folder, tables, key, always
+        self._many = many
         self.shard = shard
         self.parts: list[Part] = []
         #: The highest number of a part.
@@ -168,7 +172,7 @@ class Store:
             waiting.append(part)
             size += self._size(part)
             runs += len(part.runs)
-            if size >= _LARGE or runs >= _MANY:
+            if size >= _LARGE or runs >= self._many:
                 self.rewrite(waiting)
                 waiting, size, runs = [], 0, 0
         if len(waiting) > 1:
@@ -191,7 +195,7 @@ class Store:
         for table in self.tables:
             read = [self._read(part, table) for part in parts if f"{table}/{part.name}.parquet" in part.sums]
             if read:
-                whole = pl.concat(read)
+                whole = pl.concat(read, how="diagonal")
                 whole = whole if change is None else change(table, whole)
                 frames[table] = whole.sort(self._key, maintain_order=True)
         names = [part.name for part in parts]
@@ -238,7 +242,7 @@ class Store:
         return sum((self.folder / name).stat().st_size for name in part.sums)
 
     def _small(self, part: Part) -> bool:
-        return len(part.runs) < _MANY and self._size(part) < _LARGE
+        return len(part.runs) < self._many and self._size(part) < _LARGE
 
     def _read(self, part: Part, table: str) -> pl.DataFrame:
         name = f"{table}/{part.name}.parquet"
@@ -296,6 +300,47 @@ def read_part(path: Path) -> Part | None:
         raise
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+
+
+def repeated(damaged: Iterable[Path]) -> list[str]:
+    """What to say about parts that `Store.open` removed."""
+    return [f"{path} was damaged; it was removed and its runs are repeated" for path in damaged]
+
+
+def read_table(folder: Path, table: str) -> pl.DataFrame | None:
+    """All rows of a table, part by part, even while a writer adds to it; None if no part has rows of it.
+
+    Raises:
+        ScenarioError: a file is damaged.
+    """
+    import polars as pl
+
+    for more_tries in (True, True, True, False):
+        try:
+            frames = [
+                read_frame(folder / file, part.sums[file])
+                for part in _parts(folder)
+                if (file := f"{table}/{part.name}.parquet") in part.sums
+            ]
+            break
+        except (FileNotFoundError, Changed) as wrong:
+            if more_tries and isinstance(wrong, FileNotFoundError):
+                continue  # a writer puts parts together
+            path = wrong.filename if isinstance(wrong, FileNotFoundError) else wrong
+            raise ScenarioError(_DAMAGED.format(path=path)) from None
+    return pl.concat(frames, how="diagonal") if frames else None
+
+
+def _parts(folder: Path) -> Iterable[Part]:
+    found = []
+    for path in sorted((folder / PARTS).glob("[!.]*.json")):
+        part = read_part(path)
+        if part is not None:
+            found.append(part)
+        elif path.exists():
+            raise ScenarioError(_DAMAGED.format(path=path))
+    old = {name for part in found for name in part.replaces}
+    return [part for part in found if part.name not in old]
 
 
 @contextmanager
