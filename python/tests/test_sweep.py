@@ -22,7 +22,7 @@ from bentpipe import stats
 from bentpipe.progress import State
 from bentpipe.sweeps import dataset, enough, job
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Interrupted, run_cases
+from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.lock import Shard
 from bentpipe.sweeps.plan import Plan
@@ -402,20 +402,6 @@ def test_ten_kills_do_no_harm() -> None:
     found = json.loads(done.stdout)
     assert found["runs"] == 200 and found["kills"] == 3
     assert sorted(found["runs_kept_at_kills"]) == found["runs_kept_at_kills"]
-
-
-def test_a_list_of_cases_becomes_a_dataset(scenario_file: Path, tmp_path: Path) -> None:
-    """Cases of one scenario that other keys name are different runs."""
-    table = bp.Scenario.load(scenario_file).to_dict()
-    cases = [Case({"name": f"case {i}", "nth": i}, {**table, "seed": 1 + i // 2}) for i in range(6)]
-    kept = run_cases(cases, place=tmp_path / "out")
-    assert kept.flows.equals(run_cases(cases).flows)
-    told: list[State] = []
-    again = run_cases(cases[::-1], place=tmp_path / "out", progress=told.append)
-    assert told[-1].taken_over == 6
-    assert again.flows["name"].to_list() == [f"case {i}" for i in range(5, -1, -1)]
-    with pytest.raises(bp.ScenarioError, match="two of the cases are alike"):
-        run_cases([*cases, cases[0]], place=tmp_path / "out")
 
 
 def test_the_verb(scenario_file: Path, tmp_path: Path, cli: Callable[..., object]) -> None:

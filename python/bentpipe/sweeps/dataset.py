@@ -26,12 +26,13 @@ from bentpipe.sweeps.differences import differences
 from bentpipe.sweeps.engine import Runs
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.lock import WHOLE, Shard
-from bentpipe.sweeps.planned import Planned
 from bentpipe.sweeps.rows import TABLES, Tables, Types
 from bentpipe.sweeps.store import PARTS, Store, Stored, read_table
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from bentpipe.sweeps.plan import Plan
 
 ABOUT = "sweep.json"
 """The description of a dataset."""
@@ -52,7 +53,7 @@ class Dataset:
         OSError: nothing can be written there.
     """
 
-    def __init__(self, place: Path, plan: Planned, shard: Shard = WHOLE) -> None:
+    def __init__(self, place: Path, plan: Plan, shard: Shard = WHOLE) -> None:
         self.place, self._plan, self._shard = place, plan, shard
         for name, code in plan.about()["controllers"].items():
             if not code:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from functools import cached_property
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.progress import State
@@ -114,7 +113,6 @@ class Clock:
 def run_cases(
     cases: Sequence[Case],
     *,
-    place: Path | None = None,
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
     executor: Executor | None = None,
@@ -126,23 +124,13 @@ def run_cases(
 
     Args:
         cases: the runs. It may build them as they are asked for.
-        place: a directory that becomes a dataset (docs/sweeps.md). Cases that it already has are not run
-            again. None: everything stays in memory.
         workers: threads or processes; 0: one per processor. The results do not depend on it.
         progress: called with the state of the job, from the first moment on.
         executor: the executor of the runs, in place of this machine.
 
     Raises:
         Interrupted: the user stopped it.
-        ScenarioError: `place` holds something else.
-        OSError: nothing can be written there.
     """
-    if place is not None:
-        from bentpipe.sweeps.job import run_plan
-        from bentpipe.sweeps.planned import CaseList
-
-        made = None if executor is None else lambda: executor
-        return run_plan(CaseList(cases), place, workers=workers, progress=progress, executor=made)
     over: dict[int, tuple[Case, Ran]] = {}
     clock = Clock(len(cases), 0, progress)
     clock.tell()

@@ -76,19 +76,12 @@ class Fingerprints:
                 found.update(f"\n{name} {source}".encode())
         return found.hexdigest()[:24]
 
-    def case(self, case: Case, code: str | None = None) -> str:
-        """The key of a run that is one of a list of cases.
-
-        Args:
-            case: the run.
-            code: the hash of the code that measures it, if its measures are stored and not its result.
-        """
+    def case(self, case: Case, code: str) -> str:
+        """The key of the measures of a run; `code` is the hash of the code that measures it."""
         for name, cls in case.controllers.items():
             if name not in self.controllers:
                 self.controllers[name] = source_hash(cls)
-        beside: Any = dict(case.keys)
-        if code is not None:
-            beside = [beside, dict(case.settings), case.keep_trace, code]
+        beside = [dict(case.keys), dict(case.settings), case.keep_trace, code]
         return run_key(self.point({**case.scenario, "": beside}), case.seed)
 
 

@@ -18,7 +18,6 @@ from bentpipe.sweeps.enough import MOST_SEEDS, AllSeeds, UntilInterval, goodput,
 from bentpipe.sweeps.execution import Executor, Ran
 from bentpipe.sweeps.lock import WHOLE, Shard
 from bentpipe.sweeps.plan import Given, Plan
-from bentpipe.sweeps.planned import Planned
 from bentpipe.sweeps.store import repeated
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def sweep(
 
 
 def run_plan(
-    plan: Planned,
+    plan: Plan,
     place: Path | None = None,
     *,
     workers: int = 0,
@@ -126,7 +125,6 @@ def run_plan(
     """
     rule: AllSeeds | UntilInterval = AllSeeds(plan, shard)
     if until is not None:
-        assert isinstance(plan, Plan), "only a grid has seeds to add"
         rule = UntilInterval(plan, until, most_seeds, shard)
     with ExitStack() as held:
         kept: _Memory | _Disk
@@ -172,7 +170,7 @@ def run_plan(
 class _Memory:
     """Runs that stay in memory."""
 
-    def __init__(self, plan: Planned) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._over: dict[int, tuple[Case, Ran]] = {}
         self.damaged: Sequence[Path] = ()

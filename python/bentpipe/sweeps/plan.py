@@ -18,7 +18,6 @@ from bentpipe.source import Source
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.columns import Column, column, value_at, words
 from bentpipe.sweeps.fingerprint import Fingerprints, run_key, simulator_hash
-from bentpipe.sweeps.planned import Planned
 from bentpipe.sweeps.rows import Types
 from bentpipe.sweeps.vary import Axis, axes, axis_of_text, value_of
 
@@ -32,7 +31,7 @@ Given = Scenario | Mapping[str, Any] | str | Path
 """A scenario, its table (which may have `vary` and `seeds`), or an argument of `Source`."""
 
 
-class Plan(Planned):
+class Plan(Sequence[Case]):
     """A case for each run. Run n is point n modulo `points`, with the seed number n divided by `points`.
 
     So the runs of the first seed come first, and more seeds only add runs.
