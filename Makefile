@@ -141,10 +141,10 @@ site: setup .venv/.docs ## the documentation as pages that are read without a se
 	@echo "$(SITE)/index.html"
 
 leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/leo.csv lacks, and figures
-	$(BIN)/python scripts/leo_md.py
+	$(BIN)/bentpipe study run leo --full --out docs
 
 satellite: setup ## docs/satellite-2026.md: the runs that docs/satellite-2026.csv lacks, and figures
-	$(BIN)/python scripts/satellite_2026.py
+	$(BIN)/bentpipe study run satellite-2026 --full --out docs
 
 validate: setup ## all witnesses in full, half an hour; writes docs/validation/*.csv, figures and docs/validation.md
 	$(BIN)/python scripts/validate.py

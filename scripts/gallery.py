@@ -14,12 +14,12 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from legible import line_colour
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 import bentpipe as bp
+from bentpipe.experiments.legible import line_colour
 from bentpipe.models import KINDS
 from bentpipe.registry import find
 

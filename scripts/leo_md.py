@@ -1,8 +1,6 @@
-"""Writes docs/leo.md, its table docs/leo.csv and its figures: every controller over paths that move.
+"""Adds the measured downlinks to docs/leo.csv, and checks docs/leo.md. `make leo` does all else.
 
-    python scripts/leo_md.py                       # run what docs/leo.csv lacks, then draw and write
-    python scripts/leo_md.py --measured DIR        # and the measured downlinks; DIR: see scripts/starlink.py
-    python scripts/leo_md.py --draw                # from docs/leo.csv alone
+    python scripts/leo_md.py --measured DIR        # DIR: see scripts/starlink.py
     python scripts/leo_md.py --check               # does the page agree with docs/leo.csv?
 
 The measured data has no licence that lets us ship it. Its results stay in docs/leo.csv when it is not there.
@@ -12,24 +10,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import leo_page
-import leo_paths
-import run_table
-from leo_measure import Measured, measure
-from leo_paths import MovingPath
+import polars as pl
 
 import bentpipe as bp
-from bentpipe import controller, files, terminal
+from bentpipe import terminal
+from bentpipe.experiments.leo import EXPERIMENT, Leo
+from bentpipe.experiments.leo.paths import MEASURED, MovingPath
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-RESET = "path_change=reset"
-WINDOW = "base_window=10"
-BATCH = 24
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,72 +28,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--measured", type=Path, metavar="DIR", help="the data of 27 May 2024")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--fresh", action="store_true", help="repeat runs that the table has")
-    parser.add_argument("--draw", action="store_true", help="run nothing")
-    parser.add_argument("--check", action="store_true", help="run and write nothing")
-    parser.add_argument("--threads", type=int, default=0)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--measured", type=Path, metavar="DIR", help="the data of 27 May 2024")
+    what.add_argument("--check", action="store_true", help="run and write nothing")
     given = parser.parse_args(arguments)
-    table, page = DOCS / "leo.csv", DOCS / "leo.md"
     if given.check:
-        return 0 if page.read_text(encoding="utf-8") == leo_page.text(run_table.read(table, Measured)) else 1
-    rows = run_table.read(table, Measured) if table.exists() and not given.fresh else []
-    paths = [
-        leo_paths.shipped(),
-        leo_paths.shipped("leo-loss", leo_paths.LOSS),
-        *leo_paths.shells(),
-        *leo_paths.fades(),
-    ]
-    if given.measured is not None:
-        paths += leo_paths.measured(given.measured)
-    if not given.draw:
-        for seed in range(1, given.seeds + 1):
-            for path in paths:
-                known = {row.cc for row in rows if (row.path, row.seed) == (path.name, seed)}
-                wanted = [cc for cc in algorithms(path) if cc not in known]
-                rows += run(path, wanted, seed, given.threads)
-                run_table.write(table, Measured, rows)
-    rows = run_table.read(table, Measured)  # as rounded there
-    files.replace(page, lambda work: work.write_text(leo_page.text(rows), encoding="utf-8"))
-    leo_page.draw(DOCS, rows, paths, story(paths[0]))
+        return EXPERIMENT.stale(DOCS)
+    with terminal.RunsBar("leo") as bar:
+        Leo(measured(given.measured)).run(DOCS, progress=bar.at)
     return 0
 
 
-def algorithms(path: MovingPath) -> list[str]:
-    """Every controller; where the path changes hands, also those that forget the smallest round-trip time."""
+def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
+    """Two measured downlinks of 27 May 2024: those whose mean rates are the quartiles of the day.
+
+    The rate is that of UDP, in half seconds. The delay is that of a ping minutes later, which includes waits
+    in the network, too.
+    """
+    import starlink
+
+    capacities, _, _ = starlink.measured(directory)
+    order = sorted(capacities, key=lambda capacity: capacity.mean_bps)
     found = []
-    for entry in bp.controllers():
-        found.append(entry["id"])
-        if path.group != leo_paths.LEO or entry["uses_path_hints"]:
-            continue
-        if any(param["name"] == "base_window" for param in entry["params"]):
-            found.append(f"{entry['id']} {WINDOW}")
-        if entry["id"] in leo_page.KEEPERS:
-            found.append(f"{entry['id']} {RESET}")
+    for name, label, share in (
+        ("starlink-slow", "measured, slower", 0.25),
+        ("starlink-fast", "measured, faster", 0.75),
+    ):
+        capacity = order[round(share * (len(order) - 1))]
+        delays = starlink.repeated(capacity.ping, duration_s)
+        frame = bp.timeline.join(capacity.frame, delays, columns=["delay_s"])
+        frame = frame.filter(pl.col("t_s") < duration_s).select("t_s", "rate_bps", "delay_s")
+        frame = frame.with_columns(up=pl.lit(value=True), handover=pl.lit(value=False))
+        found.append(MovingPath(name, label, MEASURED, frame, duration_s, {}, 15e6))
     return found
-
-
-def run(path: MovingPath, ccs: Sequence[str], seed: int, threads: int = 0) -> list[Measured]:
-    """Runs controllers over a path, in batches, so that traces do not pile up."""
-    rows: list[Measured] = []
-    with tempfile.TemporaryDirectory() as work, terminal.Bar(f"{path.label}, seed {seed}") as bar:
-        for begin in range(0, len(ccs), BATCH):
-            batch = ccs[begin : begin + BATCH]
-            scenarios = [path.scenario(controller.named_algorithm(cc), seed, Path(work)) for cc in batch]
-            results = bp.run_many(scenarios, threads, progress=lambda n, b=begin: bar(b + n, len(ccs)))
-            rows += [measure(path, cc, seed, r) for cc, r in zip(batch, results, strict=True)]
-    return rows
-
-
-def story(path: MovingPath) -> dict[str, Any]:
-    """Traces of a few controllers over one path, for a figure."""
-    ccs = leo_page.STORY
-    with tempfile.TemporaryDirectory() as work:
-        scenarios: Iterable[bp.Scenario] = [
-            path.scenario(controller.named_algorithm(cc), 1, Path(work)) for cc in ccs
-        ]
-        return {cc: r.trace for cc, r in zip(ccs, bp.run_many(list(scenarios)), strict=True)}
 
 
 if __name__ == "__main__":

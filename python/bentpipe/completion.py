@@ -118,8 +118,11 @@ def papers(incomplete: str) -> list[str]:
 
 
 def studies(incomplete: str) -> list[str]:
-    """Studies, and "all"."""
-    return [*(["all"] if "all".startswith(incomplete.lower()) else []), *papers(incomplete)]
+    """What `bentpipe study run` takes: papers, other experiments, and "all"."""
+    from bentpipe.experiments import TABLES
+
+    own = [name for name in ("all", *TABLES) if name.startswith(incomplete.lower())]
+    return [*papers(incomplete), *own]
 
 
 def places(incomplete: str) -> list[str]:

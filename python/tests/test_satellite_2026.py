@@ -3,59 +3,41 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import sys
 from pathlib import Path
 
-import pytest
-
 import bentpipe as bp
+from bentpipe.experiments.satellite_2026 import EXPERIMENT, claims, measure, page
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def scripts():
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        names = ("satellite_measure", "satellite_claims", "satellite_page", "satellite_2026", "run_table")
-        yield {name: importlib.import_module(name) for name in names}
-    finally:
-        sys.path.remove(str(ROOT / "scripts"))
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def test_the_page_is_that_of_its_table(scripts) -> None:
-    table = ROOT / "docs" / "satellite-2026.csv"
-    rows = scripts["run_table"].read(table, scripts["satellite_measure"].Measured)
-    page = (ROOT / "docs" / "satellite-2026.md").read_text(encoding="utf-8")
-    assert page == scripts["satellite_page"].text(rows)
-    paths = {path.name for path in scripts["satellite_measure"].PATHS}
-    assert {row.path for row in rows} == paths
-    for cc, label in scripts["satellite_page"].ALGORITHMS.items():
-        assert (f"| {label} |" in page) == any(row.cc == cc for row in rows)
+def test_the_page_is_that_of_its_table() -> None:
+    rows = EXPERIMENT.read(DOCS / "satellite-2026.csv")
+    assert not EXPERIMENT.stale(DOCS)
+    text = (DOCS / "satellite-2026.md").read_text(encoding="utf-8")
+    assert {row.path for row in rows} == {path.name for path in measure.PATHS}
+    for cc, label in page.ALGORITHMS.items():
+        assert (f"| {label} |" in text) == any(row.cc == cc for row in rows)
 
 
-def test_one_job_by_hand(scripts) -> None:
+def test_one_job_by_hand() -> None:
     """Slow start on an empty path: the flight doubles with each round trip from ten segments on.
 
     Half of 50 Mbit/s over half a second are 1079 segments of 1448 bytes, which is more than the seventh
     flight of 640 and less than the eighth of 1280. That one ends seven round trips after the first, which
     comes after the handshake and half a round trip; the rate of the link spreads it over 0.3 s.
     """
-    measure = scripts["satellite_measure"]
     path = measure.PATHS[0]
     scenario = path.scenario("cubic", bp.Bulk(size="100 MB"), 1, "60 s", bp.Record("50 ms", links=True))
     alone = dataclasses.replace(scenario, flows=scenario.flows[:1])
-    job = measure.Job(path, "cubic", 1)
-    found = job._start(bp.run(alone))
+    found = measure.measure(path, "start", bp.run(alone))
     begins = 0.65 + 0.325 + 7 * 0.65
     assert begins < found["startup_s"] < begins + 0.5
     assert found["start_lost"] > 1000  # plain slow start overruns a queue of 2708 packets
 
 
-def test_what_was_saved_is_of_the_path(scripts, monkeypatch) -> None:
+def test_what_was_saved_is_of_the_path(monkeypatch) -> None:
     """50 Mbit/s over 650 ms are 2708 packets of 1500 bytes; 200 Mbit/s over 40 ms are 667."""
-    measure = scripts["satellite_measure"]
     relay = next(path for path in measure.PATHS if path.relay)
 
     given: list[str] = []
@@ -65,8 +47,7 @@ def test_what_was_saved_is_of_the_path(scripts, monkeypatch) -> None:
     assert given == ["cubic resume_cwnd=2708 resume_rtt=0.65", "cubic resume_cwnd=667 resume_rtt=0.04"]
 
 
-def test_claims_follow_from_rows(scripts) -> None:
-    measure, claims = scripts["satellite_measure"], scripts["satellite_claims"]
+def test_claims_follow_from_rows() -> None:
     blank = dict.fromkeys((f.name for f in dataclasses.fields(measure.Measured)), 1.0)
 
     def rows(cc: str, start_mb: float) -> list:

@@ -21,7 +21,6 @@ import bentpipe as bp
 from bentpipe import stats
 from bentpipe.progress import State
 from bentpipe.sweeps import dataset, enough, job
-from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.lock import Shard

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -19,16 +20,15 @@ app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 
 @app.command("list")
 def study_list(json: Json = False) -> None:
-    """The studies that can be run."""
-    from bentpipe import studies
+    """Every experiment, and how it is run."""
+    from bentpipe.experiments import listed
 
-    known = studies.available()
     if json:
-        terminal.answer({"studies": [{"name": name, "title": title} for name, title in known.items()]})
+        terminal.answer({"studies": [vars(one) for one in listed()]})
         return
-    shown = terminal.table("", ["<name", "~title"])
-    for name, title in known.items():
-        shown.add_row(name, title)
+    shown = terminal.table("", ["<name", "~title", "<run by"])
+    for one in listed():
+        shown.add_row(one.name, one.title, one.command)
     terminal.console().print(shown)
 
 
@@ -36,7 +36,9 @@ def study_list(json: Json = False) -> None:
 def study_run(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="NAME...", autocompletion=completion.studies, help='Studies, or "all".'),
+        typer.Argument(
+            metavar="NAME...", autocompletion=completion.studies, help='Experiments, or "all" for the papers.'
+        ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
     full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
@@ -57,13 +59,12 @@ def study_run(
 ) -> None:
     """Repeat published experiments: figures, claims and a page for each, and a page about all.
 
-    An interrupted job goes on where it was when the same command is given again.
+    An experiment that is no paper writes a table, and with --full a page and figures. An interrupted job goes
+    on where it was when the same command is given again.
 
     For one figure or table there is `bentpipe study show`.
     """
-    from bentpipe import _core, studies
-    from bentpipe.progress import State
-    from bentpipe.registry import unknown
+    from bentpipe import _core, experiments, studies
     from bentpipe.studies.study import StudyResult
     from bentpipe.sweeps.engine import Interrupted
     from bentpipe.sweeps.ray import on_ray
@@ -76,13 +77,16 @@ def study_run(
             "study run repeats all of a paper; one figure or table of it: "
             f"bentpipe study show {names[0]} --figure {figure}"
         )
-    known = studies.available()
-    wanted = list(known) if names == ["all"] else list(dict.fromkeys(names))
+    wanted = list(studies.available()) if names == ["all"] else list(dict.fromkeys(names))
     for name in wanted:
-        if name not in known:
-            raise _core.ScenarioError(unknown("study", name, list(known)))
-    mode = "full" if full else "quick"
+        experiments.check_name(name)
     root = out or Path("out/studies")
+    tables = [name for name in wanted if name in experiments.TABLES]
+    if tables:
+        if len(wanted) > len(tables) or ray is not None:
+            raise _core.ScenarioError(f"{tables[0]} is run without papers and without --ray")
+        return _run_tables({name: out or root / name for name in tables}, full, workers, fresh, json)
+    mode = "full" if full else "quick"
     page = None
     try:
         with terminal.RunsBar() as bar:
@@ -112,6 +116,28 @@ def study_run(
         terminal.error(f"study {failure.name} failed: {failure.why}; what is finished of it is kept")
     if len(done) < len(results):
         raise typer.Exit(FAILED)
+
+
+def _run_tables(places: Mapping[str, Path], full: bool, workers: int, fresh: bool, json: bool) -> None:  # noqa: FBT001
+    """Runs experiments that are no papers, one after the other."""
+    from bentpipe.experiments import load
+    from bentpipe.sweeps.engine import Interrupted
+
+    done = []
+    for name, place in places.items():
+        try:
+            with terminal.RunsBar(name) as bar:
+                files = load(name).run(place, quick=not full, fresh=fresh, workers=workers, progress=bar.at)
+        except Interrupted as stop:
+            raise Stopped(str(stop)) from None
+        except RuntimeError as failure:
+            terminal.error(f"study {name} failed: {failure}; what is finished of it is kept")
+            raise typer.Exit(FAILED) from None
+        done.append({"name": name, "files": [str(file) for file in files]})
+        if not json:
+            terminal.line(f"written to {terminal.plain(', '.join(map(str, files)))}")
+    if json:
+        terminal.answer({"studies": done})
 
 
 @app.command("show")

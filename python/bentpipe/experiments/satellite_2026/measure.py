@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -95,11 +95,12 @@ class SatellitePath:
         ]
         links = self.links
         if cc in PROBES:
-            links = {
-                name: dataclasses.replace(link, queue=bp.Priority(link.queue.limit, bands=2))
-                for name, link in links.items()
-            }
+            links = {name: _two_bands(link) for name, link in links.items()}
         return bp.Scenario(links=links, flows=flows, duration=duration, seed=seed, record=record)
+
+
+def _two_bands(link: bp.Link) -> bp.Link:
+    return dataclasses.replace(link, queue=bp.Priority(cast(bp.DropTail, link.queue).limit, bands=2))
 
 
 def _link(rate: str, delay: str, back: str, room: str = "1 bdp", **more: Any) -> bp.Link:
@@ -200,57 +201,47 @@ class Measured:
     video_stalled_s: float
 
 
-@dataclass
-class Job:
-    """The runs of one algorithm over one path with one seed."""
+RUNS = {
+    "start": (bp.Bulk(size="100 MB"), "120 s", bp.Record("50 ms", links=True)),
+    "file": (bp.Bulk(size="1 MB"), "30 s", bp.Record(flows=False)),
+    "page": (PAGE, "120 s", bp.Record(flows=False)),
+    "video": (VIDEO, "120 s", bp.Record(flows=False)),
+}
+"""The runs of one algorithm over one path with one seed: traffic, duration, and what is recorded."""
 
-    path: SatellitePath
-    cc: str
-    seed: int
-    scenarios: list[bp.Scenario] = field(init=False)
 
-    def __post_init__(self) -> None:
-        trace = bp.Record("50 ms", links=True)
-        wanted = [
-            (bp.Bulk(size="100 MB"), "120 s", trace),
-            (bp.Bulk(size="1 MB"), "30 s", bp.Record(flows=False)),
-            (PAGE, "120 s", bp.Record(flows=False)),
-            (VIDEO, "120 s", bp.Record(flows=False)),
-        ]
-        self.scenarios = [self.path.scenario(self.cc, *one[:1], self.seed, *one[1:]) for one in wanted]
+def measure(path: SatellitePath, run: str, result: bp.Result) -> dict[str, float]:
+    """The measures of one of `RUNS`."""
+    if run == "start":
+        return {**_start(path, result), "file_100_s": _whole(result)["completion_s"] or math.nan}
+    if run == "file":
+        return {"file_1_s": _whole(result)["completion_s"] or math.nan}
+    row = _row(result, "flow/responses/second" if path.relay else "flow/responses")
+    if run == "page":
+        return {"page_s": row["completion_mean_s"] or math.nan}
+    return {
+        "video_mbps": (row["video"]["bitrate_bps"] or 0.0) / 1e6,
+        "video_startup_s": row["video"]["startup_s"] or math.nan,
+        "video_stalled_s": row["video"]["stalled_s"],
+    }
 
-    def measured(self, results: Sequence[bp.Result]) -> Measured:
-        """The measures of the runs."""
-        large, small, *others = results
-        came = "flow/responses/second" if self.path.relay else "flow/responses"
-        found = dict.fromkeys((f.name for f in fields(Measured)), math.nan)
-        found |= self._start(large)
-        found["file_100_s"] = _whole(large)["completion_s"] or math.nan
-        found["file_1_s"] = _whole(small)["completion_s"] or math.nan
-        if others:
-            page, video = (_row(result, came) for result in others)
-            found["page_s"] = page["completion_mean_s"] or math.nan
-            found["video_mbps"] = (video["video"]["bitrate_bps"] or 0.0) / 1e6
-            found["video_startup_s"] = video["video"]["startup_s"] or math.nan
-            found["video_stalled_s"] = video["video"]["stalled_s"]
-        return Measured(**{**found, "path": self.path.name, "cc": self.cc, "seed": self.seed})
 
-    def _start(self, result: bp.Result) -> dict[str, float]:
-        begun = _whole(result)["start_s"]
-        t, delivered = delivery(result)
-        after = np.interp(np.arange(0.0, 60.0, 0.02) + begun, t, delivered)
-        over = int(WINDOW_S / 0.02)
-        enough = np.nonzero(after[over:] - after[:-over] >= RATE_BPS / 8 / 2 * WINDOW_S)[0]
-        links = result.link_trace.filter(
-            pl.col("t_s") <= begun + self.path.first_s,
-            pl.col("link").cast(pl.String).str.ends_with("/forward"),
-        )
-        lost = links.group_by("link").agg(pl.col("dropped_packets").last())["dropped_packets"].sum()
-        return {
-            "startup_s": float(enough[0] + over) * 0.02 if enough.size else math.nan,
-            "start_mb": float(np.interp(begun + self.path.first_s, t, delivered)) / 1e6,
-            "start_lost": float(lost),
-        }
+def _start(path: SatellitePath, result: bp.Result) -> dict[str, float]:
+    begun = _whole(result)["start_s"]
+    t, delivered = delivery(result)
+    after = np.interp(np.arange(0.0, 60.0, 0.02) + begun, t, delivered)
+    over = int(WINDOW_S / 0.02)
+    enough = np.nonzero(after[over:] - after[:-over] >= RATE_BPS / 8 / 2 * WINDOW_S)[0]
+    links = result.link_trace.filter(
+        pl.col("t_s") <= begun + path.first_s,
+        pl.col("link").cast(pl.String).str.ends_with("/forward"),
+    )
+    lost = links.group_by("link").agg(pl.col("dropped_packets").last())["dropped_packets"].sum()
+    return {
+        "startup_s": float(enough[0] + over) * 0.02 if enough.size else math.nan,
+        "start_mb": float(np.interp(begun + path.first_s, t, delivered)) / 1e6,
+        "start_lost": float(lost),
+    }
 
 
 def delivery(result: bp.Result) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The moving paths of docs/leo.md: a scenario, three shells, two rain fades, two measured Starlink downlinks.
+"""The moving paths of docs/leo.md: a scenario, three shells, two rain fades.
 
 Each is a time line with its rate, and the rule that builds its link from that.
 """
@@ -15,7 +15,7 @@ import polars as pl
 import bentpipe as bp
 from bentpipe.units import seconds
 
-SCENARIO = Path(__file__).resolve().parent.parent / "scenarios" / "leo-handover.toml"
+SCENARIO = "leo-handover"
 LEO, GEO, MEASURED = "leo", "geo", "measured"
 SHELL_BPS = 50e6
 """The rate over the shells. It is ours: a shell's geometry gives no rate."""
@@ -66,7 +66,7 @@ class MovingPath:
     def capacity(self, at: np.ndarray) -> np.ndarray:
         """Bits that the forward direction can have sent until these instants."""
         t = np.append(self.frame["t_s"].to_numpy(), max(self.duration_s, float(self.frame["t_s"][-1]) + 1))
-        return np.interp(at, t, np.append(0.0, np.cumsum(self._rates() * np.diff(t))))
+        return np.asarray(np.interp(at, t, np.append(0.0, np.cumsum(self._rates() * np.diff(t)))))
 
     def _rates(self) -> np.ndarray:
         return np.where(self.frame["up"].to_numpy(), self.frame["rate_bps"].to_numpy(), 0.0)
@@ -99,10 +99,10 @@ class MovingPath:
 
 def shipped(name: str = "leo-handover", loss: float = 0.0) -> MovingPath:
     """The scenario leo-handover, also with random losses."""
-    (link,) = bp.Scenario.load(SCENARIO).links.values()
-    dark = seconds(link.handover["outage"], "outage")
+    (link,) = bp.Scenario.load(SCENARIO).to_dict()["link"].values()
+    dark = seconds(link["handover"]["outage"], "outage")
     rows = []
-    for (at, rate), (_, delay) in zip(link.rate, link.delay, strict=True):
+    for (at, rate), (_, delay) in zip(link["rate"], link["delay"], strict=True):
         t = float(at.split()[0])
         bits, way = float(rate.split()[0]) * 1e6, seconds(delay, "delay")
         rows += [(t, bits, way, t == 0, t > 0)] + ([(t + dark, bits, way, True, False)] if t else [])
@@ -146,28 +146,4 @@ def fades(duration_s: float = 300.0) -> list[MovingPath]:
         columns = ["t_s", "rate_bps", "loss_rate", "up", "handover"]
         frame = line.select(columns).with_columns(delay_s=pl.lit(0.27))
         found.append(MovingPath(name, label, GEO, frame, duration_s, {}, 2e6))
-    return found
-
-
-def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
-    """Two measured downlinks of 27 May 2024: those whose mean rates are the quartiles of the day.
-
-    The rate is that of UDP, in half seconds. The delay is that of a ping minutes later, which includes waits
-    in the network, too.
-    """
-    import starlink
-
-    capacities, _, _ = starlink.measured(directory)
-    order = sorted(capacities, key=lambda capacity: capacity.mean_bps)
-    found = []
-    for name, label, share in (
-        ("starlink-slow", "measured, slower", 0.25),
-        ("starlink-fast", "measured, faster", 0.75),
-    ):
-        capacity = order[round(share * (len(order) - 1))]
-        delays = starlink.repeated(capacity.ping, duration_s)
-        frame = bp.timeline.join(capacity.frame, delays, columns=["delay_s"])
-        frame = frame.filter(pl.col("t_s") < duration_s).select("t_s", "rate_bps", "delay_s")
-        frame = frame.with_columns(up=pl.lit(value=True), handover=pl.lit(value=False))
-        found.append(MovingPath(name, label, MEASURED, frame, duration_s, {}, 15e6))
     return found

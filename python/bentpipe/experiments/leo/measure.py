@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from leo_paths import MovingPath
 
 import bentpipe as bp
 from bentpipe import measures, stats
+from bentpipe.experiments.leo.paths import MovingPath
 
 WINDOW_S = 0.5
 """Goodput is averaged over this time: several round trips, and long against the darkness of a handover."""
@@ -44,7 +44,7 @@ class Measured:
     recovery_s: float
 
 
-def measure(path: MovingPath, cc: str, seed: int, result: bp.Result) -> Measured:
+def measure(path: MovingPath, result: bp.Result) -> dict[str, float]:
     """The numbers of a run."""
     (flow,) = result.json["flows"]
     t = result.trace["t_s"].to_numpy()
@@ -52,11 +52,13 @@ def measure(path: MovingPath, cc: str, seed: int, result: bp.Result) -> Measured
     payload = 1448 / 1500
     begin, end = path.capacity(np.array([flow["start_s"], path.duration_s])) * payload
     times = recovery(path, t, delivered)
-    return Measured(
-        path.name, cc, seed, flow["goodput_bps"], 8.0 * flow["delivered_bytes"] / (end - begin),
-        flow["rtt_p95_s"] or math.nan, measures.lost([flow]) or 0.0,
-        float(np.median(times)) if times else math.nan,
-    )  # fmt: skip
+    return {
+        "goodput_bps": flow["goodput_bps"],
+        "share": float(8.0 * flow["delivered_bytes"] / (end - begin)),
+        "rtt_p95_s": flow["rtt_p95_s"] or math.nan,
+        "lost": measures.lost([flow]) or 0.0,
+        "recovery_s": float(np.median(times)) if times else math.nan,
+    }
 
 
 def recovery(path: MovingPath, t: np.ndarray, delivered: np.ndarray) -> list[float]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from satellite_measure import PATHS, SAVED, Measured, samples
-
+from bentpipe.experiments.satellite_2026.measure import PATHS, SAVED, Measured, samples
 from bentpipe.studies.claim import Check, Claim, above, at_least, at_most, number
 
 HYSTART, PLAIN, SEARCH = "cubic slow_start=hystart", "cubic", "cubic slow_start=search"

@@ -6,15 +6,16 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from legible import line_colour
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from md import row
-from satellite_claims import claims
-from satellite_measure import (
+
+from bentpipe.experiments.legible import line_colour
+from bentpipe.experiments.satellite_2026.claims import claims
+from bentpipe.experiments.satellite_2026.measure import (
     DEEP_FIRST_S,
     FIRST_S,
     LOAD,
@@ -26,7 +27,7 @@ from satellite_measure import (
     mean,
     samples,
 )
-
+from bentpipe.experiments.table import line as row
 from bentpipe.studies.claim import Claim
 
 STARTS = {
@@ -101,7 +102,7 @@ TAIL = """
 ## Again
 
 `make satellite` runs what [satellite-2026.csv](satellite-2026.csv) lacks, draws and writes. A new algorithm
-is a line in `scripts/satellite_page.py`.
+is a line in `python/bentpipe/experiments/satellite_2026/page.py`.
 """
 
 CLAIMS = """\
@@ -290,7 +291,7 @@ Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 
 def draw(folder: Path, rows: Sequence[Measured], traces: Traces) -> None:
     """The three figures."""
-    plain = {
+    plain: dict[Any, Any] = {
         "font.size": 8,
         "svg.hashsalt": "bentpipe",
         "axes.spines.top": False,

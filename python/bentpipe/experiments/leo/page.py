@@ -9,13 +9,13 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from legible import line_colour
-from leo_measure import SHARE, WINDOW_S, Measured, mean
-from leo_paths import LEO, LOSS, MovingPath
 from matplotlib.figure import Figure
-from md import row
 
 import bentpipe as bp
+from bentpipe.experiments.legible import line_colour
+from bentpipe.experiments.leo.measure import SHARE, WINDOW_S, Measured, mean
+from bentpipe.experiments.leo.paths import LEO, LOSS, MovingPath
+from bentpipe.experiments.table import line as row
 from bentpipe.registry import style as style_of
 
 _WINDOWED = [
@@ -261,7 +261,12 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
 
 def draw(docs: Path, rows: Sequence[Measured], paths: Sequence[MovingPath], story: Mapping[str, Any]) -> None:
     """The figures."""
-    style = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "bentpipe"}
+    style: dict[Any, Any] = {
+        "font.size": 8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "svg.hashsalt": "bentpipe",
+    }
     with mpl.rc_context(style):
         _story(docs / "leo-handover.svg", paths[0], story)
         _dots(docs / "leo-controllers.svg", _by(rows))
