@@ -59,101 +59,32 @@ CLEAN = ("leo-handover", "starlink", "kuiper", "telesat")
 """The LEO paths on which nothing is lost at random."""
 ON_LEO = ("leo-handover", "leo-loss", "starlink", "kuiper", "telesat")
 
-HEAD = """\
-<!-- Written by scripts/leo_md.py from docs/leo.csv. Use `make leo`. -->
-
-# Controllers on moving paths
-
-What does an algorithm do when the satellite sets? Every registered controller is alone on nine paths that
-move, for one to five minutes, with default parameters and the profile `modern`. The buffer is one product
-of mean rate and mean round trip.
-
-**The order of algorithms here holds for paths without outages and almost without random loss.** Starlink has
-both. With the outages of a measured dish and one random loss in 50,000 to 10,000 packets CUBIC has 15 to
-40 % of a Starlink downlink, and BBR keeps its share ([starlink.md](starlink.md)). On the paths here that lose
-nothing at random CUBIC has 85 to 100 %. The columns Starlink, Kuiper and Telesat are orbits alone: delays and
-handovers, and no access link.
-
-    bentpipe compare --scenario leo-handover --cc "cubic,bbr,leocc,satcp,vegas,vegas path_change=reset"
-
-"""
-
-STORY_TEXT = """\
-![Goodput and round trip of Vegas with and without a reset, CUBIC and LeoCC](leo-handover.svg)
-
-The grey lines are the path: what it can carry, and its round trip without queues.
-
-## Who keeps the smallest round-trip time for ever
-
-A path that becomes longer looks like a queue to them. Vegas takes the longer way for data that waits, and
-shrinks until the path is short again. Each would need one of two things:
-
-- a minimum over a window of time, 10 s here (`base_window = 10`). It is right half a window to a window
-  after the change, unless the queue never empties: then the minimum holds some of the queue;
-- the hint that the path changes (`path_change = "reset"`): all estimates are forgotten with the first
-  segment of the new path, and the window stays. Somebody must know of the change: the terminal, next to the
-  host ([controllers.md](controllers.md#path-changes)).
-
-"""
-
-METHOD = """\
-## How it is measured
-
-- Goodput: payload delivered over the payload that the path could carry since the start of the flow. A flow
-  starts within the first 2 s; that, and random losses in rain, is what differs between seeds.
-- Recovery: from a handover until the flow has again {share:.0f} % of the share of the capacity that it had
-  since the handover before, over {window:g} s. If it never does, the time to the next handover counts. The
-  number is the median over the handovers that have 3 s to the next. It does not say how good the share was.
-- Round trip: of the samples of the flow, queue and path together.
-- At a handover of these paths nothing is sent for 100 ms; what is in flight arrives, and what waits is kept.
-- The hint comes at the instant of the handover, to SaTCP, LeoCC and whoever resets. SaTCP's authors give it
-  500 ms ahead (`hint_lead`). LeoCC's find it by pings.
-- Nothing is lost but in rain, where a buffer overflows, and on one path. So whoever fills the buffer does
-  well on the others, at a long round trip.
-- The shells give delays and handovers; 50 Mbit/s is an assumption. A measured downlink is what UDP got, in
-  half seconds; its delay is what ping saw minutes later ([starlink.md](starlink.md)). It has no outages and
-  no random loss. Its handovers are unknown, so there are no hints and no recovery.
-
-The paths:
-
-"""
-
-TAIL = """\
-![The paths over time](leo-paths.svg)
-
-Round trip without queues, of GEO the rate; the vertical lines are handovers.
-
-## Again
-
-`make leo` runs what [leo.csv](leo.csv) lacks, and draws. The measured downlinks need the data, which has no
-licence to be shipped: `python scripts/leo_md.py --measured DIR`; `scripts/starlink.py` says what DIR is.
-Their rows are of 22 November 2026 and of the algorithms of that day; all other rows are of the present rules.
-Numbers are means over {seeds}, with 95 % intervals where they are wider than the last digit.
-"""
-
+PAGE = Path(__file__).with_name("page.md")
 PAIR = tuple[str, str]
 
 
 def text(rows: Sequence[Measured]) -> str:
-    """The page."""
+    """The page: page.md with the numbers."""
     found = _by(rows)
     seeds = max((r.seed for r in rows), default=0)
-    parts = [HEAD, _findings(found), STORY_TEXT, *_keepers(found)]
-    parts += ["\n## All controllers\n\n![Share of the capacity on each path](leo-controllers.svg)\n\n"]
-    parts += [
-        "A stroke is one of the controllers that have no row of their own; the tables name them all.\n\n"
+    tables = [
+        f"### {title}\n\n{''.join(_table(found, what, digits, scale))}\n"
+        for title, what, digits, scale in (
+            ("Goodput, % of what the path could carry", "share", 0, 100.0),
+            ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
+            ("Lost, % of what was sent", "lost", 2, 100.0),
+            ("Recovery after a handover, s", "recovery_s", 2, 1.0),
+        )
     ]
-    for title, what, digits, scale in (
-        ("Goodput, % of what the path could carry", "share", 0, 100.0),
-        ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
-        ("Lost, % of what was sent", "lost", 2, 100.0),
-        ("Recovery after a handover, s", "recovery_s", 2, 1.0),
-    ):
-        parts += [f"### {title}\n\n", *_table(found, what, digits, scale), "\n"]
-    parts += [METHOD.format(share=100 * SHARE, window=WINDOW_S)]
-    parts += [f"- {name}: {about}.\n" for name, about in PATHS.values()]
-    many = "one seed" if seeds == 1 else f"{seeds} seeds"
-    return "".join([*parts, "\n", TAIL.format(seeds=many)])
+    return PAGE.read_text(encoding="utf-8").format(
+        findings=_findings(found),
+        keepers=_keepers(found),
+        tables="".join(tables),
+        share=100 * SHARE,
+        window=WINDOW_S,
+        paths="".join(f"- {name}: {about}.\n" for name, about in PATHS.values()),
+        seeds="one seed" if seeds == 1 else f"{seeds} seeds",
+    )
 
 
 def _by(rows: Sequence[Measured]) -> dict[PAIR, list[Measured]]:
@@ -190,7 +121,7 @@ def _mean_share(found: Mapping[PAIR, list[Measured]], cc: str, paths: Sequence[s
     return float(np.mean([_value(found, p, cc, "share") for p in paths]))
 
 
-def _keepers(found: Mapping[PAIR, list[Measured]]) -> list[str]:
+def _keepers(found: Mapping[PAIR, list[Measured]]) -> str:
     """Goodput of those that keep the minimum: as published, with a window, with a reset."""
     head = ["controller", *(PATHS[p][0] for p in ON_LEO)]
     lines = [row(*head), "|---|" + "---|" * len(ON_LEO)]
@@ -204,12 +135,7 @@ def _keepers(found: Mapping[PAIR, list[Measured]]) -> list[str]:
                 ]
                 cells.append(", ".join("–" if np.isnan(v) else f"{100 * v:.0f}" for v in three))
             lines.append(row(entry["label"], *cells))
-    about = "Goodput, % of what the path could carry: as published, with the window, with the reset.\n\n"
-    after = """
-A dash: the algorithm has no such parameter. On Telesat the round trip hardly changes. What Vegas and its kin
-lack there is time: after a start that ends early they add one segment a round trip.
-"""
-    return [about, *(line + "\n" for line in lines), after]
+    return "".join(line + "\n" for line in lines)
 
 
 def _findings(found: Mapping[PAIR, list[Measured]]) -> str:

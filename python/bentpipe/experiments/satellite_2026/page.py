@@ -62,76 +62,38 @@ COLOURS = {
 STORY = [*STARTS, "bbr3", "hybla"]
 SHOWN = ("geo", "geo-jitter")
 """The curves over time: these algorithms over these paths."""
-
-HEAD = """\
-<!-- Written by scripts/satellite_2026.py from docs/satellite-2026.csv. Use `make satellite`. -->
-
-# Files, pages and video over satellites
-
-This page measures what the user of a satellite link sees of an algorithm. The paths have {rate:.0f} Mbit/s
-and short flows in the background ({load:.0f} % of the rate, Poisson, CUBIC). Measured are the start of a
-flow, a file of 1 MB, a file of 100 MB, web pages, and a video whose bitrate adapts. All numbers are means
-over {seeds} seeds with 95 % intervals (Student's t).
-
-"""
-
-ABOUT = """\
-## How it is measured
-
-- Start-up: from the start of a bulk flow until it has delivered half of the rate of the link over
-  {window:g} s. The handshake is part of it.
-- The start of a flow: its first {first:g} s; over "GEO, deep", where the buffer overflows later, {deep:g} s.
-  Lost: packets that queues have dropped by then, including those of the short flows.
-- Careful Resume (RFC 9959) gets one product of rate and round trip as the window of an earlier connection,
-  and jumps to half of it. HyStart follows.
-- Files: from the SYN until the last byte is acknowledged.
-- Pages: a main object of 30 kB and 70 embedded ones (log-normal, median 20 kB, sigma 1), about as many and
-  as large as the HTTP Archive reports; from knowledge. One connection as in HTTP/2, 8 s of reading on
-  average, so every page but the first begins after a pause ([workloads.md](workloads.md#web-pages)).
-- Video: BBA-0 with a buffer of 60 s, five bitrates from 1.5 to 25 Mbit/s, for two minutes
-  ([workloads.md](workloads.md#video)).
-- Profile `modern`, default parameters. Unless the path says otherwise, the buffer in front of the satellite
-  is one product of rate and round trip. For TCP-Peach it has two bands, so that its probing segments give
-  way. With a relay both halves use the algorithm, and so do the requests and responses of pages and video.
-
-The paths:
-
-"""
-
-TAIL = """
-## Again
-
-`make satellite` runs what [satellite-2026.csv](satellite-2026.csv) lacks, draws and writes. A new algorithm
-is a line in `python/bentpipe/experiments/satellite_2026/page.py`.
-"""
-
-CLAIMS = """\
-## Are the published gains here?
-
-Sentences of authors who measured slow starts over satellites, judged by
-[the rule for the claims of the five papers](reproducing.md#the-rule).
-
-"""
+PAGE = Path(__file__).with_name("page.md")
 
 
 def text(rows: Sequence[Measured]) -> str:
-    """The page."""
-    seeds = len({r.seed for r in rows})
+    """The page: page.md with the numbers."""
     found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-    head = HEAD.format(rate=RATE_BPS / 1e6, load=100 * LOAD, seeds=seeds)
     judged = claims(rows)
-    parts = [
-        head,
-        findings(rows, found),
-        _verdicts(judged),
-        _start(rows, found),
-        _files(rows, found),
-        _pages(rows, found),
+    digits = {"startup_s": 2, "start_lost": 0, "file_1_s": 2, "file_100_s": 1, "page_s": 2}
+    video = [
+        (f"{path.label}, {head}", path.name, what, 1)
+        for path in PATHS
+        for head, what in (("Mbit/s", "video_mbps"), ("start, s", "video_startup_s"))
     ]
-    parts += [CLAIMS, *map(_claim, judged)]
-    parts += [ABOUT.format(window=WINDOW_S, first=FIRST_S, deep=DEEP_FIRST_S)]
-    parts += [_item(f"{path.label}: {path.about}.") for path in PATHS]
-    return "".join([*parts, TAIL])
+    return PAGE.read_text(encoding="utf-8").format(
+        rate=RATE_BPS / 1e6,
+        load=100 * LOAD,
+        seeds=len({r.seed for r in rows}),
+        findings=findings(rows, found),
+        verdicts=_verdicts(judged),
+        **{
+            what: _table(rows, found, [(path.label, path.name, what, n) for path in PATHS])
+            for what, n in digits.items()
+        },
+        objectives=_objectives(rows, found),
+        video=_table(rows, found, video),
+        stalls=_stalls(rows, found),
+        claims="".join(map(_claim, judged)),
+        window=WINDOW_S,
+        first=FIRST_S,
+        deep=DEEP_FIRST_S,
+        paths="".join(_item(f"{path.label}: {path.about}.") for path in PATHS),
+    )
 
 
 def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -160,12 +122,12 @@ def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
             cc, least = best(what, path.name)
             told.append(f"{ALGORITHMS[cc]} over {path.label} ({least:.2f} {unit})")
         lines.append(_item(f"{said} {', '.join(told)}."))
-    return "".join(lines) + "\n"
+    return "".join(lines)
 
 
 def _verdicts(judged: Sequence[Claim]) -> str:
     told = "; ".join(f"{claim.title}: {claim.verdict}" for claim in judged)
-    return _wrapped(f"[Published claims](#are-the-published-gains-here), judged: {told}.") + "\n\n"
+    return _wrapped(f"[Published claims](#are-the-published-gains-here), judged: {told}.")
 
 
 def _wrapped(text: str) -> str:
@@ -197,34 +159,7 @@ def _table(
     for cc in found:
         cells = [_cell(rows, path, cc, what, digits) for _, path, what, digits in columns]
         lines.append(row(ALGORITHMS[cc], *cells))
-    return "".join(line + "\n" for line in lines) + "\n"
-
-
-def _over(what: str, digits: int, paths: Sequence[str] = ()) -> list[tuple[str, str, str, int]]:
-    return [(p.label, p.name, what, digits) for p in PATHS if not paths or p.name in paths]
-
-
-def _start(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    return (
-        "## Start\n\n![What is delivered over time over GEO, without and with jitter]"
-        "(satellite-2026-start.svg)\n\n"
-        "### Seconds until half of the rate is delivered\n\n"
-        + _table(rows, found, _over("startup_s", 2))
-        + "### Packets lost at the start\n\n"
-        + _table(rows, found, _over("start_lost", 0))
-    )
-
-
-def _files(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    return (
-        "## Files\n\n![Completion times of 1 MB and 100 MB](satellite-2026-files.svg)\n\n"
-        "### 1 MB, seconds\n\n"
-        + _table(rows, found, _over("file_1_s", 2))
-        + "### 100 MB, seconds\n\n"
-        + _table(rows, found, _over("file_100_s", 1))
-        + "A cell such as `6 of 8` counts the seeds with which the file was complete within two minutes.\n\n"
-        + _objectives(rows, found)
-    )
+    return "".join(line + "\n" for line in lines)
 
 
 def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -235,27 +170,7 @@ def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
         "The source of the path GEO, draft-kuhn-quic-4-sat-07, sets an objective of 20 s for the first "
         f"download of 100 MB. Beside the short flows {names} meet it."
     )
-    return _wrapped(said) + "\n\n"
-
-
-def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    video = [
-        (f"{path.label}, {head}", path.name, what, digits)
-        for path in PATHS
-        for head, what, digits in (
-            ("Mbit/s", "video_mbps", 1),
-            ("start, s", "video_startup_s", 1),
-        )
-    ]
-    return (
-        "## Pages and video\n\n![Page load time, and bitrate of a video](satellite-2026-pages.svg)\n\n"
-        "### Page load time, seconds\n\n"
-        + _table(rows, found, _over("page_s", 2))
-        + "Seeds have different pages, which makes the intervals wide. All algorithms load the same ones.\n\n"
-        + "### Video: mean bitrate, and start-up\n\n"
-        + _table(rows, found, video)
-        + _stalls(rows, found)
-    )
+    return _wrapped(said)
 
 
 def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -267,8 +182,8 @@ def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
             if known is not None and known.mean > 0:
                 told.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
     if not told:
-        return "No video stalled.\n\n"
-    return _wrapped(f"After the start, a video stalled with {', '.join(told)}.") + "\n\n"
+        return "No video stalled."
+    return _wrapped(f"After the start, a video stalled with {', '.join(told)}.")
 
 
 def _claim(claim: Claim) -> str:
