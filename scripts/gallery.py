@@ -48,36 +48,7 @@ STYLE = {
     "svg.hashsalt": "bentpipe",
 }
 
-HEAD = """\
-<!-- Written by scripts/gallery.py from the registry and from runs. Use `make docs`. -->
-
-# Gallery
-
-Every controller alone on the same link: 10 Mbit/s, 250 ms one way, a drop-tail buffer of {buffer} packets
-(one bandwidth-delay product, BDP), profile `modern`, default parameters, seed 1, 120 s. Controllers that need
-queues of their own kind have them. Each figure leads to the controller's page, which explains it, and has
-three runs:
-
-- left: no errors. The start, the first overflow of the buffer, and ten constant-rate sources that take
-  {cross:.0f} of the 10 Mbit/s (from 60 to 90 s, shaded);
-- middle: bit error rate 1e-8, one packet in {every8};
-- right: bit error rate 1e-7, one packet in {every7}.
-
-The line is cwnd, and the filled area is the data in flight, both in segments. The dashed lines are the BDP
-({bdp:.0f} packets) and the BDP plus the buffer. Bars at the bottom are drops on the link, by errors and at
-the queue, including those of the other traffic. A cross is a timeout. The goodput is that of the whole run.
-The figure is cut off at {top:.0f} segments. All panels have the same axes and, packet by packet, the same
-errors.
-
-Most of them begin alike. A start without a known threshold doubles until the buffer overflows, and learns of
-the overflow one round trip later. By then cwnd is 1668 segments, twice BDP plus buffer, and some 830 packets
-are lost at once. An algorithm that cuts such a window by less than half overflows the buffer again. The
-sender learns one round trip later whether a retransmission arrived. Behind a full buffer that is 1.02 s. The
-smallest timeout is 1 s, and it applies as long as the round trip varies little. Hence the timeouts.
-
-Goodput in Mbit/s, and the timeouts of the three runs:
-
-"""
+HEAD = Path(__file__).with_name("gallery_head.md")
 
 
 @dataclass(frozen=True)
@@ -295,7 +266,7 @@ def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
     lines.append("")
     for entry in entries:
         lines += section(entry)
-    head = HEAD.format(
+    head = HEAD.read_text(encoding="utf-8").format(
         buffer=BUFFER,
         cross=sum(rate for rate, _ in CROSS),
         bdp=BDP,

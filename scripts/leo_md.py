@@ -1,7 +1,7 @@
-"""Adds the measured downlinks to docs/leo.csv, and checks docs/leo.md. `make leo` does all else.
+"""Adds the measured downlinks to docs/leo.csv, or checks docs/leo.md and docs/satellite-2026.md.
 
     python scripts/leo_md.py --measured DIR        # DIR: see scripts/starlink.py
-    python scripts/leo_md.py --check               # does the page agree with docs/leo.csv?
+    python scripts/leo_md.py --check               # do the pages agree with their tables?
 
 The measured data has no licence that lets us ship it. Its results stay in docs/leo.csv when it is not there.
 """
@@ -17,14 +17,15 @@ import polars as pl
 
 import bentpipe as bp
 from bentpipe import terminal
-from bentpipe.experiments.leo import EXPERIMENT, Leo
+from bentpipe.experiments import TABLES, load
+from bentpipe.experiments.leo import Leo
 from bentpipe.experiments.leo.paths import MEASURED, MovingPath
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs, draws, writes. Exit status 1: by `--check`, the page is out of date."""
+    """Runs, draws, writes. Exit status 1: by `--check`, a page is out of date."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what.add_argument("--check", action="store_true", help="run and write nothing")
     given = parser.parse_args(arguments)
     if given.check:
-        return EXPERIMENT.stale(DOCS)
+        return any(load(name).stale(DOCS) for name in TABLES)
     with terminal.RunsBar("leo") as bar:
         Leo(measured(given.measured)).run(DOCS, progress=bar.at)
     return 0
@@ -50,16 +51,13 @@ def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
     capacities, _, _ = starlink.measured(directory)
     order = sorted(capacities, key=lambda capacity: capacity.mean_bps)
     found = []
-    for name, label, share in (
-        ("starlink-slow", "measured, slower", 0.25),
-        ("starlink-fast", "measured, faster", 0.75),
-    ):
+    for name, share in (("starlink-slow", 0.25), ("starlink-fast", 0.75)):
         capacity = order[round(share * (len(order) - 1))]
         delays = starlink.repeated(capacity.ping, duration_s)
         frame = bp.timeline.join(capacity.frame, delays, columns=["delay_s"])
         frame = frame.filter(pl.col("t_s") < duration_s).select("t_s", "rate_bps", "delay_s")
         frame = frame.with_columns(up=pl.lit(value=True), handover=pl.lit(value=False))
-        found.append(MovingPath(name, label, MEASURED, frame, duration_s, {}, 15e6))
+        found.append(MovingPath(name, MEASURED, frame, duration_s, 15e6))
     return found
 
 

@@ -507,7 +507,7 @@ def test_one_figure_of_a_study_is_shown_by_another_verb(cli):
 
 def test_study_list(cli):
     found = answer(cli("study", "list", "--json"))["studies"]
-    assert found and {"name", "title"} == set(found[0])
+    assert found and {"name", "title", "command"} == set(found[0])
     assert found[0]["name"] in cli("study", "list").stdout
 
 

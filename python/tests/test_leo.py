@@ -44,7 +44,7 @@ def test_a_recovery_is_the_time_until_the_share_of_before_is_back():
     frame = pl.DataFrame(
         {"t_s": [0.0, 20.0, 40.0], "rate_bps": [1e6, 2e6, 2e6], "delay_s": 0.01, "up": True},
     ).with_columns(handover=pl.col("t_s") > 0)
-    path = paths.MovingPath("made-up", "", "leo", frame, 60.0, {}, 1e6)
+    path = paths.MovingPath("made-up", "leo", frame, 60.0, 1e6)
     t = np.arange(0.0, 60.05, 0.1)
     rate = np.select([t < 20, t < 22, t < 40], [1e6, 0.0, 2e6], 1e6)
     delivered = np.append(0.0, np.cumsum(rate[:-1] * 0.1))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from bentpipe.evaluation.chapter import Chapter, words
 from bentpipe.evaluation.contenders import Contender
@@ -104,13 +104,8 @@ class _Cases(Sequence[Case]):
     def __len__(self) -> int:
         return len(self._runs)
 
-    @overload
-    def __getitem__(self, number: int) -> Case: ...
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Case]: ...
-    def __getitem__(self, number: int | slice) -> Case | Sequence[Case]:
-        if isinstance(number, slice):
-            return [self._case(i) for i in range(len(self))[number]]
+    def __getitem__(self, number: Any) -> Any:
+        """The case of a number; no one asks for several."""
         return self._case(number)
 
     def _build(self, chapter: int, setting: tuple[tuple[str, Any], ...], seed: int) -> dict[str, Any]:

@@ -31,21 +31,17 @@ class MovingPath:
 
     Attributes:
         name: as in docs/leo.csv.
-        label: in tables and figures.
         group: `LEO`, `GEO` or `MEASURED`.
         frame: a time line with rate_bps, delay_s, up and handover.
         duration_s: of a run.
-        handover: effect of a handover on a link, as in a scenario.
         reverse_bps: the rate of the way back.
         loss: packets lost at random, a share; where the frame has a loss rate, that counts.
     """
 
     name: str
-    label: str
     group: str
     frame: pl.DataFrame
     duration_s: float
-    handover: dict[str, Any]
     reverse_bps: float
     loss: float = 0.0
 
@@ -84,7 +80,7 @@ class MovingPath:
             timeline={"file": str(file), "delay": "lines" if self.group == LEO else "steps"},
             nominal={"rate": f"{rate:.0f} bit/s", "delay": f"{delay * 1e9:.0f} ns"},
             queue=bp.DropTail("1 bdp"),
-            handover=self.handover,
+            handover={},
             loss=bp.PacketError(self.loss) if self.loss else None,
             reverse={"rate": f"{self.reverse_bps:.0f} bit/s"},
         )
@@ -107,37 +103,31 @@ def shipped(name: str = "leo-handover", loss: float = 0.0) -> MovingPath:
         bits, way = float(rate.split()[0]) * 1e6, seconds(delay, "delay")
         rows += [(t, bits, way, t == 0, t > 0)] + ([(t + dark, bits, way, True, False)] if t else [])
     frame = pl.DataFrame(rows, ["t_s", "rate_bps", "delay_s", "up", "handover"], orient="row")
-    return MovingPath(name, name, LEO, frame, 120.0, {}, 15e6, loss)
+    return MovingPath(name, LEO, frame, 120.0, 15e6, loss)
 
 
 def shells(duration_s: float = 120.0) -> list[MovingPath]:
     """Three shells, by `bentpipe orbit`."""
     found = []
-    for name, label, ends, shell in (
-        ("starlink", "Starlink", ("Manila", "Dalian"), "starlink-s1"),
-        ("kuiper", "Kuiper", ("Istanbul", "Nairobi"), "kuiper-k1"),
-        ("telesat", "Telesat", ("Rio", "Tokyo"), "telesat-inclined"),
+    for name, ends, shell in (
+        ("starlink", ("Manila", "Dalian"), "starlink-s1"),
+        ("kuiper", ("Istanbul", "Nairobi"), "kuiper-k1"),
+        ("telesat", ("Rio", "Tokyo"), "telesat-inclined"),
     ):
         frame = bp.orbit.path(
             *ends, shell=shell, duration=f"{duration_s:g} s", step="1 s", handover_break="100 ms"
         )
         frame = frame.select("t_s", "delay_s", "up", "handover").with_columns(rate_bps=pl.lit(SHELL_BPS))
-        found.append(MovingPath(name, label, LEO, frame, duration_s, {}, SHELL_BPS))
+        found.append(MovingPath(name, LEO, frame, duration_s, SHELL_BPS))
     return found
 
 
 def fades(duration_s: float = 300.0) -> list[MovingPath]:
     """Two fades over GEO, by `bentpipe weather`."""
     found = []
-    for name, label, station, availability, seed in (
-        (
-            "geo-singapore",
-            "GEO Ka, Singapore",
-            bp.weather.Station("Singapore", band="ka", geo="98E"),
-            99.0,
-            1,
-        ),
-        ("geo-london", "GEO Ku, London", bp.weather.Station("London", band="ku", geo="13E"), 99.9, 2),
+    for name, station, availability, seed in (
+        ("geo-singapore", bp.weather.Station("Singapore", band="ka", geo="98E"), 99.0, 1),
+        ("geo-london", bp.weather.Station("London", band="ku", geo="13E"), 99.9, 2),
     ):
         line = bp.weather.timeline(
             station, availability=availability, duration=f"{duration_s:g} s", seed=seed,
@@ -145,5 +135,5 @@ def fades(duration_s: float = 300.0) -> list[MovingPath]:
         )  # fmt: skip
         columns = ["t_s", "rate_bps", "loss_rate", "up", "handover"]
         frame = line.select(columns).with_columns(delay_s=pl.lit(0.27))
-        found.append(MovingPath(name, label, GEO, frame, duration_s, {}, 2e6))
+        found.append(MovingPath(name, GEO, frame, duration_s, 2e6))
     return found
