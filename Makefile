@@ -44,7 +44,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist wheel clean oracle quic system always
+.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist wheel image clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -204,6 +204,12 @@ wheel: setup ## a wheel of what is built, for this machine and newer ones, insta
 	rm -rf out/wheel
 	$(FEATURES) VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin build --release $$extension --out out/wheel
 	scripts/smoke.sh out/wheel/*.whl $(BIN)/python
+
+# Without WHEEL it is the one of `make dist`; another is for a quick trial.
+image: $(if $(WHEEL),.venv/.made,dist) ## an OCI image with a wheel and a small Debian, for podman and others; tried (docs/releasing.md)
+	@mkdir -p $(DIST)
+	wheel=$$(echo $(or $(WHEEL),$(DIST)/*_x86_64.whl)); \
+		scripts/image.sh "$$wheel" "$(DIST)/$$(basename "$$wheel" | cut -d- -f1-2)-oci.tar"
 
 clean: ## remove what was built, .venv and out included
 	rm -rf .venv out target $$(find python -name __pycache__ -o -name '_core*.so')
