@@ -44,7 +44,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist wheel image clean oracle quic system always
+.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -193,12 +193,22 @@ fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug
 
 # zig links against an older C library than this machine's, so that the wheel is true to its name.
-dist: .venv/.installed ## an sdist, and from it a wheel (Linux, glibc 2.28 or later); tried without Rust (docs/releasing.md)
+ZIGGED := VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig \
+	--compatibility manylinux_2_28 --out $(DIST)
+
+dist: .venv/.installed ## an sdist, and from it a wheel (Linux, glibc 2.28 or later), tried without Rust; a wheel for ARM (docs/releasing.md)
 	rm -rf $(DIST)
 	$(BIN)/python -m pip install --quiet ziglang
-	$(FEATURES) apart "$(CURDIR)/target/apart"; VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" \
-		$(BIN)/maturin build --release --locked --sdist --zig --compatibility manylinux_2_28 $$extension --out $(DIST)
-	for python in $(PYTHONS); do scripts/smoke.sh $(DIST)/*.whl "$$python"; done
+	$(FEATURES) apart "$(CURDIR)/target/apart"; $(ZIGGED) --sdist $$extension
+	for python in $(PYTHONS); do scripts/smoke.sh $(DIST)/*_$$(uname -m).whl "$$python"; done
+	@[ "$$(uname -m)" != x86_64 ] || $(MAKE) dist-arm
+
+# Compiled here and not run. Without the kernel's datapath, as libelf.a and libz.a are those of this machine.
+dist-arm: target = aarch64-unknown-linux-gnu
+dist-arm:
+	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(target)" ] || rustup target add $(target); then \
+		$(ZIGGED) --target $(target); \
+	else echo "no wheel for ARM: Rust has no libraries for $(target) here, and rustup cannot add them"; fi
 
 wheel: setup ## a wheel of what is built, for this machine and newer ones, installed into an empty environment and tried
 	rm -rf out/wheel
