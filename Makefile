@@ -44,7 +44,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image clean oracle quic system always
+.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -220,6 +220,13 @@ image: $(if $(WHEEL),.venv/.made,dist) ## an OCI image with a wheel and a small 
 	@mkdir -p $(DIST)
 	wheel=$$(echo $(or $(WHEEL),$(DIST)/*_x86_64.whl)); \
 		scripts/image.sh "$$wheel" "$(DIST)/$$(basename "$$wheel" | cut -d- -f1-2)-oci.tar"
+
+# A commit that has passed all checks is not checked again.
+release: .venv/.made ## all that a release needs, checked and made, and the commands that publish it; tags and uploads nothing
+	$(BIN)/python scripts/release.py
+	[ "$$(cat out/checked 2>/dev/null)" = "$$(git rev-parse HEAD)" ] || { .ci/run && git rev-parse HEAD >out/checked; }
+	@$(MAKE) image
+	$(BIN)/python scripts/release.py --files $(DIST)
 
 clean: ## remove what was built, .venv and out included
 	rm -rf .venv out target $$(find python -name __pycache__ -o -name '_core*.so')
