@@ -36,6 +36,7 @@ from bentpipe.verbs import (
     INTERRUPTED,
     WRONG,
     Json,
+    RunsCommand,
     Stopped,
     overrides,
     probability,
@@ -174,7 +175,7 @@ app.command("schema")(schema_verb)
 app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
-app.command("emulate")(emulate_verb)
+app.command("emulate", cls=RunsCommand)(emulate_verb)
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")

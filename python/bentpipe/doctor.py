@@ -115,12 +115,16 @@ def _chromium() -> Check:
 
 
 def _root() -> Check:
+    from bentpipe.kernel import machine
+
     state = None
-    if os.geteuid() == 0:
-        state = "root, namespaces" if Path("/proc/self/ns/net").exists() else None
-        remedy = "a kernel with network namespaces"
+    lacking = {"CAP_SYS_ADMIN", "CAP_NET_ADMIN"} - machine.capabilities()
+    if lacking:
+        remedy = f"run as root; {' and '.join(sorted(lacking))} missing"
     else:
-        remedy = "run as root where a test needs namespaces"
+        who = "root" if os.geteuid() == 0 else "CAP_SYS_ADMIN, CAP_NET_ADMIN"
+        state = f"{who}, namespaces" if Path("/proc/self/ns/net").exists() else None
+        remedy = "a kernel with network namespaces"
     return Check("root and namespaces", state, False, "bentpipe emulate; tests marked root", remedy)
 
 

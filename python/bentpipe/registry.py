@@ -114,6 +114,8 @@ def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> 
     known = {entry[key]: entry for entry in entries}
     found = known.get(name.lower())  # names ignore case
     if found is None:
+        if what == "algorithm" and name.endswith(".py"):
+            raise _core.ScenarioError(f"{name} is a file; name the class in it, too: {name}:CLASS")
         raise _core.ScenarioError(unknown(what, name, list(known)))
     return dict(found)
 

@@ -257,9 +257,20 @@ def find_file(given: str | Path) -> Path:
         raise _core.ScenarioError(
             f"{given} is a directory, neither a scenario file nor a result of run --out"
         )
-    if file.suffix == ".toml" or len(file.parts) > 1:
-        raise _core.ScenarioError(f"there is no file {str(given)!r}")
+    if file.suffix or len(file.parts) > 1:
+        raise _core.ScenarioError(f"there is no file {str(given)!r}{_near_file(file, known)}")
     raise _core.ScenarioError(unknown("scenario", str(given), known))
+
+
+def _near_file(missing: Path, shipped: Sequence[str]) -> str:
+    """What a message about a missing file adds: scenario files beside it, and a shipped scenario's name."""
+    import difflib
+
+    beside = {file.stem: str(file) for file in sorted(missing.parent.glob("*.toml"))}
+    near = [beside[stem] for stem in difflib.get_close_matches(missing.stem, beside, n=3, cutoff=0.7)]
+    if missing.parts == (missing.name,) and missing.stem.lower() in shipped:
+        near.append(f"{missing.stem.lower()}, which comes with the package")
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _standard_input() -> str:

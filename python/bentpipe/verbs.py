@@ -6,9 +6,10 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from bentpipe import terminal
 
@@ -32,6 +33,25 @@ def probability(text: str) -> float:
     if rest.strip() or not 0 <= value <= 1:
         raise typer.BadParameter(f'{text!r} is no probability; write 1e-4 or "0.01 %"')
     return value
+
+
+class RunsCommand(TyperCommand):
+    """A verb that runs a command of the user's, whose options must be behind two dashes."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments; a message about an unknown option mentions missing dashes."""
+        from bentpipe._core import ScenarioError
+
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as wrong:
+            option = getattr(wrong, "option_name", None)
+            # An unknown option has this attribute, and near names of ours in it if there are any.
+            if "--" in args or option is None or getattr(wrong, "possibilities", True):
+                raise
+            raise ScenarioError(
+                f"No such option: {option}; options of COMMAND go behind two dashes: -- COMMAND {option}"
+            ) from None
 
 
 class Stopped(Exception):

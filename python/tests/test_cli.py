@@ -608,13 +608,32 @@ def test_doctor_names_what_is_missing(cli, monkeypatch):
     assert "apt install ns2" in ran.stdout
 
 
+def test_doctor_finds_that_root_lacks_a_capability(cli, monkeypatch):
+    monkeypatch.setattr("bentpipe.kernel.machine.capabilities", lambda: {"CAP_NET_ADMIN"})
+    found = {check["name"]: check for check in answer(cli("doctor", "--json"))}
+    assert found["root and namespaces"]["found"] is None
+    assert found["root and namespaces"]["remedy"] == "run as root; CAP_SYS_ADMIN missing"
+
+
 WRONG = [
     (["rn"], "run"),
     (["run"], "FILE"),
     (["run", "{file}", "--sed", "4"], "--seed"),
     (["run", "{file}", "--seed", "x"], "--seed"),
     (["run", "{file}", "--seed", "-1"], "--seed"),
-    (["run", "nothing.toml"], "nothing.toml"),
+    (["run", "nothing.toml"], "there is no file 'nothing.toml'\n"),
+    (["run", "{dir}/unknwon.toml"], "/unknown.toml?"),
+    (["run", "{dir}/unknown.tml"], "/unknown.toml?"),
+    (["run", "geo.tml"], "there is no file 'geo.tml'; did you mean geo, which comes with the package?"),
+    (["run", "{file}", "--cc", "mine.py"], "mine.py is a file; name the class in it, too: mine.py:CLASS"),
+    (
+        ["emulate", "geo", "ping", "-c", "3", "10.77.0.2"],
+        "No such option: -c; options of COMMAND go behind two dashes: -- COMMAND -c",
+    ),
+    (
+        ["kernel", "run", "star", "curl", "--fail", "x"],
+        "No such option: --fail; options of COMMAND go behind two dashes",
+    ),
     (["run", "gео"], "geo"),
     (["run", "{dir}"], "directory"),
     (["run", "{binary}"], "binary.toml"),

@@ -217,3 +217,16 @@ def test_a_killed_watcher_changes_nothing_for_the_command(sat: Path) -> None:
     done = verb(sat, "--serve", "sleep 300", "--", sys.executable, "-c", kill, env=env)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     assert gone(f"BENTPIPE_TEST_MARK={mark}")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("cubicc", "did you mean cubic"),
+        ("star", "it may be had by bentpipe kernel attach star"),
+        ("zzzz", "modprobe tcp_zzzz loads a module of that name"),
+    ],
+)
+def test_a_controller_that_the_kernel_lacks_comes_with_a_way_to_it(name: str, hint: str) -> None:
+    with pytest.raises(ScenarioError, match=f"no congestion control called {name}; it has .*; {hint}"):
+        congestion.chosen(name)

@@ -11,6 +11,7 @@ from bentpipe import _core
 from bentpipe.emulation.splitting import kernel_names
 from bentpipe.kernel import machine, routes
 from bentpipe.kernel.choice import LONGEST_NAME
+from bentpipe.linux import MODULES
 from bentpipe.registry import controllers
 
 Means = Literal["sysctl", "route"]
@@ -37,14 +38,24 @@ def chosen(name: str) -> str:
     for candidate in kernel_names(name):
         if _is_there(candidate):
             return candidate
-    hints = [f"modprobe tcp_{name}"] if name.isidentifier() else []
-    if name in {entry["id"] for entry in controllers()}:
-        hints.append(f"bentpipe kernel attach {name}")
-    there = ", ".join(sorted(machine.registered()))
-    what_to_do = f"; it may be had by {' or by '.join(hints)}" if hints else ""
-    raise _core.ScenarioError(
-        f"cc: this kernel has no congestion control called {name}; it has {there}{what_to_do}"
-    )
+    raise _core.ScenarioError(f"cc: this kernel has no congestion control called {name}; {_advice(name)}")
+
+
+def _advice(name: str) -> str:
+    """What a message about a missing controller adds: what there is, and how to get it, or near names."""
+    import difflib
+
+    there = sorted(machine.registered())
+    modules = {module.removeprefix("tcp_") for module in MODULES.values() if module.startswith("tcp_")}
+    ours = {entry["id"] for entry in controllers()}
+    ways = [f"modprobe tcp_{name}"] * (name in modules) + [f"bentpipe kernel attach {name}"] * (name in ours)
+    if ways:
+        more = f"; it may be had by {' or by '.join(ways)}"
+    elif near := difflib.get_close_matches(name, {*there, *modules, *ours}, n=2):
+        more = f"; did you mean {' or '.join(near)}?"
+    else:
+        more = f"; modprobe tcp_{name} loads a module of that name" if name.isidentifier() else ""
+    return f"it has {', '.join(there)}{more}"
 
 
 def _is_there(name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json
+from bentpipe.verbs import FAILED, Json, RunsCommand
 
 if TYPE_CHECKING:
     from bentpipe.kernel.records import Record
@@ -161,7 +161,7 @@ def _serve(address: str) -> None:
         threading.Event().wait()
 
 
-@app.command("run", context_settings={"ignore_unknown_options": False})
+@app.command("run", cls=RunsCommand)
 def run_verb(
     name: Name,
     command: Annotated[

@@ -102,7 +102,7 @@ def _steps(given: str | Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
 def _count(text: str, unit: str, key: str) -> int:
     """A quantity that ns-2 must have in whole packets or segments."""
     if not text.endswith(unit):
-        _refuse(key, f"ns-2 needs it in {unit}, not {text!r}")
+        _refuse(key, f'ns-2 needs it in {unit}, not {text!r}; write for example "100 {unit}"')
     return round(_value(text))
 
 
@@ -302,9 +302,15 @@ def _link(d: _Direction, seed: int, *, watched: bool) -> list[str]:
 
 def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[str, str]) -> list[str]:
     """Sender `tcp(i)` and its receiver; `begin_i` starts it."""
-    for option, wanted in _FIXED.items():
-        if flow[option] != wanted:
-            _refuse(f"{key}.{option}", f"ns-2 has {json.dumps(wanted)} here, not {json.dumps(flow[option])}")
+    differing = [option for option, wanted in _FIXED.items() if flow[option] != wanted]
+    if differing:
+        option, *others = differing
+        also = f" (also {', '.join(others)})" if others else ""
+        _refuse(
+            f"{key}.{option}",
+            f"ns-2 has {json.dumps(_FIXED[option])} here, not {json.dumps(flow[option])}{also}; "
+            'profile = "paper" in the flow sets what ns-2 has',
+        )
     if flow.get("newreno_exit") == "flight-size":
         _refuse(f"{key}.newreno_exit", 'ns-2 has "ssthresh" here (exit_recovery_fix_ is 0)')
     if flow.get("both_ways"):
