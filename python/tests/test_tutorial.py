@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import bentpipe as bp
 from bentpipe import extras, registry
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +109,23 @@ def test_what_pages_and_messages_say_to_install_exists() -> None:
 )  # fmt: skip
 def test_pages_know_how_many_controllers_there_are(page: str, said: str) -> None:
     assert said.format(len(registry.controllers())) in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_an_ns3_program_becomes_a_scenario_of_names_that_exist(tmp_path: Path) -> None:
+    page = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
+    (text,) = [text for language, text in blocks("compare.md") if language == "toml"]
+    save("toml", text, tmp_path)
+    scenario = bp.Scenario.load(tmp_path / "dumbbell.toml", {"link.bottleneck.queue.kind": "red"})
+    flows = bp.run(scenario).flows
+    assert flows["cc"].to_list() == ["reno", "cubic"]
+    table = page.partition("| in ns-3 | here |")[2].partition("\n\n")[0]
+    same = next(row for row in table.splitlines() if "without `Tcp`" in row)
+    names = [name.lower() for name in re.findall(r"`Tcp(\w+)`", same)]
+    assert len(names) > 10
+    for name in [*names, "reno", "highspeed", "westwood-plus"]:
+        assert registry.find(name)["id"] == name
+    for kind in ("red", "codel", "fq-codel", "pie"):
+        assert f"`{kind}`" in table and registry.find_queue(kind)["kind"] == kind
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs Rust")
