@@ -104,6 +104,14 @@ def test_its_state_is_described(my):
     assert seen["why"] in ("loss", "timeout")
 
 
+def test_the_page_has_every_key_of_its_state():
+    text = (Path(__file__).parents[2] / "docs/own-controller.md").read_text(encoding="utf-8")
+    for head, kind in (("key of `flow`", bp.FlowState), ("key of `ack`", bp.AckReport)):
+        table = text.partition(f"| {head} |")[2].partition("\n\n")[0]
+        keys = [key for row in table.splitlines() for key in re.findall(r"`(\w+)`", row.split("|")[1])]
+        assert keys == [*dict.fromkeys(keys)] and set(keys) == set(kind.__annotations__)
+
+
 def test_run_many_takes_it_too(my):
     mine = load_controller(f"{my}:MyReno")
     many = []
