@@ -123,7 +123,7 @@ def _status(work: Callable[[], Any]) -> int:
         return WRONG
     except typer.TyperException as wrong:  # the arguments do not parse
         if wrong.format_message():  # empty if a verb is missing and the help was shown
-            terminal.error(wrong.format_message())
+            terminal.error(wrong.format_message() + _quoting(wrong))
         return WRONG
     except terminal.OutputFailed as failure:
         if isinstance(failure.__cause__, BrokenPipeError):  # the reader, head for example, has seen enough
@@ -150,6 +150,12 @@ def _status(work: Callable[[], Any]) -> int:
     if said == INTERRUPTED:
         terminal.error("interrupted")
     return said if isinstance(said, int) else DONE
+
+
+def _quoting(wrong: typer.TyperException) -> str:
+    """The likely cause of words too many, "20" and "Mbit/s": a value with a blank and no quotes."""
+    surplus = wrong.format_message().startswith("Got unexpected extra argument")
+    return '; a value with a blank needs quotes: "20 Mbit/s"' if surplus else ""
 
 
 app = typer.Typer(

@@ -116,6 +116,8 @@ def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> 
     if found is None:
         if what == "algorithm" and name.endswith(".py"):
             raise _core.ScenarioError(f"{name} is a file; name the class in it, too: {name}:CLASS")
+        if what == "algorithm" and "," in name:
+            raise _core.ScenarioError(f"{name}: one algorithm is needed here; bentpipe compare takes several")
         raise _core.ScenarioError(unknown(what, name, list(known)))
     return dict(found)
 

@@ -567,6 +567,10 @@ def test_behind_a_relay_the_client_counts() -> None:
     for answer in (split, whole):
         assert all(one.mean("file_s") > 1.7 for one in answer.trials.values())  # 2 MB at 10 Mbit/s take 1.6 s
         assert all(one.mean("queue_p95_s") < 0.6 for one in answer.trials.values())  # the buffer, 0.54 s
+    own = bp.advise(scenario="geo-pep", cc=["hybla"], plan="3x1x2s")
+    named = "The relay splits each connection and sends on by hybla."
+    for answer, expected in ((own, True), (split, False), (whole, False)):
+        assert any(line.startswith(named) for line in answer.assumptions) == expected
     assert "--relay none" in whole.command and "relay none" in whole.question.title
     with pytest.raises(bp.ScenarioError, match="advise takes one; compare takes several"):
         bp.advise("geo-pep", relay="none,hybla")

@@ -610,7 +610,7 @@ def test_doctor_names_what_is_missing(cli, monkeypatch):
 
 def test_doctor_finds_that_root_lacks_a_capability(cli, monkeypatch):
     monkeypatch.setattr("bentpipe.kernel.machine.capabilities", lambda: {"CAP_NET_ADMIN"})
-    found = {check["name"]: check for check in answer(cli("doctor", "--json"))}
+    found = {check["name"]: check for check in answer(cli("doctor", "--json"))["checks"]}
     assert found["root and namespaces"]["found"] is None
     assert found["root and namespaces"]["remedy"] == "run as root; CAP_SYS_ADMIN missing"
 
@@ -625,6 +625,12 @@ WRONG = [
     (["run", "{dir}/unknwon.toml"], "/unknown.toml?"),
     (["run", "{dir}/unknown.tml"], "/unknown.toml?"),
     (["run", "geo.tml"], "there is no file 'geo.tml'; did you mean geo, which comes with the package?"),
+    (["run", "{file}", "--cc", "reno,cubic"], "one algorithm is needed here; bentpipe compare takes several"),
+    (["advise", "--rate", "20", "Mbit/s"], "Mbit/s belongs to no option: "),
+    (
+        ["compare", "--cc", "reno", "--rate", "20", "Mbit/s"],
+        '; a value with a blank needs quotes: "20 Mbit/s"',
+    ),
     (["run", "{file}", "--cc", "mine.py"], "mine.py is a file; name the class in it, too: mine.py:CLASS"),
     (
         ["emulate", "geo", "ping", "-c", "3", "10.77.0.2"],

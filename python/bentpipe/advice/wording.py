@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import linux, stats
@@ -164,7 +164,7 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
     )
     flows = f"{question.flows} flows" if question.flows > 1 else "one flow"
     if question.whole:
-        said.append("The scenario is played as it stands; its first flow takes each algorithm.")
+        said.append("The scenario is played as it is; its first flow takes each algorithm.")
     elif question.endless:
         said.append(f"Goodput is that of {flows} with data to send all the time.")
     else:
@@ -172,6 +172,7 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
             f"Goodput is that of {flows} with the traffic of the scenario, start-up included. "
             "For a link alone (--rate and --rtt) it is that of a long transfer."
         )
+    said += _relayed(model.relay)
     lasts = f"A run lasts {made.run_s:g} s of simulated time, {round(made.run_s / rtt_s):,} round trips."
     half = "Goodput, queueing delay and drops are those of its second half: start-up has a column of its own."
     said.append(f"{lasts} {half}" if question.endless else lasts)
@@ -180,7 +181,7 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
     said.append(
         "Other flows use the link as well, so harm to a CUBIC flow counts."
         if question.shared
-        else "No flows of others use the link, so harm to CUBIC and Reno is told and does not count."
+        else "No flows of others use the link, so harm to CUBIC and Reno is reported and does not count."
     )
     if model.profile not in (None, "modern"):
         said.append(f"Senders have the profile {model.profile!r}.")
@@ -189,6 +190,18 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
         "a kernel's version of one can differ."
     )
     return said
+
+
+def _relayed(relay: Mapping[str, Any] | None) -> list[str]:
+    """The algorithm of a relay that has one of its own: the judged algorithm ends there."""
+    cc = relay.get("cc") if relay is not None else None
+    if cc is None:
+        return []
+    name = cc["name"] if isinstance(cc, Mapping) else cc
+    return [
+        f"The relay splits each connection and sends on by {name}. The algorithms here are those of the "
+        "server, up to the relay; --relay NAME chooses another for the relay, and --relay none removes it."
+    ]
 
 
 def _windows(question: Question, made: Plan) -> list[str]:

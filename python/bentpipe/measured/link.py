@@ -156,7 +156,10 @@ def measured_files(first: Sequence[Path] | None, more: Sequence[Path] | None) ->
         ScenarioError: files are given without the option.
     """
     if more and not first:
-        raise _core.ScenarioError(f"{more[0]}: say what it is, --link, --scenario or --measured")
+        raise _core.ScenarioError(
+            f"{more[0]} belongs to no option: a link needs --link, a whole scenario --scenario, files of "
+            'measurements --measured, and a value with a blank quotes, "20 Mbit/s"'
+        )
     return [*(first or ()), *(more or ())]
 
 

@@ -88,10 +88,12 @@ def _notes(page: Page, found: Sample, of: dict[str, Means], *, grouped: bool, le
     if grouped:
         better = "highest" if first.better == "more" else "lowest"
         page.paragraphs(
-            f"Group 1 has the {better} {first.quantity} and all that these runs cannot tell from it (paired "
-            "t tests, 5 % in all, after Holm). In one group does not mean equal: more seeds can tell apart. "
-            "One that scatters much can be in a better group than one with a better mean."
-            + (f" Leads at: in group 1 at so many of the combinations of {_names(found)}." if led else ""),
+            f"Group 1 has the {better} {first.quantity} and all that these runs cannot distinguish from it "
+            "(paired t tests, 5 % in all, after Holm). Algorithms of one group need not be equal: more seeds "
+            "can separate them. One that scatters much can be in a better group than one with a better mean."
+            + (
+                f" Leads at: the number of combinations of {_names(found)} with it in group 1." if led else ""
+            ),
             small=True,
         )
     other = [m for m in found.measures[1:] if 0 < of[m.name].points != of[first.name].points]
