@@ -311,7 +311,10 @@ def read_about(source: Path) -> dict[str, Any]:
                 f"{source} is a damaged result directory: run.json is not what was saved"
             )
     except OSError as error:
-        raise _core.ScenarioError(f"{source} is not a result directory: run.json: {error.strerror}") from None
+        run_first = f"; bentpipe run {source} --out DIR writes one" if source.suffix == ".toml" else ""
+        raise _core.ScenarioError(
+            f"{source} is not a result directory: run.json: {error.strerror}{run_first}"
+        ) from None
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, _core.ScenarioError):
             raise

@@ -492,6 +492,12 @@ def test_the_answer_fits_one_sheet_of_paper(answer: bp.Advice, tmp_path: Path, p
         write_sheet(answer, tmp_path / "answer.pdf", "foolscap")
 
 
+def test_a_directory_that_is_called_like_a_page_is_refused(cli: Any, tmp_path: Path) -> None:
+    done = cli("advise", "--link", "geo", "--plan", "3x1x2s", "--out", tmp_path / "answer.html")
+    assert done.exit_code == 2 and "it names a directory" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_of_somebody_else_is_not_replaced(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "advice.html").write_text("mine")
     done = cli("advise", "--link", "geo", "--cc", "vegas", "--plan", "3x1x2s", "--out", tmp_path)

@@ -94,6 +94,12 @@ def test_a_result_is_replaced_as_a_whole(traced, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
+def test_a_scenario_in_place_of_its_result_is_to_be_run_first(tmp_path):
+    (tmp_path / "geo.toml").write_text("")
+    with pytest.raises(bp.ScenarioError, match=r"bentpipe run .*geo\.toml --out DIR writes one"):
+        bp.Result.load(tmp_path / "geo.toml")
+
+
 def test_other_peoples_files_are_never_replaced(traced, tmp_path):
     (tmp_path / "thesis.tex").write_text("dear")
     with pytest.raises(bp.ScenarioError, match="not a result directory"):

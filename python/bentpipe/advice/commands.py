@@ -122,8 +122,14 @@ def advise_verb(
         sheet.check(paper)
         try_place(pdf)
     if out is not None:  # before the runs, which may be long
+        from bentpipe._core import ScenarioError
         from bentpipe.pages import check_page
 
+        if out.suffix in (".html", ".json", ".pdf") and not out.is_dir():
+            raise ScenarioError(
+                f"--out {out}: it names a directory, which gets advice.html and advice.json; "
+                "--pdf FILE writes the answer on one page"
+            )
         try_place(out / "advice.json")
         check_page(out / "advice.html")
         before = ", in place of the one before" if (out / "advice.html").exists() else ""
