@@ -192,13 +192,15 @@ fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
 	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug
 
-# zig links against an older C library than this machine's, so that the wheel is true to its name.
-ZIGGED := VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig \
+# zig links against an older C library than this machine's, so that the wheel is true to its name. The sdist lacks the crates that Python
+# does not need, and cargo takes their packages out of its copy of Cargo.lock; --locked would refuse that, so it asks about the original.
+ZIGGED := VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --zig \
 	--compatibility manylinux_2_28 --out $(DIST)
 
 dist: .venv/.installed ## an sdist, and from it a wheel (Linux, glibc 2.28 or later), tried without Rust; a wheel for ARM (docs/releasing.md)
 	rm -rf $(DIST)
 	$(BIN)/python -m pip install --quiet ziglang
+	cargo metadata --locked --format-version 1 >/dev/null
 	$(FEATURES) apart "$(CURDIR)/target/apart"; $(ZIGGED) --sdist $$extension
 	for python in $(PYTHONS); do scripts/smoke.sh $(DIST)/*_$$(uname -m).whl "$$python"; done
 	@[ "$$(uname -m)" != x86_64 ] || $(MAKE) dist-arm
@@ -207,7 +209,7 @@ dist: .venv/.installed ## an sdist, and from it a wheel (Linux, glibc 2.28 or la
 dist-arm: target = aarch64-unknown-linux-gnu
 dist-arm:
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(target)" ] || rustup target add $(target); then \
-		$(ZIGGED) --target $(target); \
+		$(ZIGGED) --locked --target $(target); \
 	else echo "no wheel for ARM: Rust has no libraries for $(target) here, and rustup cannot add them"; fi
 
 wheel: setup ## a wheel of what is built, for this machine and newer ones, installed into an empty environment and tried
