@@ -7,14 +7,12 @@ until then (`bentpipe.sweeps.kept`).
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -27,10 +25,9 @@ from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.kept import FOLDER
 from bentpipe.sweeps.measuring import measure_all
 from bentpipe.sweeps.sources import code_version
+from bentpipe.truth.writing import read_rows, write_rows
 
 Row = TypeVar("Row")
-KINDS: dict[str, type] = {"path": str, "cc": str, "seed": int}
-"""Columns that are not real numbers."""
 
 
 class Key(NamedTuple):
@@ -74,21 +71,11 @@ class Table(ABC, Generic[Row]):
 
     def read(self, file: Path) -> list[Row]:
         """The rows of a table."""
-        with file.open(encoding="utf-8", newline="") as lines:
-            return [
-                self.row(**{key: KINDS.get(key, float)(value) for key, value in cells.items()})
-                for cells in csv.DictReader(lines)
-            ]
+        return [self.row(**cells) for cells in read_rows(file)]
 
     def write(self, file: Path, rows: Iterable[Any]) -> None:
-        """Writes the rows, sorted by path, controller and seed; real numbers have six digits."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, [field.name for field in fields(self.row)], lineterminator="\n")  # type: ignore[arg-type]
-        writer.writeheader()
-        for one in sorted(rows, key=lambda one: (one.path, one.cc, one.seed)):
-            plain = asdict(one)
-            writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in plain.items()})
-        files.replace(file, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
+        """Writes the rows, sorted by path, controller and seed."""
+        write_rows(file, [asdict(one) for one in sorted(rows, key=lambda one: (one.path, one.cc, one.seed))])
 
     def stale(self, folder: Path) -> bool:
         """Whether the page in a folder is not that of the table there."""

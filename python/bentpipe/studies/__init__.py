@@ -81,11 +81,7 @@ def run_plan(
     from bentpipe.studies.job import Failure, Job, StudyFailed, run_jobs
 
     check_page(out / "index.html")  # before the runs, which may be long
-
-    def tell(state: State) -> None:
-        if progress is not None:
-            progress(state.done, state.total)
-
+    tell = None if progress is None else lambda state: progress(state.done, state.total)
     (result,) = run_jobs(
         [Job(study, plan, out)], workers=workers, fresh=fresh, executor=executor, progress=tell
     )

@@ -13,7 +13,7 @@ import ast
 import hashlib
 import importlib.util
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -79,29 +79,27 @@ def modules(*names: str) -> dict[str, Path]:
 
 @cache
 def _imported(path: Path, _: int, package: str, tops: frozenset[str]) -> Sequence[str]:
-    return list(_names(path, package, tops))
-
-
-def _names(path: Path, package: str, tops: frozenset[str]) -> Iterator[str]:
     """The names of the modules that a file imports, anywhere in it, except imports for type checkers alone.
 
     Those of other packages than `tops` are left out, and not looked for: that would load the packages.
     """
+    found: list[str] = []
     waiting: list[ast.AST] = [ast.parse(path.read_bytes(), str(path))]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.partition(".")[0] in tops)
+            found += (alias.name for alias in node.names if alias.name.partition(".")[0] in tops)
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             base = importlib.util.resolve_name(base, package) if node.level else base
             for alias in node.names if base.partition(".")[0] in tops else ():
                 part = f"{base}.{alias.name}"
-                yield part if _is_module(part, base) else base
+                found.append(part if _is_module(part, base) else base)
         elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
             waiting += node.orelse
         else:
             waiting += ast.iter_child_nodes(node)
+    return found
 
 
 def _is_module(name: str, parent: str) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bentpipe.files import replace
 from bentpipe.truth.cell import Cell
 from bentpipe.truth.curve import Side
 
@@ -39,9 +39,8 @@ class Store:
         np.savez_compressed(
             self._curves(cell), cwnd=side.cwnd.astype(np.float32), srtt=curves["srtt"].astype(np.float32)
         )
-        work = self._row(cell).with_suffix(".part")
-        work.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
-        os.replace(work, self._row(cell))
+        text = json.dumps(row, indent=1) + "\n"
+        replace(self._row(cell), lambda work: work.write_text(text, encoding="utf-8"))
 
     def get(self, cell: Cell) -> tuple[Side, dict[str, Any]]:
         """A stored transfer, and its whole row."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from bentpipe.files import replace
 
 DIGITS = 6
 _FLAGS = {"True": True, "False": False, "": None}
@@ -15,11 +18,12 @@ def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Writes rows, all with the columns of the first; nothing if there are none."""
     if not rows:
         return
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(rows[0])
-        for row in rows:
-            writer.writerow(f"{v:.{DIGITS}g}" if isinstance(v, float) else v for v in row.values())
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0])
+    for row in rows:
+        writer.writerow(f"{v:.{DIGITS}g}" if isinstance(v, float) else v for v in row.values())
+    replace(path, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
