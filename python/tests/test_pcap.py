@@ -90,7 +90,7 @@ def test_segments_survive_saving(tmp_path):
     assert again.segments.equals(traced.segments)
 
 
-@pytest.mark.parametrize("path", ["/dev/full", "nowhere/out.pcapng", "."])
+@pytest.mark.parametrize("path", ["/dev/full", "."])
 def test_what_cannot_be_written_is_one_clear_error(cli, scenario_file, tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     before = sorted(p.name for p in tmp_path.iterdir())
