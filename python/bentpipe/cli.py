@@ -235,6 +235,10 @@ def run_verb(
             help="The algorithm of every TCP flow; or my.py:MyClass.",
         ),
     ] = None,
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", metavar="TIME", help='Simulated time, "120 s", in place of duration.'),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Write run.json and Parquet tables there."),
@@ -264,7 +268,8 @@ def run_verb(
     piped = str(pcap) == STDIN
     if piped and json:
         raise _core.ScenarioError("--pcap - and --json would both write to standard output; give one a file")
-    scenario = _scenario(file, set_ or [], cc)
+    times = [f"duration={for_}"] if for_ is not None else []
+    scenario = _scenario(file, [*(set_ or []), *times], cc)
     old = None
     if out is not None:
         if pcap is not None and not piped and pcap.resolve().is_relative_to(out.resolve()):

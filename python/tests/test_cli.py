@@ -191,6 +191,8 @@ def test_run_overrides(cli, scenario_file):
     )  # fmt: skip
     assert (found["seed"], found["simulated_s"], found["links"][0]["rate_bps"]) == (9, 5, 1e6)
     assert found["flows"][0]["cc"] == "star"
+    shorter = answer(cli("run", scenario_file, "--json", "--set", "duration=5 s", "--for", "2 s"))
+    assert shorter["simulated_s"] == 2
 
 
 def test_run_cc_replaces_every_algorithm_and_leaves_other_traffic(cli, scenario_file):
@@ -625,6 +627,7 @@ WRONG = [
     (["run", "{dir}/unknwon.toml"], "/unknown.toml?"),
     (["run", "{dir}/unknown.tml"], "/unknown.toml?"),
     (["run", "geo.tml"], "there is no file 'geo.tml'; did you mean geo, which comes with the package?"),
+    (["run", "{file}", "--for", "long"], "duration"),
     (["run", "{file}", "--cc", "reno,cubic"], "one algorithm is needed here; bentpipe compare takes several"),
     (["advise", "--rate", "20", "Mbit/s"], "Mbit/s belongs to no option: "),
     (
