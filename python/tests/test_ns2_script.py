@@ -90,6 +90,12 @@ def test_a_flow_may_cross_a_link_the_other_way() -> None:
         assert line in tcl
 
 
+def test_all_options_that_ns2_lacks_are_named_with_the_profile_that_sets_them() -> None:
+    said = r"prr: ns-2 has false here, not true \(also byte_counting, .*\); profile = \"paper\" in the flow"
+    with pytest.raises(bp.ScenarioError, match=said):
+        ns2.script(scenario({"profile": "modern"}))
+
+
 @pytest.mark.parametrize(
     ("flow", "link", "message"),
     [
@@ -194,7 +200,8 @@ def test_the_command_prints_the_script_or_one_line_of_complaint(scenario_file: P
 
     refused = call(str(scenario_file))
     assert refused.returncode == 2
-    assert refused.stderr == "error: link.sat.queue.limit: ns-2 needs it in packets, not '1 bdp'\n"
+    needs = "ns-2 needs it in packets, not '1 bdp'; write for example \"100 packets\""
+    assert refused.stderr == f"error: link.sat.queue.limit: {needs}\n"
     text = scenario_file.read_text().replace('"1 bdp"', '"40 packets"') + 'profile = "paper"\n'
     scenario_file.write_text(text)
     printed = call(str(scenario_file), "--script")
