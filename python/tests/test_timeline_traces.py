@@ -506,6 +506,12 @@ def test_outages_have_the_time_of_utc(tmp_path):
     assert (first.length_s, second.length_s, third.length_s) == (40, 0.5, 1.25)
 
 
+def test_an_outage_from_before_the_dish_knows_the_time_is_left_out(trace):
+    undated = '{"cause": "BOOTING", "startTimestampNs": "-1", "durationNs": "0"}'
+    found = trace(HISTORY.replace('"outages": [', f'"outages": [{undated},'), "dish")
+    assert found["loss_rate"] == [1, 0, 1, 0]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

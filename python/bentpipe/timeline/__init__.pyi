@@ -7,6 +7,7 @@ from .format import faults as faults
 from .format import handovers as handovers
 from .format import read as read
 from .format import write as write
+from .generate import generate as generate
 from .measures import summary as summary
 from .traces import FORMATS as FORMATS
 from .traces import read_trace as read_trace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import Json
+from bentpipe.verbs import Json, probability
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,6 +74,41 @@ def import_verb(
     if pair is not None:
         options["pair"] = _pair(pair)
     _write(read_trace(file, format, **options), out, json=json)
+
+
+@app.command("starlink")
+def starlink_verb(
+    out: Out,
+    rate_median: Annotated[
+        str | None, typer.Option(metavar="RATE", help='Median over the 15 s periods: "242 Mbit/s".')
+    ] = None,
+    profile: Annotated[str, typer.Option(metavar="NAME", help="Constants of the model.")] = "car-2024",
+    direction: Annotated[str, typer.Option(metavar="NAME", help="down or up.")] = "down",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another draw.")] = 1,
+    duration: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="Length of the time line.")
+    ] = "600 s",
+    share: Annotated[float, typer.Option(metavar="SHARE", help="Share of the rate that TCP gets.")] = 1.0,
+    blackout: Annotated[
+        str | None, typer.Option(metavar="TIME", help='Nothing is sent at the end of a period: "150 ms".')
+    ] = None,
+    losses: Annotated[
+        float | None, typer.Option(metavar="P", parser=probability, help="Loss rate outside outages: 2e-5.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Draw a Starlink access link from a model: rate, delay and outages over time (docs/starlink.md)."""
+    from bentpipe.timeline.format import check_place
+    from bentpipe.timeline.generate import generate
+
+    check_place(out)
+    given: dict[str, Any] = {"rate_median": rate_median, "blackout": blackout}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    frame = generate(
+        "starlink", duration=duration, seed=seed, losses=losses or 0.0, profile=profile, direction=direction,
+        share=share, **chosen,
+    )  # fmt: skip
+    _write(frame, out, json=json)
 
 
 @app.command("show")

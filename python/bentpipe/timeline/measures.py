@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bentpipe.drawn.lines import is_recipe
 from bentpipe.timeline.format import check, complete, handovers, read
 from bentpipe.units import seconds
 
@@ -65,17 +66,17 @@ def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
 
 
 def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
-    """The time that a link's time line lasts from a run's start, seconds; None if it repeats.
+    """The time that a link's time line lasts from a run's start, seconds; None if it repeats or is drawn.
 
     Args:
-        line: `Link.timeline`: a file, or a table with `file`, `offset` and `repeat`.
+        line: `Link.timeline`: a file, a table with `file`, `offset` and `repeat`, or a recipe.
 
     Raises:
         ScenarioError: the file is not a time line.
         OSError: it cannot be read.
     """
     table = line if isinstance(line, Mapping) else {"file": line}
-    if table.get("repeat"):
+    if table.get("repeat") or is_recipe(table):
         return None
     end_s = float(_read_once(Path(str(table["file"])))["t_s"][-1])
     return end_s - (seconds(str(table["offset"]), "offset") if "offset" in table else 0.0)

@@ -51,7 +51,8 @@ def read(path: Path) -> pl.DataFrame:
 def outages(path: Path) -> list[Outage]:
     """All outages since the dish was switched on, in the order of their times.
 
-    Text around the JSON is skipped: scripts often write the time of the request before and after it.
+    The dish writes -1 as the begin of an outage while it does not know the time; these are left out. Text
+    around the JSON is skipped: scripts often write the time of the request before and after it.
 
     Raises:
         ScenarioError: the file is not a history of a dish, or a number is damaged.
@@ -65,7 +66,13 @@ def outages(path: Path) -> list[Outage]:
         refuse(path, None, "the JSON has no dishGetHistory, which is the dish's reply to get_history")
     if not isinstance(listed, list):
         refuse(path, None, "dishGetHistory.outages should be a list")
-    return sorted((_outage(path, i, one) for i, one in enumerate(listed)), key=lambda one: one.begin_s)
+    found = (_outage(path, i, one) for i, one in enumerate(listed) if not _undated(one))
+    return sorted(found, key=lambda one: one.begin_s)
+
+
+def _undated(one: Any) -> bool:
+    """Whether the dish did not know the time yet when the outage began: it writes -1."""
+    return isinstance(one, dict) and str(one.get("startTimestampNs")) == "-1"
 
 
 def _outage(path: Path, index: int, one: Any) -> Outage:
