@@ -101,6 +101,12 @@ TABLES = [
     ("Reverse", "`reverse` of a link", "[link.NAME.reverse]", ""),
     ("Satellite", "`satellite` of a link", "", ""),
     ("TimelineTable", "`timeline` of a link", "", "[timeline.md](timeline.md) describes the format."),
+    (
+        "DrawnTimeline",
+        "`timeline` of a link that is drawn",
+        "",
+        "[starlink.md](starlink.md#the-model) describes the model.",
+    ),
     ("HandoverKeys", "`handover` of a link", "", ""),
     ("Nominal", "`nominal` of a link", "", ""),
     ("Queue", "`queue` of a link", "", "[queues.md](queues.md) has the keys of each kind, and its source."),
@@ -214,6 +220,9 @@ EXAMPLES = {
 # Those of one table, where another has a key of the name.
 OWN = {
     "Access.vbdc": 8,
+    "DrawnTimeline.blackout": "150 ms",
+    "DrawnTimeline.profile": "car-2024",
+    "DrawnTimeline.share": 0.65,
     "Traffic.size": "2 MB",
     "Traffic.interval": "10 ms",
     "Queue.first": 0.05,

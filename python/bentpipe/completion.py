@@ -11,7 +11,7 @@ import typer
 
 from bentpipe import _core
 from bentpipe.registry import chooses, controllers, queues, unknown
-from bentpipe.source import SCENARIOS, Source
+from bentpipe.source import Source, shipped_files
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 """Shells that can complete words."""
@@ -56,7 +56,7 @@ def _checked(shell: str) -> str:
 
 def scenarios(incomplete: str) -> list[str]:
     """Scenarios that come with the package; files are offered by the shell itself."""
-    return sorted(path.stem for path in SCENARIOS.glob(f"{incomplete.lower()}*.toml"))
+    return _beginning(list(shipped_files()), incomplete.lower())
 
 
 def algorithms(incomplete: str) -> list[str]:

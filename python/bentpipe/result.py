@@ -105,9 +105,11 @@ class Result:
         json: the object that `bentpipe run --json` prints.
     """
 
-    def __init__(self, raw: _core.RawResult) -> None:
+    def __init__(self, raw: _core.RawResult, given: Mapping[str, Any] | None = None) -> None:
+        """The result of a run; `given` is its scenario as it was before links were drawn."""
         self.json: dict[str, Any] = json.loads(raw.json)
         self._raw: _core.RawResult | None = raw
+        self._given = given or {}
 
     def __repr__(self) -> str:
         flows = ", ".join(f"{f['name']} {f['goodput_bps'] / 1e6:.3f} Mbit/s" for f in self.json["flows"])
@@ -121,12 +123,16 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         """Everything as plain data and frames, for pickle, joblib and multiprocessing."""
         kept = ("scenario", "flows", "links", *_TRACES)
-        return {"json": self.json, "_raw": None, **{name: getattr(self, name) for name in kept}}
+        return {"json": self.json, "_raw": None, "_given": {}, **{name: getattr(self, name) for name in kept}}
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario that was run, every default filled in."""
-        return cast(dict[str, Any], json.loads(self._raw.scenario)) if self._raw else {}
+        if self._raw is None:
+            return {}
+        from bentpipe.drawn.lines import without_lines
+
+        return without_lines(json.loads(self._raw.scenario), self._given)
 
     @property
     def warnings(self) -> list[str]:

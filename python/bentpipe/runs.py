@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.drawn.lines import as_json
 from bentpipe.files import CAPTURE, check_kind, try_place
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
@@ -59,12 +60,13 @@ def run(
         pcap = Capture(pcap)
     if seed is not None:
         scenario = dataclasses.replace(scenario, seed=seed)
-    text = scenario.as_written()
+    table = json.loads(scenario.as_written())
     _supplied(scenario)
     capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
     if pcap is not None:
         prepare_capture(Path(pcap.path))
-    return Result(_core.run(text, scenario.controllers() or None, progress, capture))
+    raw = _core.run(as_json(table), scenario.controllers() or None, progress, capture)
+    return Result(raw, table)
 
 
 def prepare_capture(path: Path) -> None:
@@ -115,7 +117,7 @@ def run_many(
             for ran in over:
                 if ran.raw is None:
                     raise ran.failure or RuntimeError(ran.error)
-                found[ran.number] = Result(ran.raw)
+                found[ran.number] = Result(ran.raw, cases[ran.number].scenario)
             if progress is not None and over:
                 progress(len(found))
     return [found[i] for i in range(len(cases))]

@@ -18,6 +18,8 @@ from bentpipe.relays import NONE, relay_of
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 """The scenarios that come with the package, one TOML file each."""
+DRAWN = SCENARIOS / "drawn"
+"""Those with links that are drawn for each run, which Python alone can read."""
 MOST_BYTES = 16 << 20
 """Bytes of a scenario, as in the simulator (crates/sim/src/scenario/text.rs)."""
 STDIN = "-"
@@ -25,6 +27,7 @@ STDIN = "-"
 FILE_KEYS = ("timeline", "file", "opportunities")
 """Last parts of keys whose values are names of files."""
 _CC = re.compile(r"flow\.(\d+|\*)\.cc")
+_TIMELINE = re.compile(r"link\.(\"[^\"]+\"|[^.]+)\.(reverse\.)?timeline(?:\.(.+))?")
 _RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
 SWEEP_KEYS = ("vary", "seeds")
 """The keys at the top of a file that define the axes of a sweep."""
@@ -106,6 +109,7 @@ class Source:
         pairs, bare = self._without_relays(overrides)
         self._check_links(key for key, _ in pairs)
         pairs, classes = self._without_classes(pairs) if own else (pairs, {})
+        pairs, recipes = self._without_recipes(pairs)
         if self._path is not None:
             pairs = [(key, self._from_here(key, value)) for key, value in pairs]
             text = _core.load(str(self._path), pairs, sweep)
@@ -115,6 +119,9 @@ class Source:
                 self._text = json.dumps(left, default=str)
             text = _core.parse(self._text, self.name, pairs)
         table: dict[str, Any] = json.loads(text)
+        for (name, back), recipe in recipes.items():
+            link = table["link"][name]
+            (link["reverse"] if back else link)["timeline"] = recipe
         flows = table.get("flow", [])
         for which in bare:
             if which != "*" and int(which) >= len(flows):
@@ -178,6 +185,47 @@ class Source:
                     value = json.dumps(f"python:{found.__name__}")
             pairs.append((key, value))
         return pairs, classes
+
+    def _without_recipes(
+        self, overrides: Sequence[tuple[str, str]]
+    ) -> tuple[list[tuple[str, str]], dict[tuple[str, bool], dict[str, Any]]]:
+        """Overrides with a file for each time line that is drawn; the recipes by link and direction.
+
+        The simulator checks the rest of the scenario with that file, the first second of a draw.
+        """
+        try:
+            if "generator" not in self._content() and not any("generator" in value for _, value in overrides):
+                return list(overrides), {}  # almost always, and then nothing is parsed twice
+        except (OSError, ValueError):
+            return list(overrides), {}  # `load` says what is wrong
+        from bentpipe.drawn import lines as recipes
+
+        raw = self.raw()
+        found = {(name, back): dict(given) for name, back, given in recipes.recipes(raw)}
+        links = raw.get("link")
+        names = list(links) if isinstance(links, Mapping) else []
+        pairs: list[tuple[str, str]] = []
+        for key, text in overrides:
+            which = _TIMELINE.fullmatch(key)
+            if which is None:
+                pairs.append((key, text))
+                continue
+            name, back, value = which[1].strip('"'), which[2] is not None, _value(text)
+            places = [(each, back) for each in (names if name == "*" else [name])]
+            of = [place for place in places if place in found]
+            if which[3] is None and recipes.is_recipe(value):
+                found |= {place: dict(value) for place in places}
+            elif which[3] is not None and of:
+                for place in of:
+                    found[place][which[3]] = value
+            else:
+                for place in of:
+                    del found[place]
+                pairs.append((key, text))
+        for (name, back), recipe in found.items():
+            file = recipes.sample(recipe, recipes.place(name, back=back))
+            pairs.append((recipes.place(json.dumps(name), back=back), json.dumps(str(file))))
+        return pairs, found
 
     def _classes_of_flows(self) -> list[tuple[str, str]]:
         """The flows of the text whose algorithm is "FILE.py:CLASS", by the key of that."""
@@ -249,17 +297,31 @@ def find_file(given: str | Path) -> Path:
     file = Path(given)
     if file.is_file():
         return file
-    known = sorted(p.stem for p in SCENARIOS.glob("*.toml"))
+    known = shipped_files()
     name = str(given).lower()
     if name in known:
-        return SCENARIOS / f"{name}.toml"
+        return known[name]
     if file.is_dir():
         raise _core.ScenarioError(
             f"{given} is a directory, neither a scenario file nor a result of run --out"
         )
     if file.suffix or len(file.parts) > 1:
-        raise _core.ScenarioError(f"there is no file {str(given)!r}{_near_file(file, known)}")
-    raise _core.ScenarioError(unknown("scenario", str(given), known))
+        raise _core.ScenarioError(f"there is no file {str(given)!r}{_near_file(file, list(known))}")
+    raise _core.ScenarioError(unknown("scenario", str(given), list(known)))
+
+
+def shipped_files() -> dict[str, Path]:
+    """The files of the scenarios that come with the package, by name."""
+    found = [*SCENARIOS.glob("*.toml"), *DRAWN.glob("*.toml")]
+    return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
+
+
+def _value(text: str) -> Any:
+    """The value of an override: TOML, or a text without quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
 
 
 def _near_file(missing: Path, shipped: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.drawn.lines import as_json, without_lines
 from bentpipe.result import Result, named
 
 
@@ -31,5 +32,5 @@ def made(network: _core.EmulatedNetwork, scenario: dict[str, Any], report: dict[
     trace = named(pl.DataFrame(network.link_trace()), link=names).sort("t_s", "link")
     if trace.height:  # one way may have taken a sample more than the other
         trace = trace.filter(pl.col("t_s") <= trace.group_by("link").agg(pl.col("t_s").max())["t_s"].min())
-    whole = json.loads(_core.check(json.dumps(scenario)))
+    whole = without_lines(json.loads(_core.check(as_json(scenario))), scenario)
     return Result.of_tables(whole, about, {"link_trace": trace})

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bentpipe import _core, units
+from bentpipe.drawn.lines import as_json
 from bentpipe.emulation import congestion
 from bentpipe.emulation.guard import Guard
 from bentpipe.emulation.outside import claim
@@ -158,7 +159,7 @@ class Emulation:
         return table
 
     def __enter__(self) -> Self:
-        links = [(i, i + 1, scenario) for i, scenario in enumerate(self._scenarios)]
+        links = [(i, i + 1, as_json(json.loads(one))) for i, one in enumerate(self._scenarios)]
         interval_ns = None if self._interval_s is None else round(self._interval_s * 1e9)
         network = _core.EmulatedNetwork(
             len(self._sides), links, interval_ns, _triple(self._capture), self._mtu
@@ -167,7 +168,9 @@ class Emulation:
         try:
             if self._split is not None:
                 controllers = [*self._split.controllers, *([] if self._cc is None else [self._cc])]
-                self.relay_controller = network.start_relay(self._split.scenario, controllers)
+                self.relay_controller = network.start_relay(
+                    as_json(json.loads(self._split.scenario)), controllers
+                )
             if network.has_ipv6:
                 self.addresses_ipv6 = [network.addresses_ipv6(leg) for leg in range(len(links))]
             namespaces = [network.descriptor(end) for end in range(len(self._sides))]

@@ -11,7 +11,7 @@ from pathlib import Path
 from bentpipe import _core
 from bentpipe.presets.shipped import text
 from bentpipe.registry import find
-from bentpipe.source import find_file
+from bentpipe.source import Source, find_file
 from bentpipe.units import seconds, spaced
 
 TEMPLATE = """\
@@ -97,7 +97,10 @@ def draft(
         made = _new(given, buffer, flows, algorithms or ["cubic"])
     else:
         made = _changed(base, given, flows, algorithms)
-    _core.parse(made, "the new scenario", [])
+    if "generator" in made:
+        Source(tomllib.loads(made)).load()
+    else:
+        _core.parse(made, "the new scenario", [])
     return made
 
 

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from bentpipe.source import SCENARIOS, find_file
+from bentpipe.source import find_file, shipped_files
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Preset:
 def shipped() -> list[Preset]:
     """All of them, in alphabetical order."""
     found = []
-    for file in sorted(SCENARIOS.glob("*.toml")):
+    for file in shipped_files().values():
         content = file.read_text(encoding="utf-8")
         head = content.partition("\ntitle")[0].splitlines()
         about = " ".join(line.lstrip("# ") for line in head if line.startswith("#"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bentpipe.drawn.lines import as_json
 from bentpipe.sweeps.portable import load_class, name_class
 
 Key = str | int | float | bool
@@ -33,6 +34,11 @@ class Case:
     def seed(self) -> int:
         """The seed of the run; a scenario without one has 1."""
         return int(self.scenario.get("seed", 1))
+
+    @property
+    def text(self) -> str:
+        """The scenario as the simulator reads it, with the time lines that are drawn for its seed."""
+        return as_json(self.scenario)
 
     def __getstate__(self) -> dict[str, Any]:
         names = {key: name_class(cls) for key, cls in self.controllers.items()}

@@ -114,7 +114,7 @@ class Threads:
         """Begins a batch."""
         for number, case in zip(batch.numbers, batch.cases, strict=True):
             self._cases[number] = case, batch.measure
-            self._threads.start(number, json.dumps(case.scenario))
+            self._threads.start(number, case.text)
 
     def finished(self, timeout_s: float) -> Sequence[Ran]:
         """Runs that are over; waits for one, or as long as that."""
@@ -230,8 +230,7 @@ def run_batch(tell: Callable[[Ran], None], batch: Batch) -> None:
 def run_case(number: int, case: Case, measure: Measure | None = None) -> Ran:
     """Runs one case in this process."""
     began = time.process_time()
-    text = json.dumps(case.scenario)
-    over = _told(number, case, measure, lambda: _core.run(text, dict(case.controllers) or None))
+    over = _told(number, case, measure, lambda: _core.run(case.text, dict(case.controllers) or None))
     return replace(over, cpu_s=time.process_time() - began)
 
 
