@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
+from bentpipe.advice import open_ends
 from bentpipe.comparison import _base, _change, _named, alone, relays
 from bentpipe.controller import named_algorithm
 from bentpipe.models import Bulk, Flow, Link, Record
@@ -229,6 +230,9 @@ class Question:
                 ber=float(values["ber"]) if "ber" in values else None,
                 per=float(values["per"]) if "per" in values else None, timeline=self.timeline,
             )  # fmt: skip
+        for link in base.links.values():
+            if not self.whole:
+                open_ends.vary(link, n, **self.opened)
         if self.relay is not None:
             way, *more = relays(self.relay, model)
             if more:
@@ -240,6 +244,11 @@ class Question:
             if draw.buffer is not None:
                 only.queue = {"kind": draw.queue, "limit": draw.buffer}
         return base, dataclasses.replace(model, stop=None)
+
+    @property
+    def opened(self) -> dict[str, bool]:
+        """What varies over a link that is drawn, if nobody gave it: `buffer` and `loss`."""
+        return {"buffer": "buffer" not in self.spans, "loss": not {"per", "ber"} & self.spans.keys()}
 
     def _draw(self, n: int) -> Draw | None:
         """The link of run `n` if measurements leave several possible."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import linux, stats
-from bentpipe.advice import ranking
+from bentpipe.advice import open_ends, ranking
 from bentpipe.advice.question import FILE, Question
 from bentpipe.units import digits
 
@@ -31,6 +31,8 @@ _STARLINK = (
     "v3 outperform CUBIC. Measure before you change a server."
 )
 _LIKE_STARLINK = ("starlink", "leo")
+_PLAYED = {"buffer": False, "loss": False}
+"""Nothing varies over a link of a whole scenario."""
 
 
 def amount(goal: str, values: list[float], *, of_what: bool = True) -> str:
@@ -52,6 +54,7 @@ def sentences(advice: Advice) -> list[str]:
     doubts = advice.doubts
     said = [f"Not yet known: {' and '.join(doubts)}; --thorough tells more."] if doubts else []
     said.append(_use(advice, chosen))
+    said += _ends(advice, chosen)
     if (often := advice.often_good.get(chosen)) is not None:
         said.append(
             f"On {100 * often:.0f} % of the links that the measurements leave possible it is at most "
@@ -83,6 +86,28 @@ def _use(advice: Advice, one: str) -> str:
         rest = ", which these runs cannot tell apart"
     begin = f"{_label(advice, one)} is best so far" if doubts else f"Use {_label(advice, one)}"
     return f"{begin} ({linux.way(one).text}): {_got(advice, one)}; CUBIC has {usual}{rest}."
+
+
+def _ends(advice: Advice, chosen: str) -> list[str]:
+    """The goodput at both ends of what the measurement behind a drawn link leaves open."""
+    question = advice.question
+    links = question.link_of(0)[0].links.values()
+    if question.whole or not question.opened["buffer"] or not any(map(open_ends.is_drawn, links)):
+        return []
+    got = []
+    for large in (False, True):
+        means = []
+        for one in dict.fromkeys((chosen, "cubic")):
+            every = enumerate(advice.trials[one].values.get("goodput_bps", []))
+            at_end = [value for n, value in every if open_ends.has_large_buffer(n) is large]
+            if not at_end:
+                return []
+            means.append(f"{_label(advice, one)} {digits(sum(at_end) / len(at_end) / 1e6, 3)} Mbit/s")
+        got.append(" and ".join(means))
+    return [
+        f"The answer spans both explanations of the measurement: with the small buffer {got[0]}, with the "
+        f"large one and a smaller share {got[1]}."
+    ]
 
 
 def _beyond_reach(advice: Advice, chosen: str) -> list[str]:
@@ -146,7 +171,10 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
     """The assumptions of the answer."""
     base, model = question.link_of(0)
     said = [*question.notes]
-    if any(name in question.name.lower() for name in _LIKE_STARLINK):
+    drawn = {name: link for name, link in base.links.items() if open_ends.is_drawn(link)}
+    for name, link in drawn.items():
+        said += open_ends.notes(name, link, **(_PLAYED if question.whole else question.opened))
+    if not drawn and any(name in question.name.lower() for name in _LIKE_STARLINK):
         said.insert(0, _STARLINK)
     known = [f"{name} {value}" for name, value in question.spans.items() if value.known]
     ranges = [f"{name} {value}" for name, value in question.spans.items() if not value.known]
