@@ -163,10 +163,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measured(directory: Path) -> tuple[list[Capacity], list[Transfer], list[str]]:
-    """The UDP and the TCP downlinks of the day, and the unreadable ones, each with its reason."""
-    place = directory / PLACE / DAY
-    dark = outages(directory / DISH / DAY)
+def measured(directory: Path, day: str = DAY) -> tuple[list[Capacity], list[Transfer], list[str]]:
+    """The UDP and the TCP downlinks of a day, and the unreadable ones, each with its reason."""
+    place = directory / PLACE / day
+    dark = outages(directory / DISH / day)
     capacities, transfers, skipped = [], [], []
     for run in sorted(entry for entry in place.iterdir() if entry.is_dir()):
         try:
@@ -449,13 +449,13 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _fill(page: Path, tables: str) -> None:
+def _fill(page: Path, tables: str, mark: str = "scripts/starlink.py") -> None:
     """Puts the tables between the marks of the page; without a page, the tables are the page."""
-    begin, end = "<!-- tables: scripts/starlink.py -->", "<!-- end tables -->"
+    begin, end = f"<!-- tables: {mark} -->", "<!-- end tables -->"
     block = f"{begin}\n\n{tables}\n\n{end}"
     if page.is_file():
         text = page.read_text(encoding="utf-8")
-        block = re.sub(re.escape(begin) + ".*" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
+        block = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
     files.replace(page, lambda work: work.write_text(block.rstrip("\n") + "\n", encoding="utf-8"))
 
 

@@ -163,3 +163,90 @@ def test_a_window_that_falls_without_a_loss_is_a_sign(starlink, tmp_path):
 def test_other_days_are_not_read(starlink, measured, capsys):
     assert starlink.main([str(measured / "nowhere")]) == 2
     assert "is no directory" in capsys.readouterr().err
+
+
+def test_the_statistics_of_drawn_tests_are_the_constants_they_are_drawn_with(starlink) -> None:
+    model = importlib.import_module("starlink_model")
+    made = model.drawn(60)
+    tests = model.split(made)
+    known = vars(model.model.PROFILES["car-2024"])
+    for name in ("level_cv", "course_cv", "course_spread"):
+        value, low, high = model.interval(tests, model.STATISTICS[name])
+        assert low < value < high and value == pytest.approx(known[name].value, rel=0.15), name
+    every = model.LENGTHS["outage_every_s"](made.windows)
+    assert known["outage_every_s"].low < every < known["outage_every_s"].high
+
+
+def test_the_capacity_of_a_day_leaves_out_what_an_outage_touches(starlink, measured) -> None:
+    model = importlib.import_module("starlink_model")
+    begin_ns = (NOON + 10 - 315_964_800 + 18) * 10**9
+    place = measured / starlink.DISH / starlink.DAY / "1"
+    place.mkdir(parents=True)
+    (place / "dish_history.out").write_text(
+        '{"dishGetHistory": {"outages": [{"cause": "NO_PINGS", '
+        f'"startTimestampNs": "{begin_ns}", "durationNs": "1000000000"}}]}}}}'
+    )
+    day = model.measured(measured, starlink.DAY)
+    assert [len(slots) for slots in day.slots] == [240, 240]
+    # Half seconds whose middle is within 0.75 s of the outage from 10 to 11 s.
+    assert np.flatnonzero(~day.clear[0]).tolist() == [19, 20, 21, 22] and day.clear[1].all()
+    assert [list(lengths) for lengths in day.windows] == [[1.0], [], []]
+
+
+@pytest.fixture
+def model(starlink: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return importlib.import_module("starlink_model")
+
+
+def test_measured_transfers_have_the_capacity_of_their_neighbours(model, starlink, measured) -> None:
+    seen = model.transfers(measured, starlink.DAY, "downlink")
+    assert seen.capacity_bps == [4e6] and seen.share == pytest.approx([0.5])
+    assert seen.pooled(25) == pytest.approx(1.0) and seen.idle == 0
+    # 213 retransmissions, all in the first of 24 times of 5 s.
+    assert seen.quiet == pytest.approx(23 / 24)
+    with pytest.raises(SystemExit):
+        model.main(["unknown"])
+    assert model.main(["validate", str(measured / "nowhere")]) == 2
+
+
+def test_simulated_tests_are_shares_of_what_udp_would_get(model) -> None:
+    slow = model.Setting("bbr", "S", loss=1e-4, rate=5e6, length_s=30.0)
+    found = model.simulate(slow, 2)
+    assert all(0.3 < share < 0.66 for share in found.share)  # of 65 % of the rate
+    scenario = slow.scenario(2)
+    assert scenario.links["starlink"].queue.limit == "2.5 bdp"
+    result = bp.run(scenario)
+    assert found.slots_bps[1].mean() == pytest.approx(result.flows["goodput_bps"][0], rel=0.02)
+    window = model.simulate(model.Setting("bbr", "D", window="10 kB", rate=5e6, length_s=30.0), 2)
+    assert window.pooled(50) < found.pooled(50)
+
+
+def test_each_mark_fails_alone(model) -> None:
+    seen = model.Tests([1e6] * 3, [np.full(240, 5e5)] * 3, [0.01] * 3, 0.5)
+    assert model._fails(seen, seen) == "none" and model._fails_up(seen, seen) == "none"
+    wrong = {
+        "a": {"capacity_bps": [8e5] * 3},
+        "b": {"again": [0.016] * 3},
+        "c": {"capacity_bps": [1.2e6] * 3, "slots_bps": [np.full(240, 6e5)] * 3},
+        "d": {"slots_bps": [np.where(np.arange(240) < 6, 0.0, 5e5)] * 3},
+        "e": {"quiet": 0.3},
+    }
+    for mark, change in wrong.items():
+        assert model._fails(replace(seen, **change), seen) == mark
+    assert model._fails_up(replace(seen, again=[0.006] * 3), seen) == "f: sent again"
+    assert model._fails_up(replace(seen, slots_bps=[np.full(240, 6e5)] * 3), seen) == "f: goodput"
+
+
+def test_a_table_is_a_csv_file_and_a_part_of_the_page(model, tmp_path: Path) -> None:
+    page = tmp_path / "starlink.md"
+    page.write_text("<!-- tables: scripts/starlink_model.py race -->\nold\n<!-- end tables -->\nrest\n")
+    model.write(tmp_path, "race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
+    text = page.read_text()
+    assert "| BBR | 84 |" in text and "old" not in text and text.endswith("rest\n")
+    assert (tmp_path / "validation" / "starlink_race.csv").read_text() == 'algorithm,"D, 6e-6"\nBBR,84\n'
+
+
+def test_the_race_names_algorithms_that_there_are(model) -> None:
+    for cc in model.RACED.values():
+        model.Setting(cc, "D").scenario(1).check()
