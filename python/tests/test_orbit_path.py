@@ -380,3 +380,9 @@ def test_an_epoch_far_from_the_tles_is_refused(cli: Callable[..., SimpleNamespac
     both = cli("orbit", "path", *given, "--shell", "starlink-s1")
     assert both.exit_code == 2
     assert "exclude each other" in both.stderr
+
+
+def test_an_option_behind_two_dashes_is_not_taken_for_a_place(cli: Callable[..., SimpleNamespace]) -> None:
+    done = cli("orbit", "path", "--", "-33.9,18.4", "Nairobi", "--shell", "starlink-s1")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--shell stands behind --" in done.stderr and "coordinates need no --" in done.stderr
