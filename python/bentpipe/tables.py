@@ -122,13 +122,14 @@ def show_run(result: Result) -> None:
 
 
 def _show_together(flows: Sequence[dict[str, Any]]) -> None:
-    """The TCP flows of each algorithm together: their sum, and how evenly they share it."""
+    """The TCP flows of each algorithm that has several, and all: their sum, and how evenly they share it."""
     sharing = [flow for flow in each_once(flows) if flow["cc"] is not None]
     if len(sharing) < 2:
         return
     algorithms = list(dict.fromkeys(flow["cc"] for flow in sharing))
-    groups = {cc: [flow for flow in sharing if flow["cc"] == cc] for cc in algorithms}
-    if len(groups) > 1:
+    each = {cc: [flow for flow in sharing if flow["cc"] == cc] for cc in algorithms}
+    groups = {cc: of for cc, of in each.items() if len(of) > 1}
+    if len(each) > 1:
         groups["all"] = sharing
     rows = []
     for cc, of in groups.items():

@@ -129,7 +129,7 @@ def test_a_finished_run_is_used_if_it_is_there(tmp_path):
     [
         (("a-liat", "--figure", 5), "no study is called 'a-liat'; did you mean a-liad?"),
         (("a-liad", "--figure", 99), "a-liad has no figure '99'; there are: 1, 2, 3"),
-        (("a-liad", "--table", 1), "a-liad has no table '1'; there are: none"),
+        (("a-liad", "--table", 1), "a-liad has no table; there are: figure-1, figure-2"),
         (("hswa", "--figure", 2), "hswa, figure 2: nothing is drawn; a sender"),
         (("a-liad", "--figure", 5, "-o", "x.jpg"), "-o x.jpg: the name must end in .png, .svg, .pdf or .csv"),
         (("a-liad", "--figure", 5, "--table", 1), "--figure and --table exclude each other"),

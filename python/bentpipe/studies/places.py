@@ -118,4 +118,7 @@ def find(places: Sequence[Place], kinds: Sequence[Kind], number: str) -> Place:
         for place in some:
             if of == place.number or number == place.name:
                 return place
-    raise ValueError(f"no {kinds[0]} {number!r}; there are: {', '.join(p.number for p in some) or 'none'}")
+    if not some:
+        there = ", ".join(place.name for place in places)
+        raise ValueError(f"no {kinds[0]}; there are: {there}")
+    raise ValueError(f"no {kinds[0]} {number!r}; there are: {', '.join(place.number for place in some)}")
