@@ -142,6 +142,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits(shown: browser.Browser, written: Path, width: int) -> None:
     shown.open(written / "evaluation.html", width)
+    shown.unfold()
     assert shown.overflowing() == []
     assert shown.run("document.querySelectorAll('figure').length") > 0
 
