@@ -4,6 +4,7 @@
 //! one continues at the next opportunity. A packet that arrives at the very instant of an opportunity has
 //! missed it.
 
+use crate::link::access_rule::AccessRule;
 use crate::link::dama::{Dama, DamaPlan};
 use crate::link::opportunities::{Opportunities, OpportunitiesPlan};
 
@@ -16,59 +17,12 @@ pub enum AccessPlan {
     Dama(DamaPlan),
 }
 
-/// The instants of one transmitter, in order.
-#[derive(Debug)]
-pub(crate) enum AccessChannel {
-    Opportunities(Opportunities),
-    Dama(Dama),
-}
-
-impl AccessChannel {
-    pub(crate) fn new(plan: &AccessPlan) -> Self {
-        match plan {
-            AccessPlan::Opportunities(plan) => Self::Opportunities(Opportunities::new(plan)),
-            AccessPlan::Dama(plan) => Self::Dama(Dama::new(plan)),
-        }
-    }
-
-    /// The instant of the next opportunity, or the instant at which the next ones are assigned.
-    pub(crate) fn due(&self) -> u64 {
+impl AccessPlan {
+    /// The rule at work, before the first opportunity.
+    pub(super) fn start(&self) -> Box<dyn AccessRule> {
         match self {
-            Self::Opportunities(its) => its.due(),
-            Self::Dama(its) => its.due(),
-        }
-    }
-
-    /// The bytes of the opportunity at that instant, while `waiting` bytes wait; 0 if there is none. The next
-    /// opportunity is then due.
-    pub(crate) fn take(&mut self, waiting: u64) -> u64 {
-        match self {
-            Self::Opportunities(its) => its.take(),
-            Self::Dama(its) => its.take(waiting),
-        }
-    }
-
-    /// Nothing has waited: all opportunities up to `now` have passed unused.
-    pub(crate) fn pass(&mut self, now: u64) {
-        match self {
-            Self::Opportunities(its) => its.pass(now),
-            Self::Dama(its) => its.pass(now),
-        }
-    }
-
-    /// How long after its instant the bytes of an opportunity have all been sent.
-    pub(crate) fn length(&self) -> u64 {
-        match self {
-            Self::Opportunities(_) => 0,
-            Self::Dama(its) => its.slot(),
-        }
-    }
-
-    /// Bytes that could have been sent until `end`; all opportunities up to then have passed.
-    pub(crate) fn offered(&self, end: u64, rate: u64) -> f64 {
-        match self {
-            Self::Opportunities(its) => its.offered() as f64,
-            Self::Dama(_) => end as f64 * rate as f64 / 8e9,
+            AccessPlan::Opportunities(plan) => Box::new(Opportunities::new(plan)),
+            AccessPlan::Dama(plan) => Box::new(Dama::new(plan)),
         }
     }
 }

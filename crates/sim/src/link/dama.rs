@@ -18,6 +18,8 @@
 
 use std::collections::VecDeque;
 
+use crate::link::access_rule::AccessRule;
+
 /// The demand assignment of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamaPlan {
@@ -68,37 +70,6 @@ impl Dama {
         dama
     }
 
-    /// Length of a slot, ns.
-    pub(crate) fn slot(&self) -> u64 {
-        self.plan.frame / self.plan.slots
-    }
-
-    pub(crate) fn due(&self) -> u64 {
-        if self.next < self.assigned {
-            return self.start_of(self.frame) + self.start_in_frame(self.next);
-        }
-        self.start_of(self.frame + 1)
-    }
-
-    pub(crate) fn take(&mut self, waiting: u64) -> u64 {
-        if self.next < self.assigned {
-            self.next += 1;
-            return self.plan.slot_bytes;
-        }
-        self.begin_frame(waiting);
-        0
-    }
-
-    pub(crate) fn pass(&mut self, now: u64) {
-        while self.due() <= now {
-            if self.asked == 0 && self.next == self.assigned {
-                // All frames up to the frame of `now` are alike.
-                self.frame = self.frame.max((now / self.plan.frame).saturating_sub(1));
-            }
-            self.take(0);
-        }
-    }
-
     /// The next frame begins while `waiting` bytes wait.
     fn begin_frame(&mut self, waiting: u64) {
         self.frame += 1;
@@ -134,6 +105,42 @@ impl Dama {
 
     fn start_in_frame(&self, slot: u64) -> u64 {
         (u128::from(slot) * u128::from(self.plan.frame) / u128::from(self.plan.slots)) as u64
+    }
+}
+
+impl AccessRule for Dama {
+    fn length(&self) -> u64 {
+        self.plan.frame / self.plan.slots
+    }
+
+    fn due(&self) -> u64 {
+        if self.next < self.assigned {
+            return self.start_of(self.frame) + self.start_in_frame(self.next);
+        }
+        self.start_of(self.frame + 1)
+    }
+
+    fn take(&mut self, waiting: u64) -> u64 {
+        if self.next < self.assigned {
+            self.next += 1;
+            return self.plan.slot_bytes;
+        }
+        self.begin_frame(waiting);
+        0
+    }
+
+    fn pass(&mut self, now: u64) {
+        while self.due() <= now {
+            if self.asked == 0 && self.next == self.assigned {
+                // All frames up to the frame of `now` are alike.
+                self.frame = self.frame.max((now / self.plan.frame).saturating_sub(1));
+            }
+            self.take(0);
+        }
+    }
+
+    fn offered(&self, end: u64, rate: u64) -> f64 {
+        end as f64 * rate as f64 / 8e9
     }
 }
 

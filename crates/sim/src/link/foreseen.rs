@@ -13,7 +13,7 @@ use crate::link::packet::Packet;
 
 /// What will happen to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doom {
+pub(super) enum Doom {
     /// It is lost to errors.
     Error,
     /// A handover flushes it out of the queue.
@@ -22,43 +22,43 @@ pub(crate) enum Doom {
 
 /// The losses that are known and still to come, in order of time.
 #[derive(Debug, Default)]
-pub(crate) struct Foreseen {
-    losses: VecDeque<(Time, Doom, Packet)>,
+pub(super) struct Foreseen(Option<Box<Losses>>);
+
+#[derive(Debug, Default)]
+struct Losses {
+    to_come: VecDeque<(Time, Doom, Packet)>,
     /// How many of them are errors.
     errors: u64,
-    /// The position of the last loss noted.
-    last: usize,
 }
 
 impl Foreseen {
-    /// Notes what happens to `packet` at `at`.
-    pub(super) fn note(&mut self, at: Time, doom: Doom, packet: &Packet) {
-        self.last = self.losses.partition_point(|(other, ..)| *other <= at);
-        self.losses.insert(self.last, (at, doom, *packet));
-        self.errors += u64::from(doom == Doom::Error);
+    /// Notes at `now` what happens to `packet` at `at`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note(&mut self, now: Time, at: Time, doom: Doom, packet: &Packet) {
+        self.pass(now);
+        let losses = self.0.get_or_insert_default();
+        let place = losses.to_come.partition_point(|(other, ..)| *other <= at);
+        losses.to_come.insert(place, (at, doom, *packet));
+        losses.errors += u64::from(doom == Doom::Error);
     }
 
     /// Forgets what has happened until `now`.
     pub(super) fn pass(&mut self, now: Time) {
-        while let Some((_, doom, _)) = self.losses.front().filter(|(at, ..)| *at <= now) {
-            self.errors -= u64::from(*doom == Doom::Error);
-            self.losses.pop_front();
+        let Some(losses) = &mut self.0 else { return };
+        while let Some((_, doom, _)) = losses.to_come.front().filter(|(at, ..)| *at <= now) {
+            losses.errors -= u64::from(*doom == Doom::Error);
+            losses.to_come.pop_front();
         }
-    }
-
-    /// Takes back the error noted last.
-    pub(super) fn take_back(&mut self) {
-        self.losses.remove(self.last);
-        self.errors -= 1;
     }
 
     /// How many flushes and how many errors are still to come.
     pub(super) fn counts(&self) -> (u64, u64) {
-        (self.losses.len() as u64 - self.errors, self.errors)
+        self.0.as_ref().map_or((0, 0), |losses| (losses.to_come.len() as u64 - losses.errors, losses.errors))
     }
 
     /// The packets that are still to be lost.
     pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.losses.iter().map(|(.., packet)| packet)
+        self.0.iter().flat_map(|losses| &losses.to_come).map(|(.., packet)| packet)
     }
 }

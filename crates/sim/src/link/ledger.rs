@@ -75,6 +75,8 @@ impl Direction {
             }
             None => (0, counts.offered, (0, 0)),
         };
+        let fifo = self.on_arrival().map(|queue| (queue.backlog.bytes(), queue.backlog.bytes_added_up()));
+        let fifo = fifo.unwrap_or_default();
         let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() + self.doomed().count();
         Ledger {
             offered: came,
@@ -84,7 +86,7 @@ impl Direction {
             waiting,
             queued,
             under_way: there as u64 + counts.beyond,
-            waiting_bytes: (self.backlog.bytes() + scheduled.0, self.backlog.bytes_added_up() + scheduled.1),
+            waiting_bytes: (fifo.0 + scheduled.0, fifo.1 + scheduled.1),
             most_bytes: self.scheduled().map_or(0, |scheduled| scheduled.most_bytes()),
             queue_max: self.queue_max(),
         }

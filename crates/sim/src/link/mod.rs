@@ -1,4 +1,4 @@
-//! One direction of a link and its parts: queue, transmitter, losses, propagation.
+//! One direction of a link and its stages: queue, transmitter, channel, flight.
 //!
 //! A GEO link by hand, without engine, TCP or scenario:
 //!
@@ -37,23 +37,31 @@
 //! ```
 
 pub(crate) mod access;
+mod access_rule;
 pub(crate) mod arq;
+mod arrival_queue;
 mod backlog;
-mod changes;
-mod choices;
+mod channel;
+mod contract;
+mod counts;
 pub(crate) mod dama;
 mod departures;
 pub(crate) mod direction;
-pub(crate) mod foreseen;
+mod equal_packets;
+mod flight;
+pub(crate) mod flushes;
+mod foreseen;
 pub(crate) mod headers;
 pub(crate) mod ledger;
-pub(crate) mod link_layer;
-mod moving;
 pub(crate) mod opportunities;
 pub(crate) mod packet;
 pub(crate) mod random;
+mod slots;
+mod stages;
 pub(crate) mod time_line;
 mod transmitter;
+mod under_way;
+mod varying_rate;
 
 pub use crate::queue::Class;
 pub use direction::{Direction, Fate, Promises, Push, Refusal};

@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use crate::link::access_rule::AccessRule;
+
 /// Bytes of an opportunity: 1500 of IP and 4 of the tunnel device's header (mahimahi, `LinkQueue::PACKET_SIZE`).
 pub const OPPORTUNITY: u64 = 1_504;
 /// Nanoseconds in the unit of the files.
@@ -44,20 +46,31 @@ pub(crate) struct Opportunities {
 }
 
 impl Opportunities {
-    pub(crate) fn new(plan: &OpportunitiesPlan) -> Self {
+    pub(super) fn new(plan: &OpportunitiesPlan) -> Self {
         Self { plan: plan.clone(), next: 0, base: 0, passed: 0 }
     }
 
-    pub(crate) fn due(&self) -> u64 {
+    fn move_to(&mut self, next: usize) {
+        self.passed += (next - self.next) as u64;
+        self.next = next;
+        if next == self.plan.at_ms.len() {
+            self.next = 0;
+            self.base += self.plan.period_ms();
+        }
+    }
+}
+
+impl AccessRule for Opportunities {
+    fn due(&self) -> u64 {
         self.base.saturating_add(self.plan.at_ms[self.next]).saturating_mul(MILLISECOND)
     }
 
-    pub(crate) fn take(&mut self) -> u64 {
+    fn take(&mut self, _: u64) -> u64 {
         self.move_to(self.next + 1);
         OPPORTUNITY
     }
 
-    pub(crate) fn pass(&mut self, now: u64) {
+    fn pass(&mut self, now: u64) {
         // Whole rounds are skipped at once: a pause may be long.
         let period = self.plan.period_ms().max(1);
         let rounds = ((now / MILLISECOND).saturating_sub(self.base) / period).saturating_sub(1);
@@ -70,18 +83,8 @@ impl Opportunities {
         }
     }
 
-    /// Bytes of the opportunities that have passed.
-    pub(crate) fn offered(&self) -> u64 {
-        self.passed * OPPORTUNITY
-    }
-
-    fn move_to(&mut self, next: usize) {
-        self.passed += (next - self.next) as u64;
-        self.next = next;
-        if next == self.plan.at_ms.len() {
-            self.next = 0;
-            self.base += self.plan.period_ms();
-        }
+    fn offered(&self, _: u64, _: u64) -> f64 {
+        (self.passed * OPPORTUNITY) as f64
     }
 }
 
@@ -234,6 +237,6 @@ mod tests {
     fn hours_without_packets_cost_nothing() {
         let mut ours = Opportunities::new(&OpportunitiesPlan { at_ms: [1, 5, 9].into() });
         ours.pass(9_000_000_000_000 + 5_000_000);
-        assert_eq!((ours.due(), ours.offered()), (9_000_000_000_000 + 9_000_000, 1_504 * (3_000_000 + 2)));
+        assert_eq!((ours.due(), ours.offered(0, 0)), (9_000_000_000_000 + 9_000_000, 1_504.0 * 3_000_002.0));
     }
 }

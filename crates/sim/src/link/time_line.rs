@@ -145,6 +145,14 @@ impl TimeLine {
         self.steps.partition_point(|s| s.at <= at).saturating_sub(1)
     }
 
+    /// Moves a cursor forward to the step of `at`.
+    #[inline]
+    pub(super) fn go_to(&self, step: &mut usize, at: u64) {
+        while self.steps.get(*step + 1).is_some_and(|next| next.at.0 <= at) {
+            *step += 1;
+        }
+    }
+
     /// The end of step `i`.
     #[inline]
     pub(super) fn end_of_step(&self, i: usize) -> u64 {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use bentpipe_cc::Time;
 
+use crate::link::flushes::Flushes;
 use crate::link::headers::Headers;
-use crate::link::link_layer::{LinkLayer, LinkLayerPlan};
 use crate::link::packet::Packet;
 use crate::queue::ack_thinning::{AckFilter, Offer};
 use crate::queue::packet_store::Store;
@@ -65,11 +65,12 @@ pub(crate) trait AtDeparture: fmt::Debug {
 pub(crate) struct Scheduled {
     rule: Box<dyn AtDeparture>,
     pub(crate) store: Store,
-    /// What lies between the queue and the channel, if packets are not just sent one after the other.
-    pub(crate) link_layer: Option<Box<LinkLayer>>,
+    flushes: Option<Box<Flushes>>,
     thinning: Option<Box<AckFilter>>,
     /// True if the transmitter has asked and got nothing.
     idle: bool,
+    /// Each packet waits for an opportunity, so the transmitter is never idle.
+    by_turns: bool,
     /// Packets that came, and packets that were sent.
     came: u64,
     sent: u64,
@@ -81,17 +82,21 @@ pub(crate) struct Scheduled {
 }
 
 impl Scheduled {
-    /// An empty queue for `rule`, with the link layer and the thinning of `plan`.
-    pub(crate) fn new(rule: Box<dyn AtDeparture>, plan: &LinkLayerPlan) -> Self {
-        let link_layer = LinkLayer::new(plan);
-        // In front of a transmitter that sends at given instants, each packet waits.
-        let idle = !link_layer.as_ref().is_some_and(|layer| layer.has_access());
+    /// An empty queue for `rule`. `thinning`: how many plain acknowledgements of a flow may wait. `by_turns`: the
+    /// transmitter sends only at opportunities. Waiting packets are dropped at `flushes`.
+    pub(crate) fn new(
+        rule: Box<dyn AtDeparture>,
+        thinning: Option<u32>,
+        by_turns: bool,
+        flushes: Option<Box<Flushes>>,
+    ) -> Self {
         Self {
             rule,
             store: Store::default(),
-            link_layer,
-            thinning: plan.ack_thinning.map(|most| Box::new(AckFilter::new(most))),
-            idle,
+            flushes,
+            thinning: thinning.map(|most| Box::new(AckFilter::new(most))),
+            idle: !by_turns,
+            by_turns,
             came: 0,
             sent: 0,
             most_bytes: 0,
@@ -165,7 +170,7 @@ impl Scheduled {
         self.watch(now);
         let before = self.store.verdicts.untold.len();
         let packet = self.rule.dequeue(now, &mut self.store);
-        self.idle = packet.is_none() && !self.link_layer.as_ref().is_some_and(|layer| layer.has_access());
+        self.idle = packet.is_none() && !self.by_turns;
         self.sent += u64::from(packet.is_some());
         if let Some(thinning) = &mut self.thinning {
             let gone = self.store.verdicts.untold[before..].iter().chain(&packet);
@@ -200,8 +205,14 @@ impl Scheduled {
         }
     }
 
-    /// A handover at `now` drops all waiting packets. The transmitter notices when it asks.
+    /// The next handover at which waiting packets are dropped; the end of time if there is none.
+    pub(crate) fn next_flush(&self) -> Time {
+        self.flushes.as_ref().map_or(Time::MAX, |flushes| flushes.next())
+    }
+
+    /// That handover, at `now`, drops all waiting packets. The transmitter notices when it asks.
     pub(crate) fn flush(&mut self, now: Time) {
+        self.flushes.as_mut().into_iter().for_each(|flushes| flushes.pass());
         self.watch(now);
         let before = self.store.verdicts.untold.len();
         self.rule.flush(now, &mut self.store);

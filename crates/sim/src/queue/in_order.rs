@@ -1,6 +1,6 @@
-//! A first-in-first-out queue in front of a link layer (`link/link_layer.rs`). There the departure of a
-//! packet is not known when it comes, so the queue hands packets over one by one. Whether the queue takes a
-//! packet is still decided on arrival.
+//! A first-in-first-out queue in front of a link layer. There the departure of a packet is not known when it
+//! comes, so the queue hands packets over one by one. Whether the queue takes a packet is still decided on
+//! arrival.
 
 use bentpipe_cc::Time;
 

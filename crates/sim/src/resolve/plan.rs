@@ -9,7 +9,6 @@ use bentpipe_tcp::Options;
 pub use crate::link::access::AccessPlan;
 pub use crate::link::arq::ArqPlan;
 pub use crate::link::dama::DamaPlan;
-pub use crate::link::link_layer::LinkLayerPlan;
 pub use crate::link::opportunities::{OPPORTUNITY, OpportunitiesPlan};
 pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::loss::{BitError, GilbertElliott, LossPlan, LossTracePlan, OutagePlan, PacketError};
@@ -132,7 +131,7 @@ impl Plan {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionPlan {
-    /// Bits per second; with a time line the nominal rate, which queues and reports use.
+    /// Bits per second, above 0; with a time line the nominal rate, which queues and reports use.
     pub rate_bps: u64,
     /// Propagation delay, one way; with a time line the nominal one.
     pub delay: Span,
@@ -146,6 +145,24 @@ pub struct DirectionPlan {
     pub line: Option<TimeLine>,
     /// Access to the channel, repeats of lost packets, thinning of acknowledgements.
     pub link_layer: LinkLayerPlan,
+}
+
+/// What the link layer of a direction does besides sending packets one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkLayerPlan {
+    /// When the transmitter may send; `None` for at any time.
+    pub access: Option<AccessPlan>,
+    /// How lost packets are sent again; `None` if they are not.
+    pub arq: Option<ArqPlan>,
+    /// How many acknowledgements of a flow may wait where newer ones say the same; `None` for no limit.
+    pub ack_thinning: Option<u32>,
+}
+
+impl LinkLayerPlan {
+    /// Does it do nothing?
+    pub(crate) fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl DirectionPlan {

@@ -233,7 +233,9 @@ impl FastPath {
     /// Offers a packet to the direction of its current hop, and moves it on for as long as it needs no event.
     /// On the way it may become its own acknowledgement. It stays in place, because a copy costs a
     /// store-to-load forwarding stall. The recorder's needs are known at compile time, which saves 2 % of the
-    /// instructions where only receivers are recorded.
+    /// instructions where only receivers are recorded. It is not inlined: two variants in one function share too
+    /// few registers.
+    #[inline(never)]
     fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.network.now, packet.hop);
         loop {
@@ -301,8 +303,9 @@ impl FastPath {
         }
     }
 
-    /// Records what the receiver of flow `f` has delivered with the packet that came at `at`.
-    #[inline]
+    /// Records what the receiver of flow `f` has delivered with the packet that came at `at`. It is not
+    /// inlined: the loop needs the registers.
+    #[inline(never)]
     fn tell_receiver(&mut self, at: Time, f: usize) {
         if let Kind::Tcp(tcp) = &self.network.flows[f].kind {
             self.network.recorder.received(self.network.now, at, f, tcp.receiver.delivered());

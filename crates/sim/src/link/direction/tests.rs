@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::{Discipline, DropTailPlan};
+use crate::queue::{Discipline, DropTailPlan, QueueLimit};
 
 fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Direction {
     let delay = Span::from_millis(delay_ms);
@@ -75,7 +75,7 @@ fn rounding_does_not_add_up() {
     for _ in 0..1_000_000 {
         push(&mut l, Time(0), 1500);
     }
-    assert_eq!(l.free_at().0, 12_000 * 1_000_000 * 1_000_000_000 / 622_080_000);
+    assert_eq!(l.stages.transmitter.free_at, 12_000 * 1_000_000 * 1_000_000_000 / 622_080_000);
 }
 
 #[test]
@@ -138,4 +138,10 @@ fn random_delays_are_uniform_unless_that_would_change_the_order() {
         l.pop(out);
     }
     assert!(together > 1_000, "{together}");
+}
+
+/// Each private link of an idle flow has two of them.
+#[test]
+fn a_direction_is_small() {
+    assert_eq!(size_of::<Direction>(), 288);
 }

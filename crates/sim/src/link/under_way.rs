@@ -1,0 +1,127 @@
+//! Packets that will come out of a direction, in order.
+
+use std::collections::VecDeque;
+
+use bentpipe_cc::Time;
+
+use crate::link::packet::{LOST, Packet, WAKE};
+
+/// The packets of one direction. Packets handed on ahead of time are not among them.
+#[derive(Debug)]
+pub(super) struct UnderWay {
+    packets: VecDeque<InFlight>,
+    ties: Ties,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    /// Arrival at the far end.
+    at: Time,
+    packet: Packet,
+}
+
+/// The order of packets that come out at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ties {
+    AsTheyWereSent,
+    /// Several flows share the direction.
+    ByFlow,
+}
+
+impl UnderWay {
+    pub(super) fn new() -> Self {
+        Self { packets: VecDeque::new(), ties: Ties::AsTheyWereSent }
+    }
+
+    /// From now on packets of one instant come out in the order of their flows.
+    pub(super) fn share(&mut self) {
+        self.ties = Ties::ByFlow;
+    }
+
+    #[inline]
+    pub(super) fn is_shared(&self) -> bool {
+        self.ties == Ties::ByFlow
+    }
+
+    /// When the next packet comes out.
+    #[inline]
+    pub(super) fn next(&self) -> Option<Time> {
+        self.packets.front().map(|slot| slot.at)
+    }
+
+    /// That packet.
+    pub(super) fn first(&self) -> Option<&Packet> {
+        self.packets.front().map(|slot| &slot.packet)
+    }
+
+    /// Takes that packet.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Packet> {
+        self.packets.pop_front().map(|slot| slot.packet)
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter().map(|slot| &slot.packet)
+    }
+
+    /// Keeps a packet at hop `hop` until it comes out at `at`, not before those that are kept. Returns
+    /// whether it is the first of all.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, at: Time, hop: u32, packet: &Packet) -> bool {
+        if self.packets.len() == self.packets.capacity() {
+            self.grow();
+        }
+        let tied = self.is_shared() && self.packets.back().is_some_and(|last| last.at == at);
+        self.packets.push_back(InFlight { at, packet: Packet { hop, ..*packet } });
+        self.packets.len() == 1 || tied && self.settle_last()
+    }
+
+    /// [`UnderWay::keep`] for a packet that may overtake others.
+    pub(super) fn keep_in_place(&mut self, at: Time, packet: &Packet) {
+        self.keep(at, packet.hop, packet);
+        let mut place = self.packets.len() - 1;
+        while place > 0 && self.packets[place - 1].at > at {
+            self.packets.swap(place - 1, place);
+            place -= 1;
+        }
+    }
+
+    /// Moves the last packet before packets of later flows that arrive at the same instant. Returns whether
+    /// it is now the first of all.
+    #[cold]
+    #[inline(never)]
+    fn settle_last(&mut self) -> bool {
+        let mut place = self.packets.len() - 1;
+        let key = |slot: &InFlight| (slot.at, slot.packet.flow);
+        while place > 0 && key(&self.packets[place - 1]) > key(&self.packets[place]) {
+            self.packets.swap(place - 1, place);
+            place -= 1;
+        }
+        place == 0
+    }
+
+    /// Grows by a quarter instead of doubling: with many packets in flight they take most of a run's memory.
+    #[cold]
+    fn grow(&mut self) {
+        self.packets.reserve_exact((self.packets.len() / 4).max(2));
+    }
+
+    /// Adds a wake at `at`: an instant at which the direction decides and no packet comes out.
+    pub(super) fn wake(&mut self, at: Time) {
+        if !self.packets.iter().any(|slot| slot.at == at && slot.packet.has(WAKE)) {
+            self.keep_in_place(at, &Packet { flags: LOST | WAKE, ..Packet::default() });
+        }
+    }
+
+    /// Forgets a wake if it is the next of all.
+    pub(super) fn cancel_wake(&mut self) {
+        if self.packets.front().is_some_and(|slot| slot.packet.has(WAKE)) {
+            self.packets.pop_front();
+        }
+    }
+}

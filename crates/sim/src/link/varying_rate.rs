@@ -1,0 +1,93 @@
+//! A transmitter whose rate changes at known instants.
+//!
+//! It does work in units of 10^-9 bit; a rate of 1 bit/s does one unit a nanosecond. When the rate changes,
+//! the rest of a packet is sent at the new rate. A packet is sent in whole nanoseconds; the work left over
+//! from the last one is added to the next packet. Rounding errors therefore do not accumulate. The instants
+//! only go forward, so steps are found by a cursor.
+
+use crate::link::time_line::{LATEST, PARTS, TimeLine};
+
+/// The state of such a transmitter.
+#[derive(Debug)]
+pub(super) struct VaryingRate {
+    line: TimeLine,
+    /// The step in which it becomes free.
+    step: usize,
+    /// Work left of the last packet, less than a nanosecond's.
+    carry: u64,
+    /// A size and a rate, the time of a packet, and the remainder of its work. A division costs more than the
+    /// rest.
+    usual: (u16, u64),
+    whole: u64,
+    rest: u64,
+    /// How long the last packet takes alone at the rate of its last bit; `None` if a handover cut it short.
+    pub(super) last_alone: Option<u64>,
+}
+
+impl VaryingRate {
+    pub(super) fn new(line: TimeLine) -> Self {
+        Self { line, step: 0, carry: 0, usual: (0, 0), whole: 0, rest: 0, last_alone: Some(0) }
+    }
+
+    /// The transmission time of `size` bytes at the highest rate, ns.
+    pub(super) fn least_time(&self, size: u16) -> u64 {
+        (u64::from(size) * 8 * PARTS).checked_div(self.line.highest_rate()).unwrap_or(0)
+    }
+
+    /// The mean rate in bits per second from `from`, when the transmitter became free, to `to`.
+    pub(super) fn mean_rate(&self, from: u64, to: u64) -> u64 {
+        let work = self.line.work(self.step, from, to);
+        work.checked_div(u128::from(to.saturating_sub(from))).unwrap_or(0) as u64
+    }
+
+    /// How long a packet of `size` takes alone at a rate above zero, ns, and the remainder of its work.
+    fn alone(&mut self, size: u16, rate: u64) -> (u64, u64) {
+        if self.usual != (size, rate) {
+            let work = u64::from(size) * 8 * PARTS;
+            (self.usual, self.whole, self.rest) = ((size, rate), work / rate, work % rate);
+        }
+        (self.whole, self.rest)
+    }
+
+    /// Sends `size` bytes from `begin` on, or until the handover at `cut`. Returns the end of their
+    /// transmission.
+    #[inline(never)]
+    pub(super) fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
+        let (sent, alone) = self.work_off(begin, size, cut);
+        self.last_alone = alone;
+        self.line.go_to(&mut self.step, sent);
+        sent
+    }
+
+    /// The end of this transmission, and the new value of `last_alone`.
+    fn work_off(&mut self, begin: u64, size: u16, cut: Option<u64>) -> (u64, Option<u64>) {
+        self.line.go_to(&mut self.step, begin);
+        let (mut from, cut) = (begin, cut.unwrap_or(u64::MAX));
+        let carry = std::mem::take(&mut self.carry);
+        let mut work = u64::from(size) * 8 * PARTS + carry;
+        while from < LATEST {
+            if from == cut {
+                return (from, None);
+            }
+            let rate = self.line.steps()[self.step].rate_bps;
+            let end = self.line.end_of_step(self.step).min(cut);
+            if rate > 0 {
+                let (whole, rest) = self.alone(size, rate);
+                let room = end - from;
+                let (time, rest) = match rest + carry {
+                    _ if from > begin || carry >= rate => (work / rate, work % rate),
+                    rest if rest >= rate => (whole + 1, rest - rate),
+                    rest => (whole, rest),
+                };
+                if time < room || time == room && rest == 0 {
+                    self.carry = rest;
+                    return (from + time, Some(whole));
+                }
+                work -= room * rate;
+            }
+            from = end;
+            self.line.go_to(&mut self.step, end);
+        }
+        (LATEST, Some(0)) // it is held for ever
+    }
+}
