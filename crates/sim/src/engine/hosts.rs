@@ -88,7 +88,7 @@ pub(super) trait Hosts: EventLoop {
     fn on_data(&mut self, packet: &mut Packet) {
         let f = packet.flow as usize;
         let now = self.network().now;
-        let answers = self.network().receive(now, packet);
+        let answers = self.network().receive::<false>(now, packet);
         let (deadline, linked) = match &self.network().flows[f].kind {
             Kind::Tcp(tcp) => (tcp.receiver.deadline(), tcp.is_linked()),
             Kind::Cbr(_) => (None, false),

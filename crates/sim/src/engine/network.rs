@@ -135,9 +135,10 @@ impl Network {
     }
 
     /// Data reaches its receiver at `at`, which may be ahead of time. Returns true if the receiver
-    /// acknowledges it now; `packet` is then the acknowledgement.
+    /// acknowledges it now; `packet` is then the acknowledgement. With `RECORDED` the recorder keeps what has
+    /// been delivered by then.
     #[inline(always)]
-    pub(super) fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
+    pub(super) fn receive<const RECORDED: bool>(&mut self, at: Time, packet: &mut Packet) -> bool {
         self.packets += 1;
         let flow = &mut self.flows[packet.flow as usize];
         flow.data.arrived += 1;
@@ -149,6 +150,10 @@ impl Network {
             Kind::Tcp(tcp) => {
                 let answers = tcp.on_data(at, packet, flow.ack_route, &mut self.carried);
                 flow.acks.sent += u64::from(answers);
+                if RECORDED {
+                    let delivered = tcp.receiver.delivered();
+                    self.recorder.received(self.now, at, packet.flow as usize, delivered);
+                }
                 answers
             }
         }

@@ -1,46 +1,28 @@
-//! A first-in-first-out queue that decides about a packet on arrival. The departure of the packet is known
-//! then, so the queue keeps no packets and only counts those that wait.
+//! A drop-tail queue with more to it: a rule that decides about a packet on arrival, or handovers that flush.
 
 use bentpipe_cc::Time;
 
-use crate::link::backlog::Backlog;
 use crate::link::contract::Refusal;
 use crate::link::counts::Counts;
+use crate::link::drop_tail::DropTail;
 use crate::link::flushes::Flushes;
+use crate::link::foreseen::{Doom, Foreseen};
 use crate::link::packet::{CE, Packet};
 use crate::link::transmitter::Transmitter;
-use crate::queue::QueueLimit;
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 
 /// The queue in front of one transmitter.
 #[derive(Debug)]
 pub(super) struct ArrivalQueue {
-    pub(super) room: QueueLimit,
-    pub(super) backlog: Backlog,
-    /// `None` for drop-tail.
-    more: Option<Box<More>>,
-}
-
-#[derive(Debug)]
-struct More {
-    rule: Option<Box<dyn OnArrival>>,
-    flushes: Option<Box<Flushes>>,
+    pub(super) waiting: DropTail,
+    /// Decides about a packet; `None` if only the room does.
+    pub(super) rule: Option<Box<dyn OnArrival>>,
+    pub(super) flushes: Option<Flushes>,
 }
 
 impl ArrivalQueue {
-    pub(super) fn new(
-        room: QueueLimit,
-        rule: Option<Box<dyn OnArrival>>,
-        flushes: Option<Box<Flushes>>,
-    ) -> Self {
-        let bytes =
-            matches!(room, QueueLimit::Bytes(_)) || rule.as_ref().is_some_and(|rule| rule.counts_bytes());
-        let more = (rule.is_some() || flushes.is_some()).then(|| Box::new(More { rule, flushes }));
-        Self { room, backlog: Backlog::new(bytes), more }
-    }
-
-    /// Takes the packet that comes at `now`, or returns why it does not. Marks the packet if the rule says
-    /// so.
+    /// Takes the packet that comes at `now`, and marks it if the rule says so. Returns when its transmission
+    /// begins, or why the packet is refused.
     #[inline(always)]
     pub(super) fn admit(
         &mut self,
@@ -48,80 +30,60 @@ impl ArrivalQueue {
         packet: &mut Packet,
         transmitter: &Transmitter,
         counts: &mut Counts,
-    ) -> Result<(), Refusal> {
-        if self.more.is_some() {
-            return self.admit_by_rule(now, packet, transmitter, counts);
-        }
-        if self.has_room(now, packet.size, transmitter) { Ok(()) } else { Err(Refusal::Full) }
-    }
-
-    /// [`ArrivalQueue::admit`] if the queue does more than drop-tail.
-    fn admit_by_rule(
-        &mut self,
-        now: Time,
-        packet: &mut Packet,
-        transmitter: &Transmitter,
-        counts: &mut Counts,
-    ) -> Result<(), Refusal> {
-        let has_room = self.has_room(now, packet.size, transmitter);
-        let Some(rule) = self.more.as_mut().and_then(|more| more.rule.as_mut()) else {
-            return if has_room { Ok(()) } else { Err(Refusal::Full) };
-        };
-        self.backlog.drain(now.0);
-        if let Some(rate) = transmitter.mean_rate(now.0) {
-            rule.set_rate(rate);
-        }
-        let verdict = rule.judge(&Arrival {
-            now,
-            size: packet.size,
-            ecn: packet.ecn(),
-            waiting_packets: self.backlog.packets(),
-            waiting_bytes: self.backlog.bytes(),
-            free_at: Time(transmitter.free_at),
-        });
-        match verdict {
-            Verdict::Pass => Ok(()),
+        foreseen: &mut Foreseen,
+    ) -> Result<u64, Refusal> {
+        self.waiting.backlog.drain(now.0);
+        match self.judge(now, packet, transmitter) {
+            Verdict::Pass => {}
             Verdict::Mark => {
                 packet.flags |= CE;
                 counts.marked += 1;
-                Ok(())
             }
-            Verdict::Drop if has_room => Err(Refusal::Early),
-            Verdict::Drop => Err(Refusal::Full),
+            Verdict::Drop if self.waiting.has_room(now, packet.size, transmitter.free_at) => {
+                return Err(Refusal::Early);
+            }
+            Verdict::Drop => return Err(Refusal::Full),
         }
+        let begin = transmitter.free_at.max(now.0);
+        if let Some(at) = self.flush(now, begin) {
+            self.waiting.wait(now, at.0, packet.size, counts);
+            foreseen.note(now, at, Doom::Flush, packet);
+            return Err(Refusal::Flushed);
+        }
+        if begin > now.0 {
+            self.waiting.wait(now, begin, packet.size, counts);
+        }
+        Ok(begin)
     }
 
-    /// Would drop-tail take a packet of `size` bytes that comes at `now`? A packet that finds the transmitter
-    /// free goes straight to it and needs no room.
+    /// The verdict on a packet that comes at `now`, up to which the queue has been drained.
     #[inline(always)]
-    fn has_room(&mut self, now: Time, size: u16, transmitter: &Transmitter) -> bool {
-        if transmitter.free_at <= now.0 {
-            return true;
+    fn judge(&mut self, now: Time, packet: &Packet, transmitter: &Transmitter) -> Verdict {
+        let Self { waiting, rule, .. } = self;
+        let Some(rule) = rule else {
+            let has_room = waiting.has_room(now, packet.size, transmitter.free_at);
+            return if has_room { Verdict::Pass } else { Verdict::Drop };
+        };
+        if let Some(rate) = transmitter.mean_rate(now.0) {
+            rule.set_rate(rate);
         }
-        self.backlog.drain(now.0);
-        self.room.has_room(self.backlog.packets(), self.backlog.bytes(), size)
+        rule.judge(&Arrival {
+            now,
+            size: packet.size,
+            ecn: packet.ecn(),
+            waiting_packets: waiting.backlog.packets(),
+            waiting_bytes: waiting.backlog.bytes(),
+            free_at: Time(transmitter.free_at),
+        })
     }
 
     /// The handover at which a packet that comes at `now`, and would be sent from `begin` on, is dropped.
     #[inline(always)]
-    pub(super) fn flush(&mut self, now: Time, begin: u64) -> Option<Time> {
-        let flushes = self.more.as_mut()?.flushes.as_mut()?;
+    fn flush(&mut self, now: Time, begin: u64) -> Option<Time> {
+        let flushes = self.flushes.as_mut()?;
         while flushes.next() <= now {
             flushes.pass();
         }
         Some(flushes.next()).filter(|at| at.0 <= begin)
-    }
-
-    /// A packet that comes at `now` waits until `end`.
-    #[inline(always)]
-    pub(super) fn wait(&mut self, now: Time, end: u64, size: u16, counts: &mut Counts) {
-        self.backlog.join(end, size);
-        counts.waited += u128::from(end - now.0);
-        counts.most = counts.most.max(self.backlog.packets());
-    }
-
-    /// Does it drop a packet only if there is no room?
-    pub(super) fn is_drop_tail(&self) -> bool {
-        self.more.is_none()
     }
 }

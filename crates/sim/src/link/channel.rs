@@ -50,22 +50,24 @@ impl Channel {
     /// Is a packet whose transmission ends at `sent` lost? Each loss model sees it.
     #[inline(always)]
     pub(super) fn strikes(&mut self, sent: u64, size: u16) -> bool {
-        self.0.as_mut().is_some_and(|lossy| lossy.strikes(sent, size))
-    }
-}
-
-impl Lossy {
-    #[inline(never)]
-    fn strikes(&mut self, sent: u64, size: u16) -> bool {
-        if let Some(LossRates { line, step }) = &mut self.rates {
-            line.go_to(step, sent);
-            let rate = line.steps()[*step].loss_rate;
-            self.losses.iter_mut().for_each(|loss| loss.set_rate(rate));
+        let Some(lossy) = &mut self.0 else { return false };
+        if let Some(rates) = &mut lossy.rates {
+            rates.set(sent, &mut lossy.losses);
         }
         let mut struck = false;
-        for loss in &mut self.losses {
+        for loss in &mut lossy.losses {
             struck |= loss.strikes(Time(sent), size);
         }
         struck
+    }
+}
+
+impl LossRates {
+    /// Gives the models the rate at `sent`.
+    #[inline(never)]
+    fn set(&mut self, sent: u64, losses: &mut [LossModel]) {
+        self.line.go_to(&mut self.step, sent);
+        let rate = self.line.steps()[self.step].loss_rate;
+        losses.iter_mut().for_each(|loss| loss.set_rate(rate));
     }
 }

@@ -4,7 +4,7 @@
 //! come out, and [`Direction::pop`] gives it, delivered or lost. [`Direction::promises`] says what else a
 //! short cut may rely on.
 //!
-//! Each stage has a file: the queue (`arrival_queue.rs`, `departures.rs`), the transmitter
+//! Each stage has a file: the queue (`drop_tail.rs`, `arrival_queue.rs`, `departures.rs`), the transmitter
 //! (`transmitter.rs`), the channel with its losses (`channel.rs`), the flight to the far end (`flight.rs`). A
 //! stage knows nothing of the one before.
 //!
@@ -16,11 +16,13 @@ use bentpipe_cc::{Span, Time};
 
 use crate::link::arq::ArqSender;
 use crate::link::arrival_queue::ArrivalQueue;
+use crate::link::backlog::Backlog;
 use crate::link::channel::Channel;
 pub(crate) use crate::link::contract::Transit;
 pub use crate::link::contract::{Fate, Promises, Push, Refusal};
 use crate::link::counts::Counts;
 use crate::link::departures::Departures;
+use crate::link::drop_tail::DropTail;
 use crate::link::equal_packets::EqualPackets;
 use crate::link::flight::Flight;
 use crate::link::flushes::Flushes;
@@ -35,17 +37,35 @@ use crate::link::varying_rate::VaryingRate;
 use crate::loss::LossModel;
 use crate::queue::at_departure::{Class, Scheduled};
 use crate::queue::kind::Rule;
-use crate::resolve::plan::DirectionPlan;
+use crate::queue::on_arrival::OnArrival;
+use crate::resolve::plan::{DirectionPlan, QueueLimit};
 
 /// The queue in front of the transmitter, by the instant at which it decides about a packet.
 #[derive(Debug)]
 enum QueueStage {
+    /// A short cut for drop-tail, if all packets are of one size.
+    Equal(EqualPackets),
+    DropTail(DropTail),
     /// No packet ever waits.
     Absent,
-    /// Drop-tail for packets of one size.
-    Equal(EqualPackets),
-    OnArrival(ArrivalQueue),
+    OnArrival(Box<ArrivalQueue>),
     AtDeparture(Box<Scheduled>),
+}
+
+impl QueueStage {
+    fn on_arrival(room: QueueLimit, rule: Option<Box<dyn OnArrival>>, flushes: Option<Flushes>) -> Self {
+        let waiting = DropTail::new(room, rule.as_ref().is_some_and(|rule| rule.counts_bytes()));
+        Self::OnArrival(Box::new(ArrivalQueue { waiting, rule, flushes }))
+    }
+
+    /// The packets that wait, if the queue decides on arrival and keeps a list.
+    fn backlog(&mut self) -> Option<&mut Backlog> {
+        match self {
+            Self::DropTail(queue) => Some(&mut queue.backlog),
+            Self::OnArrival(queue) => Some(&mut queue.waiting.backlog),
+            Self::Equal(_) | Self::Absent | Self::AtDeparture(_) => None,
+        }
+    }
 }
 
 /// One direction of a link in use.
@@ -83,10 +103,9 @@ impl Direction {
         }
         let flushes = line.as_ref().and_then(Flushes::new);
         let queue = match rule {
-            Rule::DropTail => QueueStage::OnArrival(ArrivalQueue::new(plan.queue, None, flushes)),
-            Rule::OnArrival(rule) => {
-                QueueStage::OnArrival(ArrivalQueue::new(plan.queue, Some(rule), flushes))
-            }
+            Rule::DropTail if flushes.is_none() => QueueStage::DropTail(DropTail::new(plan.queue, false)),
+            Rule::DropTail => QueueStage::on_arrival(plan.queue, None, flushes),
+            Rule::OnArrival(rule) => QueueStage::on_arrival(plan.queue, Some(rule), flushes),
             Rule::AtDeparture(rule) => {
                 let (thinning, by_turns) = (link_layer.ack_thinning, link_layer.access.is_some());
                 QueueStage::AtDeparture(Box::new(Scheduled::new(rule, thinning, by_turns, flushes)))
@@ -114,7 +133,7 @@ impl Direction {
 
     fn of(queue: QueueStage, stages: Stages) -> Self {
         let (counts, foreseen) = (Counts::default(), Foreseen::default());
-        Self { queue, stages, under_way: UnderWay::new(), counts, foreseen }
+        Self { queue, stages, under_way: UnderWay::default(), counts, foreseen }
     }
 
     /// From now on several flows share it: packets of one instant come out in the order of their flows.
@@ -158,7 +177,7 @@ impl Direction {
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Fate)> {
         let packet = self.under_way.pop()?;
-        if self.under_way.is_empty() {
+        if self.under_way.is_empty() && self.decides_at_departure() {
             self.catch_up(now);
         }
         if !packet.has(LOST) {
@@ -184,9 +203,8 @@ impl Direction {
     pub fn promises(&self, size: u16) -> Promises {
         let Stages { transmitter, channel, flight } = &self.stages;
         let plain = match &self.queue {
-            QueueStage::Absent | QueueStage::Equal(_) => true,
-            QueueStage::OnArrival(queue) => queue.is_drop_tail(),
-            QueueStage::AtDeparture(_) => false,
+            QueueStage::Equal(_) | QueueStage::DropTail(_) | QueueStage::Absent => true,
+            QueueStage::OnArrival(_) | QueueStage::AtDeparture(_) => false,
         };
         let time = transmitter.exact_time(size).filter(|_| plain && channel.is_clear());
         let together = channel.arq().is_some_and(ArqSender::is_in_order) || flight.brings_together();
@@ -208,7 +226,7 @@ impl Direction {
     /// needs no list.
     pub(crate) fn expect_equal_packets(&mut self, size: u16) {
         let Promises { constant, least_gap: Span(time), .. } = self.promises(size);
-        if let (QueueStage::OnArrival(queue), Some(Span(constant))) = (&self.queue, constant)
+        if let (QueueStage::DropTail(queue), Some(Span(constant))) = (&self.queue, constant)
             && let Some(equal) = EqualPackets::new(size, time, constant - time, queue.room)
         {
             self.queue = QueueStage::Equal(equal);
@@ -251,23 +269,47 @@ impl Direction {
         self.transit_by_stages(now, packet)
     }
 
-    /// The same for packets of any size and all kinds of stages.
+    /// The same with packets of several sizes, or other stages. The commonest case needs no call and no
+    /// stack.
     #[inline(never)]
     fn transit_by_stages(&mut self, now: Time, packet: &mut Packet) -> Transit {
-        let begin = self.stages.transmitter.free_at.max(now.0);
-        if let QueueStage::OnArrival(queue) = &mut self.queue {
-            if let Err(why) = queue.admit(now, packet, &self.stages.transmitter, &mut self.counts) {
-                return self.counts.refuse(why);
-            }
-            if let Some(at) = queue.flush(now, begin) {
-                queue.wait(now, at.0, packet.size, &mut self.counts);
-                self.foreseen.note(now, at, Doom::Flush, packet);
-                return self.counts.refuse(Refusal::Flushed);
-            }
-            if begin > now.0 {
-                queue.wait(now, begin, packet.size, &mut self.counts);
-            }
+        if let QueueStage::DropTail(_) = &self.queue {
+            return match self.stages.pass(now.0, packet.size) {
+                Some(at) => Transit::Arrives(at),
+                None => self.transit_in_turn(now, packet),
+            };
         }
+        self.transit_by_rule(now, packet)
+    }
+
+    /// The same where no rule decides.
+    #[inline(never)]
+    fn transit_in_turn(&mut self, now: Time, packet: &Packet) -> Transit {
+        let free_at = self.stages.transmitter.free_at;
+        let admitted = match &mut self.queue {
+            QueueStage::DropTail(queue) => queue.admit(now, packet.size, free_at, &mut self.counts),
+            _ => Ok(free_at.max(now.0)),
+        };
+        self.send(now, admitted, packet)
+    }
+
+    /// The same where a rule decides.
+    #[inline(never)]
+    fn transit_by_rule(&mut self, now: Time, packet: &mut Packet) -> Transit {
+        let Self { queue: QueueStage::OnArrival(queue), stages, counts, foreseen, .. } = self else {
+            return self.transit_in_turn(now, packet);
+        };
+        let admitted = queue.admit(now, packet, &stages.transmitter, counts, foreseen);
+        self.send(now, admitted, packet)
+    }
+
+    /// Sends an admitted packet. `admitted`: when its transmission begins, or why the queue refuses it.
+    #[inline(always)]
+    fn send(&mut self, now: Time, admitted: Result<u64, Refusal>, packet: &Packet) -> Transit {
+        let begin = match admitted {
+            Ok(begin) => begin,
+            Err(why) => return self.counts.refuse(why),
+        };
         let crossing = self.stages.cross(begin, packet);
         let Some(lost_at) = crossing.lost else { return Transit::Arrives(crossing.at) };
         self.counts.dropped_error += 1;

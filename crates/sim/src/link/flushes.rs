@@ -13,8 +13,8 @@ pub(crate) struct Flushes {
 
 impl Flushes {
     /// `None` if no waiting packet is dropped at the handovers of `line`.
-    pub(super) fn new(line: &TimeLine) -> Option<Box<Self>> {
-        line.handover.flushes.then(|| Box::new(Self { line: line.clone(), made: 0 }))
+    pub(super) fn new(line: &TimeLine) -> Option<Self> {
+        line.handover.flushes.then(|| Self { line: line.clone(), made: 0 })
     }
 
     /// The next handover; the end of time if there is none.

@@ -67,16 +67,14 @@ impl Direction {
         let queued = self.waiting(end);
         let counts = self.counts;
         let (dropped_queue, dropped_error) = self.dropped(end);
-        let (waiting, came, scheduled) = match self.scheduled() {
+        let (waiting, came, waiting_bytes) = match self.scheduled() {
             Some(scheduled) => {
                 let packets = scheduled.packets();
                 let sizes = packets.iter().map(|packet| u64::from(packet.size)).sum();
                 (packets.len() as u64, scheduled.came(), (scheduled.bytes(), sizes))
             }
-            None => (0, counts.offered, (0, 0)),
+            None => (0, counts.offered, self.listed_bytes()),
         };
-        let fifo = self.on_arrival().map(|queue| (queue.backlog.bytes(), queue.backlog.bytes_added_up()));
-        let fifo = fifo.unwrap_or_default();
         let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() + self.doomed().count();
         Ledger {
             offered: came,
@@ -86,7 +84,7 @@ impl Direction {
             waiting,
             queued,
             under_way: there as u64 + counts.beyond,
-            waiting_bytes: (fifo.0 + scheduled.0, fifo.1 + scheduled.1),
+            waiting_bytes,
             most_bytes: self.scheduled().map_or(0, |scheduled| scheduled.most_bytes()),
             queue_max: self.queue_max(),
         }

@@ -47,6 +47,7 @@ mod counts;
 pub(crate) mod dama;
 mod departures;
 pub(crate) mod direction;
+mod drop_tail;
 mod equal_packets;
 mod flight;
 pub(crate) mod flushes;

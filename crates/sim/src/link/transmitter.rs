@@ -17,9 +17,9 @@ pub(super) struct Transmitter {
 /// How fast a transmitter sends.
 #[derive(Debug)]
 pub(super) enum Pace {
+    Fixed(FixedRate),
     /// A packet takes no time.
     Instant,
-    Fixed(FixedRate),
     Varying(Box<VaryingRate>),
     /// It sends only at opportunities, which `departures.rs` uses.
     Slots(Box<Slots>),
@@ -34,13 +34,28 @@ impl Transmitter {
     /// transmission. Bytes of an opportunity have been sent by `begin`.
     #[inline(always)]
     pub(super) fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
-        let sent = match &mut self.pace {
-            Pace::Fixed(rate) => rate.send(begin, size),
-            Pace::Varying(rate) => rate.send(begin, size, cut),
-            Pace::Instant | Pace::Slots(_) => return begin,
-        };
-        (self.free_at, self.busy) = (sent, self.busy + (sent - begin));
-        sent
+        let Pace::Fixed(rate) = &mut self.pace else { return self.send_otherwise(begin, size, cut) };
+        let sent = rate.send(begin, size);
+        self.occupy(begin, sent - begin)
+    }
+
+    /// The same, if it is free at `begin`, has a fixed rate, and has sent `size` bytes before.
+    #[inline(always)]
+    pub(super) fn send_alike(&mut self, begin: u64, size: u16) -> Option<u64> {
+        let Pace::Fixed(rate) = &mut self.pace else { return None };
+        if self.free_at > begin || rate.size != size {
+            return None;
+        }
+        let sent = rate.send(begin, size);
+        Some(self.occupy(begin, sent - begin))
+    }
+
+    /// [`Transmitter::send`] without a fixed rate.
+    #[inline(never)]
+    fn send_otherwise(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
+        let Pace::Varying(rate) = &mut self.pace else { return begin };
+        let sent = rate.send(begin, size, cut);
+        self.occupy(begin, sent - begin)
     }
 
     /// How long the last packet takes alone at the rate of its last bit, ns; `None` if a handover cut it
@@ -143,6 +158,7 @@ impl FixedRate {
         (begin + time).min(LATEST)
     }
 
+    #[cold]
     #[inline(never)]
     fn learn(&mut self, size: u16) {
         self.size = size;

@@ -7,10 +7,11 @@ use bentpipe_cc::Time;
 use crate::link::packet::{LOST, Packet, WAKE};
 
 /// The packets of one direction. Packets handed on ahead of time are not among them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct UnderWay {
     packets: VecDeque<InFlight>,
-    ties: Ties,
+    /// Several flows share the direction. Packets of one instant come out in the order of their flows.
+    is_shared: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -20,27 +21,15 @@ struct InFlight {
     packet: Packet,
 }
 
-/// The order of packets that come out at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ties {
-    AsTheyWereSent,
-    /// Several flows share the direction.
-    ByFlow,
-}
-
 impl UnderWay {
-    pub(super) fn new() -> Self {
-        Self { packets: VecDeque::new(), ties: Ties::AsTheyWereSent }
-    }
-
     /// From now on packets of one instant come out in the order of their flows.
     pub(super) fn share(&mut self) {
-        self.ties = Ties::ByFlow;
+        self.is_shared = true;
     }
 
     #[inline]
     pub(super) fn is_shared(&self) -> bool {
-        self.ties == Ties::ByFlow
+        self.is_shared
     }
 
     /// When the next packet comes out.
@@ -76,7 +65,7 @@ impl UnderWay {
         if self.packets.len() == self.packets.capacity() {
             self.grow();
         }
-        let tied = self.is_shared() && self.packets.back().is_some_and(|last| last.at == at);
+        let tied = self.is_shared && self.packets.back().is_some_and(|last| last.at == at);
         self.packets.push_back(InFlight { at, packet: Packet { hop, ..*packet } });
         self.packets.len() == 1 || tied && self.settle_last()
     }

@@ -51,7 +51,6 @@ impl VaryingRate {
 
     /// Sends `size` bytes from `begin` on, or until the handover at `cut`. Returns the end of their
     /// transmission.
-    #[inline(never)]
     pub(super) fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
         let (sent, alone) = self.work_off(begin, size, cut);
         self.last_alone = alone;

@@ -65,7 +65,7 @@ pub(crate) trait AtDeparture: fmt::Debug {
 pub(crate) struct Scheduled {
     rule: Box<dyn AtDeparture>,
     pub(crate) store: Store,
-    flushes: Option<Box<Flushes>>,
+    flushes: Option<Flushes>,
     thinning: Option<Box<AckFilter>>,
     /// True if the transmitter has asked and got nothing.
     idle: bool,
@@ -88,7 +88,7 @@ impl Scheduled {
         rule: Box<dyn AtDeparture>,
         thinning: Option<u32>,
         by_turns: bool,
-        flushes: Option<Box<Flushes>>,
+        flushes: Option<Flushes>,
     ) -> Self {
         Self {
             rule,

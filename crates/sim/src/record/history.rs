@@ -72,6 +72,14 @@ impl Moments {
         self.next += 1;
     }
 
+    /// The same `count` times.
+    #[inline(never)]
+    pub(crate) fn add_all(&mut self, count: u64, at: Time, asked: Time) {
+        for _ in 0..count {
+            self.add(at, asked);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, asked: Time) {

@@ -25,7 +25,6 @@ use crate::engine::access_delays::{AccessDelays, OF_FLOW, Routes};
 use crate::engine::error::RunError;
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
-use crate::host::flow::Kind;
 use crate::link::direction::{Direction, Fate, Push, Transit};
 use crate::link::packet::Packet;
 use crate::resolve::plan::Plan;
@@ -202,6 +201,7 @@ impl FastPath {
         self.expect_here(i, next);
     }
 
+    /// [`EventLoop::depart`] under the eyes of the tap.
     #[inline(never)]
     fn depart_seen(&mut self, packet: &mut Packet) {
         if let Some(tap) = &mut self.network.tap {
@@ -212,9 +212,16 @@ impl FastPath {
 
     #[inline]
     fn go_further(&mut self, packet: &mut Packet) {
+        if self.recorded == Recorded::Nothing {
+            return self.forward::<false, false>(packet);
+        }
+        self.forward_recorded(packet);
+    }
+
+    #[inline(never)]
+    fn forward_recorded(&mut self, packet: &mut Packet) {
         match self.recorded {
-            Recorded::Nothing => self.forward::<false, false>(packet),
-            Recorded::Receivers => self.forward::<true, false>(packet),
+            Recorded::Nothing | Recorded::Receivers => self.forward::<true, false>(packet),
             Recorded::Directions => self.forward::<true, true>(packet),
             Recorded::Packets => self.enter(packet),
         }
@@ -292,23 +299,10 @@ impl FastPath {
                 at_hop += 1;
                 continue;
             }
-            let answers = self.network.receive(at, packet);
-            if RECEIVERS {
-                self.tell_receiver(at, packet.flow as usize);
-            }
-            if !answers {
+            if !self.network.receive::<RECEIVERS>(at, packet) {
                 return;
             }
             at_hop = packet.hop;
-        }
-    }
-
-    /// Records what the receiver of flow `f` has delivered with the packet that came at `at`. It is not
-    /// inlined: the loop needs the registers.
-    #[inline(never)]
-    fn tell_receiver(&mut self, at: Time, f: usize) {
-        if let Kind::Tcp(tcp) = &self.network.flows[f].kind {
-            self.network.recorder.received(self.network.now, at, f, tcp.receiver.delivered());
         }
     }
 
@@ -382,10 +376,10 @@ impl EventLoop for FastPath {
 
     #[inline]
     fn depart(&mut self, packet: &mut Packet) {
-        if self.recorded != Recorded::Nothing || self.network.tap.is_some() {
+        if self.network.tap.is_some() {
             return self.depart_seen(packet);
         }
-        self.forward::<false, false>(packet);
+        self.go_further(packet);
     }
 
     #[inline(always)]

@@ -2,7 +2,8 @@
 
 use bentpipe_cc::Time;
 
-use super::{ArrivalQueue, Direction, QueueStage};
+use super::{Direction, QueueStage};
+use crate::link::backlog::Backlog;
 use crate::link::packet::Packet;
 
 impl Direction {
@@ -10,37 +11,34 @@ impl Direction {
     pub fn waiting(&mut self, now: Time) -> u64 {
         self.catch_up(now);
         match &mut self.queue {
-            QueueStage::Absent => 0,
             QueueStage::Equal(equal) => equal.waiting(&self.stages.transmitter, now.0),
-            QueueStage::OnArrival(queue) => {
-                queue.backlog.drain(now.0);
-                queue.backlog.packets()
-            }
             QueueStage::AtDeparture(scheduled) => scheduled.waiting(),
+            queue => queue.backlog().map_or(0, |backlog| {
+                backlog.drain(now.0);
+                backlog.packets()
+            }),
         }
     }
 
     /// From now on waiting bytes are counted, even where queue and rule count packets. Nothing has come so
     /// far.
     pub fn count_bytes(&mut self) {
-        if let QueueStage::OnArrival(queue) = &mut self.queue {
-            queue.backlog.count_bytes();
-        }
+        self.queue.backlog().into_iter().for_each(Backlog::count_bytes);
     }
 
     /// Bytes waiting at `now`, which is not before the last call; 0 if they are not counted (see
     /// [`Direction::count_bytes`]).
     pub fn waiting_bytes(&mut self, now: Time) -> u64 {
         self.waiting(now);
-        match &self.queue {
+        match &mut self.queue {
             QueueStage::AtDeparture(scheduled) => scheduled.bytes(),
-            _ => self.on_arrival().map_or(0, |queue| queue.backlog.bytes()),
+            queue => queue.backlog().map_or(0, |backlog| backlog.bytes()),
         }
     }
 
-    /// The queue, if it decides on arrival and keeps a list.
-    pub(in crate::link) fn on_arrival(&self) -> Option<&ArrivalQueue> {
-        if let QueueStage::OnArrival(queue) = &self.queue { Some(queue) } else { None }
+    /// Bytes waiting in a queue that decides on arrival: by its counter, and by summing over its packets.
+    pub(in crate::link) fn listed_bytes(&mut self) -> (u64, u64) {
+        self.queue.backlog().map_or((0, 0), |backlog| (backlog.bytes(), backlog.bytes_added_up()))
     }
 
     /// Most packets that have waited.
@@ -62,10 +60,9 @@ impl Direction {
 
     /// Packets for which it keeps state. A packet that waits and is in flight counts twice.
     pub(crate) fn kept(&mut self) -> u64 {
-        let waiting = match &self.queue {
-            QueueStage::Absent | QueueStage::Equal(_) => 0,
-            QueueStage::OnArrival(queue) => queue.backlog.packets(),
+        let waiting = match &mut self.queue {
             QueueStage::AtDeparture(scheduled) => scheduled.waiting(),
+            queue => queue.backlog().map_or(0, |backlog| backlog.packets()),
         };
         waiting + self.on_the_way().count() as u64
     }
@@ -83,13 +80,12 @@ impl Direction {
         }
         // Packets that still wait have been charged for their wait beyond the end.
         let beyond = match &mut self.queue {
-            QueueStage::Absent => 0,
             QueueStage::Equal(equal) => equal.waits(&self.stages.transmitter, end.0),
-            QueueStage::OnArrival(queue) => {
-                queue.backlog.drain(end.0);
-                queue.backlog.begins().map(|begin| u128::from(begin - end.0)).sum()
-            }
             QueueStage::AtDeparture(scheduled) => return scheduled.queue_mean(end),
+            queue => queue.backlog().map_or(0, |backlog| {
+                backlog.drain(end.0);
+                backlog.begins().map(|begin| u128::from(begin - end.0)).sum()
+            }),
         };
         (self.counts.waited - beyond) as f64 / end.0 as f64
     }
