@@ -3,8 +3,8 @@
 use bentpipe_cc::Time;
 
 use crate::link::contract::Refusal;
+use crate::link::counted_queue::CountedQueue;
 use crate::link::counts::Counts;
-use crate::link::drop_tail::DropTail;
 use crate::link::flushes::Flushes;
 use crate::link::foreseen::{Doom, Foreseen};
 use crate::link::packet::{CE, Packet};
@@ -14,7 +14,7 @@ use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 /// The queue in front of one transmitter.
 #[derive(Debug)]
 pub(super) struct ArrivalQueue {
-    pub(super) waiting: DropTail,
+    pub(super) waiting: CountedQueue,
     /// Decides about a packet; `None` if only the room does.
     pub(super) rule: Option<Box<dyn OnArrival>>,
     pub(super) flushes: Option<Flushes>,

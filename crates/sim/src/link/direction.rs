@@ -4,7 +4,7 @@
 //! come out, and [`Direction::pop`] gives it, delivered or lost. [`Direction::promises`] says what else a
 //! short cut may rely on.
 //!
-//! Each stage has a file: the queue (`drop_tail.rs`, `arrival_queue.rs`, `departures.rs`), the transmitter
+//! Each stage has a file: the queue (`counted_queue.rs`, `arrival_queue.rs`, `departures.rs`), the transmitter
 //! (`transmitter.rs`), the channel with its losses (`channel.rs`), the flight to the far end (`flight.rs`). A
 //! stage knows nothing of the one before.
 //!
@@ -20,9 +20,9 @@ use crate::link::backlog::Backlog;
 use crate::link::channel::Channel;
 pub(crate) use crate::link::contract::Transit;
 pub use crate::link::contract::{Fate, Promises, Push, Refusal};
+use crate::link::counted_queue::CountedQueue;
 use crate::link::counts::Counts;
 use crate::link::departures::Departures;
-use crate::link::drop_tail::DropTail;
 use crate::link::equal_packets::EqualPackets;
 use crate::link::flight::Flight;
 use crate::link::flushes::Flushes;
@@ -31,7 +31,7 @@ use crate::link::packet::{LOST, Packet, WAKE};
 use crate::link::random::Stream;
 use crate::link::slots::Slots;
 use crate::link::stages::Stages;
-use crate::link::transmitter::{FixedRate, Pace, Transmitter};
+use crate::link::transmitter::{FixedRate, SendingRate, Transmitter};
 use crate::link::under_way::UnderWay;
 use crate::link::varying_rate::VaryingRate;
 use crate::loss::LossModel;
@@ -45,7 +45,7 @@ use crate::resolve::plan::{DirectionPlan, QueueLimit};
 enum QueueStage {
     /// A short cut for drop-tail, if all packets are of one size.
     Equal(EqualPackets),
-    DropTail(DropTail),
+    DropTail(CountedQueue),
     /// No packet ever waits.
     Absent,
     OnArrival(Box<ArrivalQueue>),
@@ -54,7 +54,7 @@ enum QueueStage {
 
 impl QueueStage {
     fn on_arrival(room: QueueLimit, rule: Option<Box<dyn OnArrival>>, flushes: Option<Flushes>) -> Self {
-        let waiting = DropTail::new(room, rule.as_ref().is_some_and(|rule| rule.counts_bytes()));
+        let waiting = CountedQueue::new(room, rule.as_ref().is_some_and(|rule| rule.counts_bytes()));
         Self::OnArrival(Box::new(ArrivalQueue { waiting, rule, flushes }))
     }
 
@@ -90,9 +90,9 @@ impl Direction {
         let rates = line.clone().filter(|line| line.sets_loss);
         let stages = Stages {
             transmitter: Transmitter::new(match (line, &link_layer.access) {
-                (_, Some(access)) => Pace::Slots(Box::new(Slots::new(access, *rate_bps))),
-                (Some(line), None) => Pace::Varying(Box::new(VaryingRate::new(line.clone()))),
-                (None, None) => Pace::Fixed(FixedRate::new(*rate_bps)),
+                (_, Some(access)) => SendingRate::Slots(Box::new(Slots::new(access, *rate_bps))),
+                (Some(line), None) => SendingRate::Varying(Box::new(VaryingRate::new(line.clone()))),
+                (None, None) => SendingRate::Fixed(FixedRate::new(*rate_bps)),
             }),
             channel: Channel::new(losses, rates, arq),
             flight: line.clone().map_or(Flight::Constant(plan.delay.0), Flight::varying),
@@ -103,7 +103,7 @@ impl Direction {
         }
         let flushes = line.as_ref().and_then(Flushes::new);
         let queue = match rule {
-            Rule::DropTail if flushes.is_none() => QueueStage::DropTail(DropTail::new(plan.queue, false)),
+            Rule::DropTail if flushes.is_none() => QueueStage::DropTail(CountedQueue::new(plan.queue, false)),
             Rule::DropTail => QueueStage::on_arrival(plan.queue, None, flushes),
             Rule::OnArrival(rule) => QueueStage::on_arrival(plan.queue, Some(rule), flushes),
             Rule::AtDeparture(rule) => {
@@ -126,8 +126,11 @@ impl Direction {
     }
 
     fn without_queue(flight: Flight) -> Self {
-        let stages =
-            Stages { transmitter: Transmitter::new(Pace::Instant), channel: Channel::default(), flight };
+        let stages = Stages {
+            transmitter: Transmitter::new(SendingRate::Instant),
+            channel: Channel::default(),
+            flight,
+        };
         Self::of(QueueStage::Absent, stages)
     }
 

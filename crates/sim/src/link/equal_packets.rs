@@ -79,7 +79,7 @@ impl EqualPackets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::transmitter::{FixedRate, Pace};
+    use crate::link::transmitter::{FixedRate, SendingRate};
     use proptest::prelude::*;
 
     proptest! {
@@ -89,7 +89,7 @@ mod tests {
             later in 0_u64..30_000_000,
         ) {
             // 1500 bytes at 12 Mbit/s take 1 ms.
-            let (mut transmitter, mut counts) = (Transmitter::new(Pace::Fixed(FixedRate::new(12_000_000))), Counts::default());
+            let (mut transmitter, mut counts) = (Transmitter::new(SendingRate::Fixed(FixedRate::new(12_000_000))), Counts::default());
             let time = transmitter.exact_time(1500).expect("whole nanoseconds");
             let equal = EqualPackets::new(1500, time, 7, QueueLimit::Packets(1_000)).expect("room");
             let (mut now, mut begins) = (0, Vec::new());

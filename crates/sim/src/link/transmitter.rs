@@ -11,12 +11,12 @@ pub(super) struct Transmitter {
     pub(super) free_at: u64,
     /// Time spent transmitting, transmissions beyond the present included.
     pub(super) busy: u64,
-    pace: Pace,
+    rate: SendingRate,
 }
 
 /// How fast a transmitter sends.
 #[derive(Debug)]
-pub(super) enum Pace {
+pub(super) enum SendingRate {
     Fixed(FixedRate),
     /// A packet takes no time.
     Instant,
@@ -26,15 +26,15 @@ pub(super) enum Pace {
 }
 
 impl Transmitter {
-    pub(super) fn new(pace: Pace) -> Self {
-        Self { free_at: 0, busy: 0, pace }
+    pub(super) fn new(rate: SendingRate) -> Self {
+        Self { free_at: 0, busy: 0, rate }
     }
 
     /// Sends `size` bytes from `begin` on, or until the handover at `cut`. Returns the end of their
     /// transmission. Bytes of an opportunity have been sent by `begin`.
     #[inline(always)]
     pub(super) fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
-        let Pace::Fixed(rate) = &mut self.pace else { return self.send_otherwise(begin, size, cut) };
+        let SendingRate::Fixed(rate) = &mut self.rate else { return self.send_otherwise(begin, size, cut) };
         let sent = rate.send(begin, size);
         self.occupy(begin, sent - begin)
     }
@@ -42,7 +42,7 @@ impl Transmitter {
     /// The same, if it is free at `begin`, has a fixed rate, and has sent `size` bytes before.
     #[inline(always)]
     pub(super) fn send_alike(&mut self, begin: u64, size: u16) -> Option<u64> {
-        let Pace::Fixed(rate) = &mut self.pace else { return None };
+        let SendingRate::Fixed(rate) = &mut self.rate else { return None };
         if self.free_at > begin || rate.size != size {
             return None;
         }
@@ -53,7 +53,7 @@ impl Transmitter {
     /// [`Transmitter::send`] without a fixed rate.
     #[inline(never)]
     fn send_otherwise(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
-        let Pace::Varying(rate) = &mut self.pace else { return begin };
+        let SendingRate::Varying(rate) = &mut self.rate else { return begin };
         let sent = rate.send(begin, size, cut);
         self.occupy(begin, sent - begin)
     }
@@ -61,10 +61,10 @@ impl Transmitter {
     /// How long the last packet takes alone at the rate of its last bit, ns; `None` if a handover cut it
     /// short.
     pub(super) fn last_alone(&self) -> Option<u64> {
-        match &self.pace {
-            Pace::Fixed(rate) => Some(rate.whole),
-            Pace::Varying(rate) => rate.last_alone,
-            Pace::Instant | Pace::Slots(_) => Some(0),
+        match &self.rate {
+            SendingRate::Fixed(rate) => Some(rate.whole),
+            SendingRate::Varying(rate) => rate.last_alone,
+            SendingRate::Instant | SendingRate::Slots(_) => Some(0),
         }
     }
 
@@ -78,46 +78,46 @@ impl Transmitter {
 
     /// The mean rate in bits per second since it became free, if its rate changes and that was before `now`.
     pub(super) fn mean_rate(&self, now: u64) -> Option<u64> {
-        match &self.pace {
-            Pace::Varying(rate) if self.free_at < now => Some(rate.mean_rate(self.free_at, now)),
+        match &self.rate {
+            SendingRate::Varying(rate) if self.free_at < now => Some(rate.mean_rate(self.free_at, now)),
             _ => None,
         }
     }
 
     /// The opportunities, if it sends only then.
     pub(super) fn opportunities(&mut self) -> Option<&mut Slots> {
-        if let Pace::Slots(slots) = &mut self.pace { Some(slots) } else { None }
+        if let SendingRate::Slots(slots) = &mut self.rate { Some(slots) } else { None }
     }
 
     /// The same, read only.
     pub(super) fn peek_opportunities(&self) -> Option<&Slots> {
-        if let Pace::Slots(slots) = &self.pace { Some(slots) } else { None }
+        if let SendingRate::Slots(slots) = &self.rate { Some(slots) } else { None }
     }
 
     /// The time that every packet of `size` bytes takes, ns; `None` if it is not the same for all.
     pub(super) fn exact_time(&self, size: u16) -> Option<u64> {
-        match &self.pace {
-            Pace::Instant => Some(0),
-            Pace::Fixed(rate) => {
+        match &self.rate {
+            SendingRate::Instant => Some(0),
+            SendingRate::Fixed(rate) => {
                 Some(rate.alone(size)).filter(|&(_, rest)| rest == 0).map(|(whole, _)| whole)
             }
-            Pace::Varying(_) | Pace::Slots(_) => None,
+            SendingRate::Varying(_) | SendingRate::Slots(_) => None,
         }
     }
 
     /// The least time between the ends of two transmissions of `size` bytes, ns.
     pub(super) fn least_time(&self, size: u16) -> u64 {
-        match &self.pace {
-            Pace::Fixed(rate) => rate.alone(size).0,
-            Pace::Varying(rate) => rate.least_time(size),
-            Pace::Instant | Pace::Slots(_) => 0,
+        match &self.rate {
+            SendingRate::Fixed(rate) => rate.alone(size).0,
+            SendingRate::Varying(rate) => rate.least_time(size),
+            SendingRate::Instant | SendingRate::Slots(_) => 0,
         }
     }
 
     /// Share of the time until `end`, which is above 0, in which it was busy. With opportunities, the share
     /// used of their bytes.
     pub(super) fn utilisation(&self, end: u64) -> f64 {
-        if let Pace::Slots(slots) = &self.pace {
+        if let SendingRate::Slots(slots) = &self.rate {
             return slots.used(end);
         }
         // The time beyond the end is one unbroken busy period.
@@ -178,7 +178,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn fixed(rate: u64) -> Transmitter {
-        Transmitter::new(Pace::Fixed(FixedRate::new(rate)))
+        Transmitter::new(SendingRate::Fixed(FixedRate::new(rate)))
     }
 
     proptest! {
@@ -202,6 +202,6 @@ mod tests {
     fn parts_of_nanoseconds_are_no_exact_time() {
         assert_eq!(fixed(622_080_000).exact_time(1500), None);
         assert_eq!(fixed(12_000_000).exact_time(1500), Some(1_000_000));
-        assert_eq!(Transmitter::new(Pace::Instant).exact_time(1500), Some(0));
+        assert_eq!(Transmitter::new(SendingRate::Instant).exact_time(1500), Some(0));
     }
 }

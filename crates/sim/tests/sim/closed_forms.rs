@@ -197,7 +197,7 @@ fn a_trace_has_a_row_for_every_interval_and_follows_the_window() {
     assert!(flows.delivered_bytes.is_sorted());
 }
 
-/// docs/architecture.md, the order of events: at one instant access delays come in the order of the flows, in whatever order their packets
+/// docs/engine.md, the order of events: at one instant access delays come in the order of the flows, in whatever order their packets
 /// went in.
 #[test]
 fn delays_of_their_own_that_are_alike_do_not_make_flows_depend_on_each_other() {

@@ -10,12 +10,12 @@ use crate::queue::QueueLimit;
 
 /// The queue in front of one transmitter.
 #[derive(Debug)]
-pub(super) struct DropTail {
+pub(super) struct CountedQueue {
     pub(super) room: QueueLimit,
     pub(super) backlog: Backlog,
 }
 
-impl DropTail {
+impl CountedQueue {
     /// An empty queue that counts packets, and with `bytes`, or if its limit is in bytes, also bytes.
     pub(super) fn new(room: QueueLimit, bytes: bool) -> Self {
         Self { room, backlog: Backlog::new(bytes || matches!(room, QueueLimit::Bytes(_))) }
