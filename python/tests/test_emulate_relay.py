@@ -171,9 +171,8 @@ def test_a_far_end_that_does_not_read_holds_up_the_near_end() -> None:
             assert len(everything(end)) == taken
 
 
-@needs_root
-def test_a_full_relay_opens_the_window_of_the_first_half_in_small_steps() -> None:
-    """Not by a third of its send buffer: only then the kernel says that a full socket can be written to."""
+def window_peaks() -> list[int]:
+    """The largest windows between instants at which a client that always sends has none, bytes."""
     fast, slow = {"rate": "100 Mbit/s"}, {"rate": "10 Mbit/s", "delay": "10 ms"}
     peaks, peak = [], 0
     with (
@@ -198,9 +197,17 @@ def test_a_full_relay_opens_the_window_of_the_first_half_in_small_steps() -> Non
                 peak = 0
         end.shutdown(socket.SHUT_RDWR)
         reader.join(20)
+    return peaks
+
+
+@needs_root
+def test_a_full_relay_opens_the_window_of_the_first_half_in_small_steps() -> None:
+    """Not by a third of its send buffer: only then the kernel says that a full socket can be written to."""
+    # On a busy machine this process misses the instants without a window, and measures again.
+    peaks = next((found for _ in range(3) if len(found := window_peaks()) > 5), [])
     # The first is that of the empty relay. A read is 64 kB; the kernel tells of a sixteenth of its receive
     # buffer, 157 kB, and not of less.
-    assert peaks[0] > 1_000_000 and len(peaks) > 5
+    assert peaks and peaks[0] > 1_000_000
     assert median(peaks[1:]) < 350_000
 
 
