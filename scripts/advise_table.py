@@ -11,8 +11,8 @@ import polars as pl
 from advise_links import Drawn
 from advise_measure import BLOCK, stored
 
-from bentpipe import files
-from bentpipe.advice import flags, linux
+from bentpipe import files, linux
+from bentpipe.advice import flags
 from bentpipe.advice.question import Candidate
 from bentpipe.advice.trials import Trials
 
