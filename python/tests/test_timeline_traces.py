@@ -59,6 +59,7 @@ def test_mahimahi_without_a_bin_says_how_to_play_it_packet_by_packet(trace):
         ("1\n\n2\n", "line 2: the line is empty"),
         ("5\n3\n", "line 2: the time goes back: 3 ms after 5 ms"),
         ("0\n0\n", "line 2: the trace lasts 0 ms"),
+        ("1\n9999999999\n", "it has 99,999,999 bins; at most 4,000,000 are read"),
     ],
 )
 def test_a_damaged_mahimahi_trace(trace, text, said):

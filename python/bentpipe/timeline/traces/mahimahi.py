@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import check_count, quoted, refuse, text
+from bentpipe.foreign import MOST_LINES, check_count, quoted, refuse, text
 
 OPPORTUNITY_BYTES = 1504
 """The bytes of one opportunity: an Ethernet frame's payload with the 4 bytes of a tunnel device's head."""
@@ -48,6 +48,7 @@ def read(path: Path, *, bin_s: float | None = None) -> pl.DataFrame:
         raise _core.ScenarioError(f"--bin {bin_s:g} s: a mahimahi trace counts whole milliseconds")
     instants = opportunities(path)
     period = int(instants[-1])
+    check_count(path, period // length, MOST_LINES, "bins")
     edges = np.append(np.arange(0, period, length), period)
     # An opportunity at the end of the period is the last of it: the next round begins after it.
     counts, _ = np.histogram(np.where(instants == period, period - 1, instants), bins=edges)
