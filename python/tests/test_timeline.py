@@ -245,6 +245,10 @@ def test_check_says_everything_that_is_wrong(cli, files):
             "is not a duration",
         ),
         (["timeline", "import", "m.trace", "--format", "hypatia", "--pair", "1", "-o", "m.csv"], "two nodes"),
+        (
+            ["timeline", "import", "m.trace", "--format", "nuttcp", "--buffer", "1", "-o", "m.csv"],
+            "--buffer 1",
+        ),
         (["timeline", "import", "m.trace", "--format", "ping", "-o", "m.trace.csv"], "it has no reply"),
         (["timeline", "show", "m.trace"], "ends in .parquet or .csv"),
         (["timeline", "stretch", "rate.csv", "--mean-rate", "50", "-o", "m.csv"], "write for example"),

@@ -172,6 +172,44 @@ def test_nuttcp_intervals_follow_each_other(trace):
     assert found == {"t_s": [0.0, 0.5, 1.0, 4.0], "rate_bps": [53_473_700.0, 144_667_900.0, 0.0, 0.0]}
 
 
+def counted(counts, tail=""):
+    """A report of seconds of a megabyte each, with these retransmissions."""
+    rows = (f"  0.9537 MB /   1.00 sec =    8.0000 Mbps {n:5} retrans     13 KB-cwnd\n" for n in counts)
+    return "".join(rows) + tail
+
+
+def test_nuttcp_reports_retransmissions_late_by_what_the_sender_had_buffered(trace):
+    """With 3 MB, what arrives in the fourth second was counted when 0 to 2 MB of the data had arrived.
+
+    The last 3 MB carry no count that covers them, unless the sender's summary has the sum.
+    """
+    text = counted([0, 0, 0, 60, 0, 0, 0, 0, 0, 0])
+    found = trace(text, "nuttcp", buffer_bytes=3e6)["retransmitted_per_s"]
+    assert found[:7] == pytest.approx([30, 30, 0, 0, 0, 0, 0], abs=1e-6) and found[7:] == [None] * 4
+    whole = trace(counted([0, 0, 0, 60, 0, 0, 0, 0, 0, 0], "nuttcp-t: retrans = 90 cwnd = 5 KB\n"), "nuttcp")
+    assert "retransmitted_per_s" not in whole  # the buffer is not known
+    sender = "nuttcp-t: send window size = 3000000, receive window size = 3000000\nnuttcp-t: retrans = 90\n"
+    known = trace(text + sender, "nuttcp")["retransmitted_per_s"]
+    assert known == pytest.approx([30, 30, 0, 0, 0, 0, 0, 10, 10, 10, 10], abs=1e-4)
+
+
+def test_nuttcp_without_a_buffer_to_speak_of_counts_where_it_reports(trace):
+    found = trace(counted([5, 0, 7, 0]), "nuttcp", buffer_bytes=1.0)["retransmitted_per_s"]
+    assert found[:3] == pytest.approx([5, 0, 7], abs=1e-4)
+    wrong(trace, "--buffer is not for .*a.txt: it counts no retransmissions",
+          "megabytes=5.9600 real_seconds=1.00 rate_Mbps=49.9960\n", "nuttcp", buffer_bytes=1e6)  # fmt: skip
+    idle = counted([0, 3, 0]).replace("8.0000 Mbps", "0.0000 Mbps")
+    assert trace(idle, "nuttcp", buffer_bytes=1e6)["rate_bps"] == [0.0] * 4
+
+
+def test_a_client_of_nuttcp_that_sends_counts_at_once(trace):
+    """Then the server's summary has a buffer, too, which says nothing about the counts."""
+    sends = "nuttcp-t: connect to 10.0.0.1 with mss=1408\nnuttcp-t: send window size = 3000000, receive\n"
+    found = trace(sends + counted([0, 5, 0, 60]), "nuttcp")
+    assert found["retransmitted_per_s"] == [0, 5, 0, 60, 60]
+    wrong(trace, "its client sent", sends + counted([0, 5]), "nuttcp", buffer_bytes=3e6)
+
+
 def test_nuttcp_for_programs_and_for_udp(trace):
     parsed = "megabytes=5.9600 real_seconds=1.00 rate_Mbps=49.9960\n"
     assert trace(parsed, "nuttcp") == {"t_s": [0.0, 1.0], "rate_bps": [49_996_000.0] * 2}
@@ -557,6 +595,7 @@ WHOLE = {
     "hypatia pings": ("12,13,0,0,1,1,1,1,30000000,YES\n12,13,1,100000000,-1,-1,-1,-1,-1,LOST\n", {}),
     "leoem": (LEOEM, {}),
     "dish": (HISTORY, {}),
+    "nuttcp lumps": (counted([9, 0, 8, 0, 0], "nuttcp-t: retrans = 30\n"), {"buffer_bytes": 1e6}),
 }
 PIECES = [
     b"-",

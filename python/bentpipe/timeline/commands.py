@@ -46,6 +46,9 @@ def import_verb(
     interval: Annotated[
         str | None, typer.Option(metavar="TIME", help="ping without times: how far apart.")
     ] = None,
+    buffer: Annotated[
+        str | None, typer.Option(metavar="SIZE", help='nuttcp: the buffer of the sender, "1 MiB".')
+    ] = None,
     outage: Annotated[
         str | None,
         typer.Option(metavar="TIME", help='ping, irtt, hypatia: lost for longer is dark; default "1 s".'),
@@ -71,6 +74,8 @@ def import_verb(
         options["columns"] = columns
     if stream is not None:
         options["stream"] = stream
+    if buffer is not None:
+        options["buffer_bytes"] = _size(buffer)
     if pair is not None:
         options["pair"] = _pair(pair)
     _write(read_trace(file, format, **options), out, json=json)
@@ -245,6 +250,19 @@ def _pair(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         raise _core.ScenarioError(f"--pair {text}: write the numbers of two nodes, for example 1174,1229")
     return int(parts[0]), int(parts[1])
+
+
+def _size(text: str) -> float:
+    from bentpipe import _core, units
+
+    number, _, unit = units.spaced(text).partition(" ")
+    try:
+        found = float(number) * {"bytes": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}[unit]
+    except (KeyError, ValueError):
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise _core.ScenarioError(f'--buffer {text}: write for example "1 MiB"')
+    return found
 
 
 def _rate(text: str) -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FORMATS = {
     "mahimahi": "packet opportunities of mm-link, as a rate in bins",
     "iperf3": "rate of each interval: JSON, or the report",
-    "nuttcp": "rate of each interval: the report of -i",
+    "nuttcp": "rate of each interval, retransmissions: the report of -i",
     "ping": "round trips of ping -D, or plain",
     "irtt": "round trips: JSON of irtt client",
     "csv": "any table, by its columns and their units",
@@ -28,7 +28,13 @@ FORMATS = {
 }
 """The formats that are read, and the quantities of each."""
 _MODULES = {"csv": "columns"}
-_OPTIONS = {"bin_s": "--bin", "gap_s": "--gap", "interval_s": "--interval", "outage_s": "--outage"}
+_OPTIONS = {
+    "bin_s": "--bin",
+    "buffer_bytes": "--buffer",
+    "gap_s": "--gap",
+    "interval_s": "--interval",
+    "outage_s": "--outage",
+}
 
 
 def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
@@ -37,9 +43,9 @@ def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
     Args:
         path: the file; of Hypatia's forwarding state the directory.
         format: one of `FORMATS`.
-        options: those of the format: `bin_s` (mahimahi), `stream` (iperf3), `interval_s` (ping), `outage_s`
-            (ping, irtt, hypatia), `columns` (csv), `pair` (hypatia), and `gap_s` (all but mahimahi and dish),
-            in seconds.
+        options: those of the format: `bin_s` (mahimahi), `stream` (iperf3), `buffer_bytes` (nuttcp),
+            `interval_s` (ping), `outage_s` (ping, irtt, hypatia), `columns` (csv), `pair` (hypatia), and
+            `gap_s` (all but mahimahi and dish), in seconds.
 
     Raises:
         ScenarioError: the format is unknown, an option is not its own, or the file is damaged; the message

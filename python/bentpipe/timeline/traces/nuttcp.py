@@ -2,16 +2,25 @@
 
 Source: nuttcp 8.1.4, the interval report of `nuttcp.c`: "MB / sec = Mbps" with retransmissions and the
 congestion window for TCP, with drops and packets for UDP; also `-fparse`.
+
+A client that sends prints its own count of retransmissions with each interval. A client that receives prints
+the count that the sender wrote into the data (`nretrans` in `nuttcp.c`). Such a count is as old as the data
+that waited in the sender's buffer when the sender wrote it. Linux lets a sender that filled its buffer write
+again when a third of the buffer is free (`sk_stream_is_writeable` in `include/net/sock.h`), so counts also
+come in lumps of a third of the buffer. `settled` corrects both.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
+from bentpipe import _core
 from bentpipe.foreign import lines, refuse
 from bentpipe.timeline.traces.samples import Samples
 
@@ -25,7 +34,11 @@ _PARSED = re.compile(
 )
 _RETRANSMITTED = re.compile(r"(?:\b(\d{1,12}) retrans\b|\bretrans=(\d{1,12})\b)")
 _WINDOW = re.compile(r"\b(\d{1,12}) KB-cwnd\b")
+_SENDER = re.compile(r"\bnuttcp-t: (?:send window size = (\d{1,12})\b|retrans = (\d{1,12})\b)")
+_CLIENT_SENDS = re.compile(r"\bnuttcp-t: connect to ")
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+_FREE = 1 / 3
+"""Of a full buffer: what must be free before the sender writes again."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +62,103 @@ class Interval:
     window_kb: int | None
 
 
-def read(path: Path, *, gap_s: float | None = None) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Report:
+    """A report.
+
+    Attributes:
+        intervals: its lines, without the summary.
+        buffer_bytes: the sender's buffer, "send window size" of nuttcp-t; None if the report lacks it.
+        retransmitted: segments sent again in the whole test, as the sender counted; None if it lacks them.
+        client_sends: the client sent the data, so counts are those of the instant at which they were printed.
+    """
+
+    intervals: list[Interval]
+    buffer_bytes: int | None
+    retransmitted: int | None
+    client_sends: bool
+
+
+def read(path: Path, *, buffer_bytes: float | None = None, gap_s: float | None = None) -> pl.DataFrame:
     """The rate in each interval. The last row is the end of the last one, with its rate.
 
+    A column `retransmitted_per_s` has the segments that were sent again per second, if the client sent the
+    data or the sender's buffer is known. In the second case it is empty at the end of a test if the report
+    lacks the sender's summary (see `settled`).
+
+    Args:
+        path: the report.
+        buffer_bytes: the sender's buffer; by default the one in the report.
+        gap_s: the longest interval that is not a gap.
+
     Raises:
-        ScenarioError: there is no interval, one is negative, or one is so long that it is a gap.
+        ScenarioError: there is no interval, one is negative, or one is so long that it is a gap; or a buffer
+            is given and the report counts no retransmissions, or the client sent.
         OSError: it cannot be read.
     """
+    whole = report(path)
     samples = Samples(path)
-    for row in intervals(path):
+    for row in whole.intervals:
         samples.add(row.line, row.begin_s, rate_bps=row.rate_bps)
         samples.end_s = row.end_s
-    return samples.frame(gap_s)
+    frame = samples.frame(gap_s)
+    buffered = whole.buffer_bytes if buffer_bytes is None else buffer_bytes
+    counted = any(row.retransmitted is not None for row in whole.intervals)
+    if buffer_bytes is not None and (whole.client_sends or not counted):
+        why = "its client sent, so its counts are not late" if counted else "it counts no retransmissions"
+        raise _core.ScenarioError(f"--buffer is not for {path}: {why}")
+    counts: Sequence[float | None]
+    if counted and whole.client_sends:
+        counts = [row.retransmitted or 0 for row in whole.intervals]
+    elif counted and buffered is not None:
+        counts = settled(whole.intervals, buffered, whole.retransmitted)
+    else:
+        return frame
+    rates = [
+        None if count is None else count / (row.end_s - row.begin_s)
+        for count, row in zip(counts, whole.intervals, strict=True)
+    ]
+    return frame.with_columns(pl.Series("retransmitted_per_s", [*rates, rates[-1]], dtype=pl.Float64))
+
+
+def settled(rows: Sequence[Interval], buffer_bytes: float, total: int | None = None) -> list[float | None]:
+    """Segments sent again in each interval, moved from where they were reported to where they happened.
+
+    For a report whose client received.
+    A count that arrives after B bytes was written when between B - buffer and B - 2/3 buffer were delivered,
+    and it covers what happened since the sender last wrote. So it is spread over the bytes of this range.
+
+    Args:
+        rows: the intervals of a test.
+        buffer_bytes: the sender's buffer.
+        total: segments sent again in the whole test. What no interval reports happened at its end.
+
+    Returns:
+        One number for each interval. None at the end of the test, where nothing arrived that would say it.
+    """
+    own = np.array([row.rate_bps * (row.end_s - row.begin_s) / 8 for row in rows])
+    ends = np.cumsum(own)
+    counts = np.array([float(row.retransmitted or 0) for row in rows])
+    last = float(ends[-1])
+    lumps = np.flatnonzero(counts)
+    low = np.maximum(ends[lumps] - own[lumps] - buffer_bytes, 0)
+    high = np.maximum(ends[lumps] - (1 - _FREE) * buffer_bytes, low + 1)
+    known = max(last - buffer_bytes, *high, 0.0)
+    counts = counts[lumps]
+    if total is not None:
+        rest, known = max(total - counts.sum(), 0.0), min(known, last - 1)
+        low, high, counts = np.append(low, known), np.append(high, last), np.append(counts, rest)
+        known = last
+    places = np.concatenate([low, high])
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    slopes = np.cumsum(np.concatenate([counts / (high - low), -counts / (high - low)])[order])
+    sums = np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(places))])
+    happened = np.diff(np.interp(np.concatenate([[0.0], ends]), places, sums)) if len(places) else 0 * own
+    return [
+        max(float(count), 0.0) if end <= known + 1 else None
+        for count, end in zip(happened, ends, strict=True)
+    ]
 
 
 def intervals(path: Path) -> list[Interval]:
@@ -70,9 +168,24 @@ def intervals(path: Path) -> list[Interval]:
         ScenarioError: there is none, or a number is negative or invalid.
         OSError: it cannot be read.
     """
+    return report(path).intervals
+
+
+def report(path: Path) -> Report:
+    """A report: its intervals, and what the sender says.
+
+    Raises:
+        ScenarioError: there is no interval, or a number is negative or invalid.
+        OSError: it cannot be read.
+    """
     found: list[Interval] = []
+    sender: dict[int, int] = {}
+    client_sends = False
     now = 0.0
     for number, line in enumerate(lines(path), 1):
+        if (said := _SENDER.search(line)) is not None:
+            sender |= {group: int(word) for group in (1, 2) if (word := said[group]) is not None}
+        client_sends |= _CLIENT_SENDS.search(line) is not None
         row = _ROW.search(line) or _PARSED.search(line)
         # Only the summary has the load of the processors.
         if row is None or re.search(r"%TX|%RX|tx_cpu=|rx_cpu=", row["rest"]):
@@ -100,4 +213,4 @@ def intervals(path: Path) -> list[Interval]:
         now = round(now + length, 6)
     if not found:
         refuse(path, None, "it has no intervals; is it a report of nuttcp -i?")
-    return found
+    return Report(found, sender.get(1), sender.get(2), client_sends)
