@@ -27,12 +27,14 @@ def import_verb(
         str,
         typer.Option(
             metavar="NAME",
-            help="mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia, leoem or dish.",
+            help="mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia, leoem, dish, leoreplayer, conext23 or "
+            "autobahn.",
             autocompletion=completion.formats,
         ),
     ],
     bin_: Annotated[
-        str | None, typer.Option("--bin", metavar="TIME", help='mahimahi: a rate in bins of "100 ms".')
+        str | None,
+        typer.Option("--bin", metavar="TIME", help='mahimahi, leoreplayer: a rate in bins of "100 ms".'),
     ] = None,
     columns: Annotated[
         str | None,
@@ -44,10 +46,17 @@ def import_verb(
         int | None, typer.Option(metavar="N", min=1, help="iperf3: one of parallel streams.")
     ] = None,
     interval: Annotated[
-        str | None, typer.Option(metavar="TIME", help="ping without times: how far apart.")
+        str | None,
+        typer.Option(metavar="TIME", help="ping without times, leoreplayer's delays: how far apart."),
     ] = None,
     buffer: Annotated[
         str | None, typer.Option(metavar="SIZE", help='nuttcp: the buffer of the sender, "1 MiB".')
+    ] = None,
+    test: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="conext23, autobahn: one of the tests.")
+    ] = None,
+    direction: Annotated[
+        str | None, typer.Option(metavar="NAME", help="autobahn: down (the default) or up.")
     ] = None,
     outage: Annotated[
         str | None,
@@ -72,8 +81,9 @@ def import_verb(
             options[f"{name}_s"] = units.seconds(text, f"--{name}")
     if columns is not None:
         options["columns"] = columns
-    if stream is not None:
-        options["stream"] = stream
+    for name, value in (("stream", stream), ("test", test), ("direction", direction)):
+        if value is not None:
+            options[name] = value
     if buffer is not None:
         options["buffer_bytes"] = _size(buffer)
     if pair is not None:

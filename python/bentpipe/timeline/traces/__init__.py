@@ -25,6 +25,9 @@ FORMATS = {
     "hypatia": "satgenpy's round trips, paths or forwarding state; ns-3's pings and round trips",
     "leoem": "a precomputed path of LeoEM",
     "dish": "outages of a Starlink dish: JSON of its get_history",
+    "leoreplayer": "delays of a trace of LeoReplayer, or its directory with delays and opportunities",
+    "conext23": "rate of each second: a table of Satellite-vs-Cellular (CoNEXT 2023)",
+    "autobahn": "rate of each second: a table of Starlink-on-the-Autobahn",
 }
 """The formats that are read, and the quantities of each."""
 _MODULES = {"csv": "columns"}
@@ -41,11 +44,12 @@ def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
     """A trace that another program wrote, as a time line without empty cells.
 
     Args:
-        path: the file; of Hypatia's forwarding state the directory.
+        path: the file; of Hypatia's forwarding state and of a trace of LeoReplayer the directory.
         format: one of `FORMATS`.
-        options: those of the format: `bin_s` (mahimahi), `stream` (iperf3), `buffer_bytes` (nuttcp),
-            `interval_s` (ping), `outage_s` (ping, irtt, hypatia), `columns` (csv), `pair` (hypatia), and
-            `gap_s` (all but mahimahi and dish), in seconds.
+        options: those of the format: `bin_s` (mahimahi, leoreplayer), `stream` (iperf3), `buffer_bytes`
+            (nuttcp), `interval_s` (ping, leoreplayer), `outage_s` (ping, irtt, hypatia), `columns` (csv),
+            `pair` (hypatia), `test` (conext23, autobahn), `direction` (autobahn: "down" or "up"), and `gap_s`
+            (all but mahimahi, leoreplayer and dish), in seconds.
 
     Raises:
         ScenarioError: the format is unknown, an option is not its own, or the file is damaged; the message
