@@ -139,8 +139,10 @@ class Cluster:
 
     def driver(self, text: str, folder: Path, *arguments: object) -> subprocess.Popen[str]:
         """A process that uses the cluster: what Ray leaves behind in a process would disturb other tests."""
+        # Ctrl-C may strike while Ray has made a socket and not yet connected it.
+        strict = ["-W", "error", "-W", "ignore:unclosed <socket:ResourceWarning"]
         return subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", text, self.address, *map(str, arguments)],
+            [sys.executable, *strict, "-c", text, self.address, *map(str, arguments)],
             cwd=folder,
             env={**self.environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             text=True,
