@@ -91,6 +91,24 @@ def cache_folder(name: str) -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "bentpipe" / name
 
 
+def keep_newest(folder: Path, ending: str, most: int) -> None:
+    """Removes the oldest entries of a cache folder, so that at most this many stay.
+
+    Args:
+        folder: its entries are files, or several files of one name with various endings.
+        ending: of the file that every entry has, ".json"; its age counts.
+        most: entries that stay.
+
+    Raises:
+        OSError: the folder cannot be read, or a file cannot be removed.
+    """
+    entries = list(folder.glob(f"*{ending}"))
+    if len(entries) > most:
+        for entry in sorted(entries, key=lambda file: file.stat().st_mtime)[: len(entries) - most]:
+            for file in folder.glob(f"{entry.stem}.*"):
+                file.unlink(missing_ok=True)
+
+
 def make_folder(folder: Path) -> None:
     """Makes a folder and those above it, but none in the root of the file system: only root could, by a slip.
 

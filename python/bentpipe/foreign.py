@@ -133,6 +133,27 @@ def lines(path: Path, most: int = MOST_LINES) -> list[str]:
     return split(path, text(path), most)
 
 
+def digits(path: Path, number: int, line: str, what: str, *, first: bool) -> str:
+    """The digits of a line that must be one whole number.
+
+    Args:
+        path: the file.
+        number: of the line, from 1.
+        line: the line.
+        what: the number in words, without an article: "delay in whole milliseconds".
+        first: no line before was good; the content is not repeated then, as the file may be another one.
+
+    Raises:
+        ScenarioError: it is anything else.
+    """
+    word = line.strip()
+    if not word:
+        refuse(path, number, f"the line is empty; each must be a {what}")
+    if not (word.isascii() and word.isdigit()):
+        refuse(path, number, f"{'it' if first else quoted(word)} is no {what}")
+    return word
+
+
 def split(path: Path, found: str, most: int = MOST_LINES) -> list[str]:
     """The same of text that was read.
 

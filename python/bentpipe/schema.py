@@ -35,7 +35,7 @@ def _drawn(quantities: dict[str, Any]) -> dict[str, Any]:
     Args:
         quantities: keys of the simulator's schema, one with a time among them.
     """
-    from bentpipe.drawn.recipe import GENERATORS
+    from bentpipe.drawn.recipe import GENERATORS, Recipe
     from bentpipe.drawn.starlink import DIRECTIONS, PROFILES
 
     time = {key: value for key, value in quantities["start"].items() if key not in ("default", "description")}
@@ -47,10 +47,11 @@ def _drawn(quantities: dict[str, Any]) -> dict[str, Any]:
         "properties": {
             "generator": {"enum": list(GENERATORS), "description": "The model that draws it."},
             "profile": {
-                "enum": list(PROFILES), "default": "car-2024", "description": "The constants of the model.",
+                "enum": list(PROFILES), "default": Recipe.profile,
+                "description": "The constants of the model.",
             },
             "direction": {
-                "enum": list(DIRECTIONS), "default": "down",
+                "enum": list(DIRECTIONS), "default": Recipe.direction,
                 "description": "The direction of the access link, towards the user or away.",
             },
             "rate_median": {

@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ class Source:
             ScenarioError: it is neither TOML nor JSON, or cannot be read.
         """
         try:
-            text = self._content()
+            text = self._content
             table = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
             self.load()  # has a better message
@@ -194,7 +195,7 @@ class Source:
         The simulator checks the rest of the scenario with that file, the first second of a draw.
         """
         try:
-            if "generator" not in self._content() and not any("generator" in value for _, value in overrides):
+            if "generator" not in self._content and not any("generator" in value for _, value in overrides):
                 return list(overrides), {}  # almost always, and then nothing is parsed twice
         except (OSError, ValueError):
             return list(overrides), {}  # `load` says what is wrong
@@ -230,7 +231,7 @@ class Source:
     def _classes_of_flows(self) -> list[tuple[str, str]]:
         """The flows of the text whose algorithm is "FILE.py:CLASS", by the key of that."""
         try:
-            if ".py:" not in self._content():  # almost always, and then nothing is parsed twice
+            if ".py:" not in self._content:  # almost always, and then nothing is parsed twice
                 return []
         except (OSError, ValueError):
             return []  # `load` says what is wrong
@@ -239,8 +240,9 @@ class Source:
         written = [(f"flow.{i}.cc", flow.get("cc")) for i, flow in of_file if isinstance(flow, dict)]
         return [(key, cc) for key, cc in written if isinstance(cc, str) and is_own(cc)]
 
+    @cached_property
     def _content(self) -> str:
-        """The text.
+        """The text; it is read once.
 
         Raises:
             ScenarioError: it is too large, or not in a regular file.

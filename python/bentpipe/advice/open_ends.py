@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.drawn.lines import is_recipe
+from bentpipe.drawn.recipe import Recipe
 from bentpipe.models import DropTail, GilbertElliott
 from bentpipe.plain import to_plain
 from bentpipe.spans import radical_inverse
 
 if TYPE_CHECKING:
-    from bentpipe.drawn.starlink import Profile
     from bentpipe.models import Link
 
 
@@ -51,7 +51,8 @@ def vary(link: Link, n: int, *, buffer: bool, loss: bool) -> None:
 def _values(own: Mapping[str, Any], n: int, *, buffer: bool, loss: bool) -> Iterator[tuple[str, Any]]:
     """The keys of one direction that run `n` changes."""
     recipe = own["timeline"]
-    known, down = _profile(recipe), recipe.get("direction", "down") == "down"
+    made = Recipe.of(recipe, "timeline")
+    known, down = made.constants, made.direction == "down"
     queue = to_plain(own["queue"]) or {"kind": "drop-tail"}
     if buffer and down and "share" not in recipe and queue["kind"] == "drop-tail":
         large = has_large_buffer(n)
@@ -69,7 +70,8 @@ def notes(name: str, link: Link, *, buffer: bool, loss: bool) -> list[str]:
     """What is said of a drawn link: which values the runs take, and what nobody measured."""
     recipe = link.timeline if is_recipe(link.timeline) else (link.reverse or {})["timeline"]
     assert isinstance(recipe, Mapping)
-    known = _profile(recipe)
+    made = Recipe.of(recipe, "timeline")
+    known = made.constants
     ends = []
     if buffer:
         ends.append(
@@ -83,7 +85,7 @@ def notes(name: str, link: Link, *, buffer: bool, loss: bool) -> list[str]:
         )
     said = [
         f"{name} is drawn anew for each seed from the model {recipe['generator']} "
-        f"({recipe.get('profile', 'car-2024')}): a car's dish in Maine, May 2024."
+        f"({made.profile}): {made.constants.measured}."
     ]
     if ends:
         said.append(
@@ -100,9 +102,3 @@ def notes(name: str, link: Link, *, buffer: bool, loss: bool) -> list[str]:
 def _short(rate: float) -> str:
     """A rate as "1e-4"."""
     return f"{rate:.1e}".replace(".0e", "e").replace("e-0", "e-")
-
-
-def _profile(recipe: Mapping[str, Any]) -> Profile:
-    from bentpipe.drawn.recipe import Recipe
-
-    return Recipe.of(recipe, "timeline").constants

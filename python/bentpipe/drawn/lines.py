@@ -23,8 +23,6 @@ MOST_FILES = 4000
 """Drawn files that are kept; the oldest go first."""
 _CHANGED = ("timeline", "loss", "nominal")
 """Keys of a direction that a drawn time line sets."""
-_HEAD = "# bentpipe timeline 1\n"
-"""The first line of a time line in CSV (docs/timeline.md)."""
 _USUAL = "60 s"
 """The duration of a scenario without one."""
 
@@ -146,16 +144,7 @@ def _file(recipe: Any, seed: int, duration_s: float) -> Path:
     try:
         os.utime(path)  # the oldest go first
     except OSError:
-        text = _HEAD + recipe.line(seed, duration_s).write_csv()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        text = recipe.line(seed, duration_s).write_csv()
         files.replace(path, lambda work: work.write_text(text, encoding="utf-8"))
-        _prune(folder)
+        files.keep_newest(folder, ".csv", MOST_FILES)
     return path
-
-
-def _prune(folder: Path) -> None:
-    """Removes the oldest files, so that `MOST_FILES` stay."""
-    kept = list(folder.glob("*.csv"))
-    if len(kept) > MOST_FILES:
-        for path in sorted(kept, key=lambda path: path.stat().st_mtime)[: len(kept) - MOST_FILES]:
-            path.unlink(missing_ok=True)

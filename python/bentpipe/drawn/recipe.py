@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.registry import unknown
+from bentpipe.spans import FACTORS
 from bentpipe.units import seconds, spaced
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 GENERATORS = ("starlink",)
 """Their names."""
-_RATES = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def bits_per_second(value: object, key: str) -> float:
     """
     number, _, unit = spaced(str(value)).partition(" ")
     with suppress(KeyError, ValueError):
-        rate = float(number) * _RATES[unit]
+        rate = float(number) * FACTORS["rate"][unit]
         if math.isfinite(rate) and rate > 0:
             return rate
     raise _core.ScenarioError(f'{key}: {value!r} is not a rate; write for example "242 Mbit/s"')

@@ -44,6 +44,7 @@ class Profile:
     """The constants of the model. Units are those of the names; shares and ratios have none.
 
     Attributes:
+        measured: where and when it was measured, in words.
         rate_down_bps: median of the downlink's level, on the wire.
         rate_up_bps: the same of the uplink.
         level_cv: standard deviation of the levels over their mean.
@@ -71,6 +72,7 @@ class Profile:
         share: share of the rate that TCP can get.
     """
 
+    measured: str
     rate_down_bps: Constant
     rate_up_bps: Constant
     level_cv: Constant
@@ -108,6 +110,7 @@ class Profile:
 # from `scripts/starlink_model.py fit DIR`, with 95 % intervals by a bootstrap over tests.
 PROFILES: Mapping[str, Profile] = {
     "car-2024": Profile(
+        measured="a car's dish in Maine, May 2024",
         rate_down_bps=Constant(246e6, 209e6, 264e6),  # fit: 241 Mbit/s of payload, with heads of IP and UDP
         rate_up_bps=Constant(31e6, 24e6, 39e6),  # UDP tests of 120 s: median, p10 and p90
         level_cv=Constant(0.37, 0.31, 0.42),  # fit

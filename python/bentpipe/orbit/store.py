@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.files import Changed, cache_folder, read_frame, replace, replace_frame
+from bentpipe.files import Changed, cache_folder, keep_newest, read_frame, replace, replace_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,15 +76,8 @@ def write(name: str, frame: pl.DataFrame, routes: list[list[int]], info: dict[st
         found = {"table": replace_frame(table, frame), "routes": routes, "info": info}
         about = {"sum": hashlib.sha256(json.dumps(found).encode()).hexdigest(), "found": found}
         replace(more, lambda work: work.write_text(json.dumps(about), encoding="utf-8"))
-        _prune()
+        keep_newest(folder(), ".json", MOST)
 
 
 def _files(name: str) -> tuple[Path, Path]:
     return folder() / f"{name}.parquet", folder() / f"{name}.json"
-
-
-def _prune() -> None:
-    entries = sorted(folder().glob("*.json"), key=lambda file: file.stat().st_mtime)
-    for file in entries[: max(len(entries) - MOST, 0)]:
-        for one in (file, file.with_suffix(".parquet")):
-            one.unlink(missing_ok=True)

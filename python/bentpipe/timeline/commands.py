@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.drawn.recipe import Recipe
 from bentpipe.verbs import Json, probability
 
 if TYPE_CHECKING:
@@ -97,13 +98,15 @@ def starlink_verb(
     rate_median: Annotated[
         str | None, typer.Option(metavar="RATE", help='Median over the 15 s periods: "242 Mbit/s".')
     ] = None,
-    profile: Annotated[str, typer.Option(metavar="NAME", help="Constants of the model.")] = "car-2024",
-    direction: Annotated[str, typer.Option(metavar="NAME", help="down or up.")] = "down",
+    profile: Annotated[str, typer.Option(metavar="NAME", help="Constants of the model.")] = Recipe.profile,
+    direction: Annotated[str, typer.Option(metavar="NAME", help="down or up.")] = Recipe.direction,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another draw.")] = 1,
     duration: Annotated[
         str, typer.Option("--for", metavar="TIME", help="Length of the time line.")
     ] = "600 s",
-    share: Annotated[float, typer.Option(metavar="SHARE", help="Share of the rate that TCP gets.")] = 1.0,
+    share: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the rate that TCP gets.")
+    ] = Recipe.share,
     blackout: Annotated[
         str | None, typer.Option(metavar="TIME", help='Nothing is sent at the end of a period: "150 ms".')
     ] = None,

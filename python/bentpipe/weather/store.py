@@ -40,20 +40,13 @@ def kept(kind: str, inputs: dict[str, Any], make: Callable[[], Any]) -> Any:
         path.parent.mkdir(parents=True, exist_ok=True)
         whole = _text({"key": key, "sum": _sum(_text(value)), "value": value})
         files.replace(path, lambda work: work.write_text(whole))
-        _prune(path.parent)
+        files.keep_newest(path.parent, ".json", MOST)
     return value
 
 
 def directory() -> Path:
     """The folder of the files."""
     return files.cache_folder("weather")
-
-
-def _prune(folder: Path) -> None:
-    """Removes the oldest files, so that `MOST` stay."""
-    found = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
-    for path in found[: max(len(found) - MOST, 0)]:
-        path.unlink(missing_ok=True)
 
 
 def _text(value: Any) -> str:

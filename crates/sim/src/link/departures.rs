@@ -40,7 +40,8 @@ impl Departures<'_> {
         let before = self.queue.store.verdicts.dropped;
         self.queue.enqueue(now, packet, class);
         let verdicts = &mut self.queue.store.verdicts;
-        let refused = verdicts.dropped > before && verdicts.untold.pop_if(|last| *last == packet).is_some();
+        let refused =
+            verdicts.dropped > before && verdicts.unreported.pop_if(|last| *last == packet).is_some();
         if self.queue.is_idle() {
             self.choose(now);
         }
@@ -165,7 +166,7 @@ impl Departures<'_> {
             self.counts.dropped_error += 1;
             self.foreseen.note(now, lost_at, Doom::Error, &frame.packet);
             frame.packet.flags |= LOST;
-            self.queue.store.verdicts.untold.push(frame.packet);
+            self.queue.store.verdicts.unreported.push(frame.packet);
         }
         let Some(arq) = arq.filter(|arq| arq.is_in_order()) else {
             return self.under_way.keep_in_place(crossing.at, &frame.packet);

@@ -197,7 +197,7 @@ impl Direction {
     /// Takes a packet that was inside and that a later call has found will not arrive; each is given once. A
     /// dropped packet comes out only here, a lost one also by [`Direction::pop`].
     pub fn take_doomed(&mut self) -> Option<(Packet, Fate)> {
-        let packet = self.scheduled()?.take_untold()?;
+        let packet = self.scheduled()?.take_unreported()?;
         let fate = if packet.has(LOST) { Fate::Lost } else { Fate::Dropped };
         Some((packet, fate))
     }

@@ -147,8 +147,8 @@ impl Scheduled {
     }
 
     /// Takes a packet that will not arrive and that has not been reported yet.
-    pub(crate) fn take_untold(&mut self) -> Option<Packet> {
-        self.store.verdicts.untold.pop()
+    pub(crate) fn take_unreported(&mut self) -> Option<Packet> {
+        self.store.verdicts.unreported.pop()
     }
 
     /// A packet comes.
@@ -168,12 +168,12 @@ impl Scheduled {
     /// The transmitter is free and asks for a packet.
     pub(crate) fn dequeue(&mut self, now: Time) -> Option<Packet> {
         self.watch(now);
-        let before = self.store.verdicts.untold.len();
+        let before = self.store.verdicts.unreported.len();
         let packet = self.rule.dequeue(now, &mut self.store);
         self.idle = packet.is_none() && !self.by_turns;
         self.sent += u64::from(packet.is_some());
         if let Some(thinning) = &mut self.thinning {
-            let gone = self.store.verdicts.untold[before..].iter().chain(&packet);
+            let gone = self.store.verdicts.unreported[before..].iter().chain(&packet);
             gone.for_each(|packet| thinning.forget(packet));
         }
         packet
@@ -196,9 +196,9 @@ impl Scheduled {
         if offer == Offer::Replaces {
             return;
         }
-        let before = self.store.verdicts.untold.len();
+        let before = self.store.verdicts.unreported.len();
         self.rule.enqueue(now, packet, class, self.idle, &mut self.store);
-        let dropped = &self.store.verdicts.untold[before..];
+        let dropped = &self.store.verdicts.unreported[before..];
         dropped.iter().for_each(|packet| thinning.forget(packet));
         if offer == Offer::Plain && !dropped.contains(&packet) {
             thinning.waits(&packet, self.store.last());
@@ -214,10 +214,10 @@ impl Scheduled {
     pub(crate) fn flush(&mut self, now: Time) {
         self.flushes.as_mut().into_iter().for_each(|flushes| flushes.pass());
         self.watch(now);
-        let before = self.store.verdicts.untold.len();
+        let before = self.store.verdicts.unreported.len();
         self.rule.flush(now, &mut self.store);
         if let Some(thinning) = &mut self.thinning {
-            self.store.verdicts.untold[before..].iter().for_each(|packet| thinning.forget(packet));
+            self.store.verdicts.unreported[before..].iter().for_each(|packet| thinning.forget(packet));
         }
     }
 

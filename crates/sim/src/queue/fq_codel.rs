@@ -453,7 +453,7 @@ mod tests {
         bench.push(1, 1000);
         // Half of 90 packets, from the head.
         assert_eq!(bench.store.verdicts.dropped, 45);
-        assert!(bench.store.verdicts.untold.iter().all(|p| p.flow == 0));
+        assert!(bench.store.verdicts.unreported.iter().all(|p| p.flow == 0));
         assert_eq!((bench.fq.packets, bench.fq.bytes), (56, 56_000));
         // Many small packets are fewer bytes than some large ones; at most 64 go at once.
         let mut bench = Bench::new(500);
@@ -461,7 +461,7 @@ mod tests {
         (0..200).for_each(|_| bench.push(1, 1000));
         bench.push(2, 100);
         assert_eq!(bench.store.verdicts.dropped, 64);
-        assert!(bench.store.verdicts.untold.iter().all(|p| p.flow == 1));
+        assert!(bench.store.verdicts.unreported.iter().all(|p| p.flow == 1));
         assert_eq!(std::iter::from_fn(|| bench.next()).count(), 437);
         assert_eq!((bench.fq.packets, bench.fq.bytes), (0, 0));
     }
@@ -568,8 +568,8 @@ mod tests {
                     plain.fq.enqueue_plainly(packet, class, &mut plain.store);
                 }
                 prop_assert_eq!(quick.fq.shape(), plain.fq.shape());
-                let untold = [&*quick, &*plain].map(|bench| &bench.store.verdicts.untold);
-                prop_assert_eq!(untold[0], untold[1]);
+                let unreported = [&*quick, &*plain].map(|bench| &bench.store.verdicts.unreported);
+                prop_assert_eq!(unreported[0], unreported[1]);
             }
         }
     }

@@ -147,7 +147,7 @@ impl Store {
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     /// Packets that will not arrive and that have not been reported to their flows yet.
-    pub(crate) untold: Vec<Packet>,
+    pub(crate) unreported: Vec<Packet>,
     /// How many were dropped.
     pub(crate) dropped: u64,
     /// How many were marked.
@@ -157,7 +157,7 @@ pub(crate) struct Verdicts {
 impl Verdicts {
     /// A packet will not be sent.
     pub(crate) fn drop(&mut self, packet: Packet) {
-        self.untold.push(packet);
+        self.unreported.push(packet);
         self.dropped += 1;
     }
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import lines, quoted, refuse
+from bentpipe.foreign import digits, lines, quoted, refuse
 from bentpipe.timeline.combine import join
 from bentpipe.timeline.traces import mahimahi
 
@@ -58,12 +58,7 @@ def read(path: Path, *, bin_s: float | None = None, interval_s: float | None = N
 def _delays(path: Path, step_ms: int) -> pl.DataFrame:
     found: list[int] = []
     for number, line in enumerate(lines(path), 1):
-        word = line.strip()
-        if not (word.isascii() and word.isdigit()):
-            if not word:
-                refuse(path, number, "the line is empty; each must be a delay in whole milliseconds")
-            what = f"{quoted(word)} is" if found else "it is"  # a file without a good line is another one
-            refuse(path, number, f"{what} no delay in whole milliseconds")
+        word = digits(path, number, line, "delay in whole milliseconds", first=not found)
         if len(word.lstrip("0")) > 5 or int(word) > _LONGEST_MS:
             refuse(
                 path, number,

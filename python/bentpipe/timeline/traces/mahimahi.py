@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import MOST_LINES, check_count, quoted, refuse, text
+from bentpipe.foreign import MOST_LINES, check_count, digits, quoted, refuse, text
 
 OPPORTUNITY_BYTES = 1504
 """The bytes of one opportunity: an Ethernet frame's payload with the 4 bytes of a tunnel device's head."""
@@ -68,12 +68,7 @@ def opportunities(path: Path) -> np.ndarray:
     whole = text(path)
     check_count(path, whole.count("\n"), MOST_OPPORTUNITIES, "lines")
     for number, line in enumerate(_lines(whole), 1):
-        word = line.strip()
-        if not (word.isascii() and word.isdigit()):
-            if not word:
-                refuse(path, number, "the line is empty; each must be a whole number of milliseconds")
-            told = f"{quoted(word)} is" if found else "it is"  # a file without a good line is another one
-            refuse(path, number, f"{told} no whole number of milliseconds")
+        word = digits(path, number, line, "whole number of milliseconds", first=not found)
         if len(word.lstrip("0")) > 10:
             refuse(path, number, f"{quoted(word)} ms are more than a hundred days")
         instant = int(word)

@@ -47,7 +47,7 @@ proptest! {
     ) {
         let plan = plan(queue);
         let mut link = Direction::new(&plan.links[0].forward, 1, "link/x/forward");
-        let (mut now, mut told, mut taken_out, mut lost) = (Time(0), Vec::new(), 0, 0);
+        let (mut now, mut doomed, mut taken_out, mut lost) = (Time(0), Vec::new(), 0, 0);
         for (i, (gap, size, flow, ack, look)) in packets.iter().enumerate() {
             now = Time(now.0 + gap);
             while let Some(at) = link.next().filter(|at| *at <= now) {
@@ -65,9 +65,9 @@ proptest! {
             // Five flows, in two bands and four parts of the hash space.
             let class = Class { band: u8::from(*flow > 2), hash: u64::from(*flow % 4) << 51 };
             if let Push::Dropped(_) = link.push(now, packet, class) {
-                told.push(packet);
+                doomed.push(packet);
             }
-            told.extend(std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet));
+            doomed.extend(std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet));
         }
         let counts = link.counts;
         prop_assert_eq!(counts.delivered, taken_out);
@@ -79,11 +79,11 @@ proptest! {
         let all = packets.len() as u64;
         prop_assert_eq!(all, taken_out + counts.dropped_queue + lost + under_way + waiting);
         prop_assert_eq!(counts.dropped_error, lost);
-        prop_assert_eq!(told.len() as u64, counts.dropped_queue + counts.dropped_error);
-        let mut numbers: Vec<u32> = told.iter().map(|p| p.seq).collect();
+        prop_assert_eq!(doomed.len() as u64, counts.dropped_queue + counts.dropped_error);
+        let mut numbers: Vec<u32> = doomed.iter().map(|p| p.seq).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        prop_assert_eq!(numbers.len(), told.len());
+        prop_assert_eq!(numbers.len(), doomed.len());
         // Finally the queue runs empty.
         link.catch_up(Time::MAX);
         while let Some(at) = link.next() {
@@ -141,7 +141,7 @@ fn all(
     looks: bool,
 ) -> (Vec<(u32, Time, Fate)>, Vec<u32>, String) {
     let mut link = Direction::new(plan, 1, "test");
-    let (mut out, mut told, mut due) = (Vec::new(), Vec::new(), None);
+    let (mut out, mut doomed, mut due) = (Vec::new(), Vec::new(), None);
     let mut drain = |link: &mut Direction, due: &mut Option<Time>, until: Time| {
         while let Some(at) = due.filter(|at| *at <= until) {
             out.extend(link.pop(at).map(|(packet, fate)| (packet.seq, at, fate)));
@@ -156,7 +156,7 @@ fn all(
             let packet = Packet { seq, flow: seq % 3, size, ..Packet::default() };
             let class = Class { band: (seq % 2) as u8, hash: u64::from(seq % 3) << 51 };
             if let Push::Dropped(_) = link.push(now, packet, class) {
-                told.push(seq);
+                doomed.push(seq);
             }
             due = link.next();
             assert!(due.is_none_or(|at| at >= now), "{due:?} is before {now:?}");
@@ -166,10 +166,10 @@ fn all(
     }
     drain(&mut link, &mut due, END);
     link.catch_up(END);
-    told.extend(std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet.seq));
-    told.sort_unstable();
+    doomed.extend(std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet.seq));
+    doomed.sort_unstable();
     let (counts, mean) = (link.counts, link.queue_mean(END));
-    (out, told, format!("{counts:?} {} {mean}", link.repeated()))
+    (out, doomed, format!("{counts:?} {} {mean}", link.repeated()))
 }
 
 proptest! {
