@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import shlex
@@ -38,14 +39,20 @@ def possible(names: Sequence[str], given: dict[str, Span] | None = None, seed: i
     return estimate([REAL / name for name in names]).possible(given or {}, seed, QUICK)
 
 
+@functools.cache
+def shared(*names: str) -> Possible:
+    """What is possible after these files alone. It takes a second or more, so tests share it."""
+    return possible(names)
+
+
 def weight(found: Possible, name: str) -> float:
     return sum(share for one, share in found.hypotheses.items() if one.name == name)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def download() -> Possible:
     """A ping that saw one burst of five losses, and BBR that got 43 of 50 Mbit/s."""
-    return possible(["vsat-ping.log", "vsat-iperf3.json"])
+    return shared("vsat-ping.log", "vsat-iperf3.json")
 
 
 def test_no_loss_of_sixty_is_no_loss_of_three_per_cent() -> None:
@@ -217,7 +224,7 @@ def test_both_directions_at_once_and_text_are_not_simulated(tmp_path: Path) -> N
 def test_two_transfers_together_tell_what_neither_tells_alone() -> None:
     """At 1 % of losses CUBIC has 0.5 of 20 Mbit/s: it says nothing of the rate, and BBR little of losses."""
     both = possible(["geo-quic-ping.log", "geo-quic-cubic-iperf3.json", "geo-quic-bbr-iperf3.json"])
-    one = possible(["geo-quic-ping.log", "geo-quic-cubic-iperf3.json"])
+    one = shared("geo-quic-ping.log", "geo-quic-cubic-iperf3.json")
     assert both.weighed is not None and one.weighed is not None
     assert [test.cc for test in both.weighed.tests] == ["cubic", "bbr"]
     low, high = ends(both, "rate")
@@ -235,7 +242,7 @@ def test_two_transfers_together_tell_what_neither_tells_alone() -> None:
     ],
 )
 def test_with_one_transfer_the_other_kind_is_asked_for(names: list[str], word: str) -> None:
-    found = possible(names)
+    found = shared(*names)
     (line,) = [
         line
         for line in estimate([REAL / name for name in names]).notes(found, {})
@@ -308,7 +315,7 @@ def test_typical_is_of_the_likeliest_kind_and_the_simplest_where_nothing_tells(d
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("probes", [300, 0])
+@pytest.mark.parametrize("probes", form([300], [300, 0]))
 def test_a_simulated_truth_is_in_most_ranges(probes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
     import measured_truth as truth
