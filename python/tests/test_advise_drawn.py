@@ -41,6 +41,19 @@ def test_the_runs_lie_over_both_families_and_all_loss_rates() -> None:
     assert sent_up.queue.limit == "1 bdp" and sent_up.reverse["queue"].limit == "0.25 bdp"
 
 
+def test_the_link_with_both_flows_is_judged_for_the_download() -> None:
+    assert [link(n, "starlink") for n in range(4)] == [link(n) for n in range(4)]
+    question = Question(link="starlink").loaded()
+    assert [flow.name for flow in question.unplayed] == ["up"] and not Question(link="starlink-down").unplayed
+    slow = {f"link.starlink.{way}timeline.rate_median": "5 Mbit/s" for way in ("", "reverse.")}
+    answer = bp.advise(bp.Scenario.load("starlink", slow), cc=["reno"], plan="3x2x5s+1")
+    text = " ".join(answer.assumptions)
+    assert "other flows are not played (1 over starlink/reverse). --scenario plays them" in text
+    assert "9e-4 to 1.6e-3 up" in text
+    played = bp.advise(scenario=bp.Scenario.load("starlink", slow), cc=["reno"], plan="3x2x5s+1")
+    assert "are not played" not in " ".join(played.assumptions)
+
+
 def test_what_is_given_is_not_varied() -> None:
     given = [link(n, spans={"buffer": span("buffer", "1 bdp"), "per": span("per", 1e-3)}) for n in range(3)]
     assert {one.queue["limit"] for one in given} == {"1 bdp"}

@@ -177,8 +177,30 @@ def test_a_preset_runs_in_every_verb(name: str, cli, tmp_path: Path) -> None:
     assert ran.exit_code == 0 and json.loads(ran.stdout)["flows"][0]["goodput_bps"] > 1e6
     raced = cli("compare", "--link", name, "--cc", "reno,bbr", "--for", "3 s", "--seeds", 2, "--json")
     assert raced.exit_code == 0, raced.stderr
-    (tmp_path / "new.toml").write_text(draft(base=name, cc=["reno"]))
+    only = len(table["flow"]) == 1  # of several flows a draft keeps all
+    (tmp_path / "new.toml").write_text(draft(base=name, cc=["reno"] if only else None))
     assert bp.run(tmp_path / "new.toml", seed=2).flows["goodput_bps"][0] > 1e6
+
+
+def test_both_directions_at_once_cross_the_link_of_either_preset() -> None:
+    both, down, up = (
+        tomllib.loads((DRAWN / f"{name}.toml").read_text())
+        for name in ("starlink", "starlink-down", "starlink-up")
+    )
+    link = both["link"]["starlink"]
+    assert link == down["link"]["starlink"]
+    mirror = {**link["reverse"], "reverse": {key: link[key] for key in ("timeline", "queue", "loss")}}
+    assert up["link"]["starlink"] == mirror
+    assert [flow["path"] for flow in both["flow"]] == [["starlink"], ["starlink/reverse"]]
+
+
+def test_a_sweep_gives_both_flows_of_the_preset_an_algorithm() -> None:
+    plan = Plan("starlink", ["flow.*.cc=cubic, bbr", "duration=5s"])
+    assert [[flow["cc"] for flow in case.scenario["flow"]] for case in plan] == [["cubic"] * 2, ["bbr"] * 2]
+    for case in plan:
+        result = bp.run(case.scenario)
+        down, up = result.flows["goodput_bps"]
+        assert down > 2 * up > 0
 
 
 def test_old_files_of_the_cache_are_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from bentpipe.advice import open_ends
 from bentpipe.comparison import _base, _change, _named, alone, relays
 from bentpipe.controller import named_algorithm
 from bentpipe.models import Bulk, Flow, Link, Record
+from bentpipe.plain import is_datagrams
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Scenario
 from bentpipe.spans import Span, points
@@ -167,6 +168,13 @@ class Question:
         _, model = self.link_of(0)
         named = (name.partition("/") for name in model.path or ())
         return {(link, direction or "forward") for link, _, direction in named}
+
+    @property
+    def unplayed(self) -> list[Flow]:
+        """The flows of the scenario that no run has: those with a controller after the first."""
+        if self.whole or not isinstance(self.link, Scenario):
+            return []
+        return [flow for flow in self.link.flows if not is_datagrams(flow.traffic)][1:]
 
     def candidates(self, chosen: Sequence[Any]) -> tuple[list[Candidate], list[str]]:
         """The algorithms to judge, those in Linux first; and those left out, with the reasons.

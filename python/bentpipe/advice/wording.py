@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +201,7 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
             f"Goodput is that of {flows} with the traffic of the scenario, start-up included. "
             "For a link alone (--rate and --rtt) it is that of a long transfer."
         )
+    said += _unplayed(question)
     said += _relayed(model.relay)
     lasts = f"A run lasts {made.run_s:g} s of simulated time, {round(made.run_s / rtt_s):,} round trips."
     half = "Goodput, queueing delay and drops are those of its second half: start-up has a column of its own."
@@ -218,6 +220,18 @@ def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
         "a kernel's version of one can differ."
     )
     return said
+
+
+def _unplayed(question: Question) -> list[str]:
+    """The flows of the scenario that are not in the runs."""
+    ways = Counter(", ".join(flow.path or ()) for flow in question.unplayed)
+    if not ways:
+        return []
+    counted = "; ".join(f"{count} over {way}" for way, count in ways.items())
+    return [
+        f"The scenario's other flows are not played ({counted}). --scenario plays them, with the values of "
+        "the file."
+    ]
 
 
 def _relayed(relay: Mapping[str, Any] | None) -> list[str]:
