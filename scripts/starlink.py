@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from starlink_counts import MSS, SLOT_S, TEST_S, Counts, of_report
 
 import bentpipe as bp
 from bentpipe import files, terminal
@@ -36,12 +37,8 @@ DAYS = (DAY, "20240528", "20240529")
 RAW = Path("datasets/maine_starlink_trip/raw")
 PLACE, DISH = RAW / "starlink", RAW / "dish_history"
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-TEST_S = 120.0
-SLOT_S = 0.5
 NEAR_S = 15 * 60.0
 """UDP and TCP took turns, about seven minutes apart. A pair across the lunch break is not a neighbour."""
-MSS = 1408
-"""Of the uplink's report, "connect ... with mss=1408"; that of the downlink has no such line."""
 HEADER = 52
 DATAGRAM, DATAGRAM_HEADER = 1400, 28
 """Payload of iperf3's datagrams (`-l 1400` in run_network_measurement.sh), and the heads of UDP and IPv4."""
@@ -79,11 +76,19 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A TCP downlink: goodput of each slot, and segments sent again of those delivered."""
+    """A TCP test.
+
+    Attributes:
+        begin_s: when it began, Unix time.
+        slots_bps: goodput of each slot.
+        again: segments sent again over segments delivered; of a measured downlink the settled counts.
+        counts: those of a measured test.
+    """
 
     begin_s: float
     slots_bps: np.ndarray
     again: float
+    counts: Counts | None = None
 
 
 @dataclass(frozen=True)
@@ -177,7 +182,7 @@ def measured(directory: Path, day: str = DAY) -> tuple[list[Capacity], list[Tran
                 lost = dish.lossy(dark, begin_s, begin_s + TEST_S)
                 capacities.append(Capacity(begin_s, frame, delays.select("t_s", "delay_s"), lost))
             for file in run.glob("tcp_downlink_*.out"):
-                transfers.append(_transfer(file))
+                transfers.append(transfer(file))
         except (bp.ScenarioError, ValueError) as wrong:
             skipped.append(str(wrong).replace(str(place), "."))
     return capacities, transfers, skipped
@@ -239,15 +244,19 @@ def _begin(file: Path) -> float:
     return int(found[1]) / 1000
 
 
-def _transfer(file: Path) -> Transfer:
+def transfer(file: Path) -> Transfer:
+    """A measured TCP test, downlink or uplink.
+
+    Raises:
+        ScenarioError: the test was refused.
+        OSError: it cannot be read.
+    """
     rows = nuttcp.intervals(file)
     ends = np.array([row.end_s for row in rows])
     bits = np.cumsum([row.rate_bps * (row.end_s - row.begin_s) for row in rows])
     slots = np.diff(np.interp(np.arange(0, TEST_S + SLOT_S / 2, SLOT_S), [0, *ends], [0, *bits])) / SLOT_S
-    # The count at the end is of the whole test; many reports lack it, and their intervals miss the last ones.
-    total = re.search(r"nuttcp-t: retrans = (\d+)", file.read_text(encoding="utf-8"))
-    again = int(total[1]) if total else sum(row.retransmitted or 0 for row in rows)
-    return Transfer(_begin(file), slots, again / (bits[-1] / 8 / MSS))
+    counts = of_report(file)
+    return Transfer(_begin(file), slots, counts.again("settled"), counts)
 
 
 def simulate(capacities: Sequence[Capacity], threads: int) -> dict[str, list[Transfer]]:
@@ -349,7 +358,7 @@ def distribution(
         np.array([found.slots_bps.mean() / mean for found, mean in known]),
         slots,
         float(np.mean(slots < 0.01)),
-        np.array([found.again for found, _ in known]),
+        np.array([found.again for found, _ in known if not np.isnan(found.again)]),
     )
 
 
@@ -371,8 +380,11 @@ def write(
     """Writes the table of distributions, the figure, and the tables of the page."""
     own = {capacity.begin_s: capacity.mean_bps for capacity in capacities}
     found = {"measured": distribution(transfers, lambda at: near(capacities, at))}
+    late = [replace(one, again=one.counts.again("reported")) for one in transfers if one.counts is not None]
+    found["reported"] = distribution(late, lambda at: near(capacities, at))
     found |= {name: distribution(runs, own.get) for name, runs in simulated.items()}
-    labels = {"measured": "measured (BBR)"} | {variant.name: variant.label for variant in VARIANTS}
+    labels = {"measured": "measured (BBR)", "reported": "measured (BBR), counts as reported"}
+    labels |= {variant.name: variant.label for variant in VARIANTS}
     rows = [_row(name, found[name]) for name in found]
     table = io.StringIO()
     writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")

@@ -36,11 +36,13 @@ def udp(begin_s: int, rates: list[float]) -> str:
 
 
 def tcp(begin_s: int, rates: list[float], again: int) -> str:
+    """A report of a receiving client with the server's summary; its buffer of 2 MB is 8 s of 2 Mbit/s."""
     rows = [
         f"{STAMP}   1.0 MB /   0.50 sec = {rate:g} Mbps   {again if i == 0 else 0} retrans   13 KB-cwnd"
         for i, rate in enumerate(rates)
     ]
-    return "\n".join([f"Start time: {begin_s * 1000}", *rows]) + "\n"
+    end = [f"{STAMP} nuttcp-t: send window size = 2000000", f"{STAMP} nuttcp-t: retrans = {again}"]
+    return "\n".join([f"Start time: {begin_s * 1000}", *rows, *end]) + "\n"
 
 
 def ping(rtt_ms: float) -> str:
@@ -99,13 +101,9 @@ def test_the_page_gets_distributions_and_no_measurement(starlink, measured, tmp_
     out = tmp_path / "docs"
     assert starlink.main([str(measured), "--out", str(out)]) == 0
     lines = (out / "validation" / "starlink.csv").read_text().splitlines()
-    assert [line.split(",")[0] for line in lines] == [
-        "transfers",
-        "measured",
-        "bbr-bare",
-        "cubic-bare",
-    ]
-    row = dict(zip(lines[0].split(","), lines[3].split(","), strict=True))
+    names = [line.split(",")[0] for line in lines]
+    assert names == ["transfers", "measured", "reported", "bbr-bare", "cubic-bare"]
+    row = dict(zip(lines[0].split(","), lines[4].split(","), strict=True))
     assert float(row["goodput_p50"]) == pytest.approx(1428 / 1400 * 1408 / 1460, abs=0.03)
     page = (out / "starlink.md").read_text()
     assert "2 UDP tests and 1 TCP tests were read, 1 runs were not." in page
@@ -203,8 +201,9 @@ def test_measured_transfers_have_the_capacity_of_their_neighbours(model, starlin
     seen = model.transfers(measured, starlink.DAY, "downlink")
     assert seen.capacity_bps == [4e6] and seen.share == pytest.approx([0.5])
     assert seen.pooled(25) == pytest.approx(1.0) and seen.idle == 0
-    # 213 retransmissions, all in the first of 24 times of 5 s.
-    assert seen.quiet == pytest.approx(23 / 24)
+    # 213 retransmissions, all in the first of 24 times of 5 s, and nothing was delivered before them.
+    assert seen.quiet == {"reported": pytest.approx(23 / 24), "settled": pytest.approx(23 / 24)}
+    assert seen.again["settled"] == pytest.approx([213 / 21306.8], rel=1e-4)
     with pytest.raises(SystemExit):
         model.main(["unknown"])
     assert model.main(["validate", str(measured / "nowhere")]) == 2
@@ -223,19 +222,71 @@ def test_simulated_tests_are_shares_of_what_udp_would_get(model) -> None:
 
 
 def test_each_mark_fails_alone(model) -> None:
-    seen = model.Tests([1e6] * 3, [np.full(240, 5e5)] * 3, [0.01] * 3, 0.5)
+    both = {"reported": [0.01] * 3, "settled": [0.01] * 3}
+    quiet = {"reported": 0.5, "settled": 0.5}
+    seen = model.Tests([1e6] * 3, [np.full(240, 5e5)] * 3, both, quiet)
     assert model._fails(seen, seen) == "none" and model._fails_up(seen, seen) == "none"
     wrong = {
         "a": {"capacity_bps": [8e5] * 3},
-        "b": {"again": [0.016] * 3},
+        "b": {"again": dict.fromkeys(both, [0.016] * 3)},
+        "b (settled)": {"again": {**both, "settled": [0.016] * 3}},
         "c": {"capacity_bps": [1.2e6] * 3, "slots_bps": [np.full(240, 6e5)] * 3},
         "d": {"slots_bps": [np.where(np.arange(240) < 6, 0.0, 5e5)] * 3},
-        "e": {"quiet": 0.3},
+        "e": {"quiet": dict.fromkeys(quiet, 0.3)},
+        "e (reported)": {"quiet": {**quiet, "reported": 0.3}},
     }
     for mark, change in wrong.items():
         assert model._fails(replace(seen, **change), seen) == mark
-    assert model._fails_up(replace(seen, again=[0.006] * 3), seen) == "f: sent again"
+    fewer = replace(seen, again=dict.fromkeys(both, [0.006] * 3))
+    assert model._fails_up(fewer, seen) == "f: sent again"
     assert model._fails_up(replace(seen, slots_bps=[np.full(240, 6e5)] * 3), seen) == "f: goodput"
+
+
+@pytest.fixture
+def counts(starlink: ModuleType) -> ModuleType:
+    return importlib.import_module("starlink_counts")
+
+
+def test_a_count_passes_through_the_buffer_of_the_sender(counts) -> None:
+    """100 bytes a second and a buffer of 900: filled again at 3, 6, ... s, read from 9, 12, ... s on."""
+    ends = np.arange(1.0, 21.0)
+    late = counts.through_buffer(np.array([1.5, 4.5, 4.6, 19.0]), ends, 100 * ends, 900.0)
+    assert {int(end): count for end, count in zip(ends, late, strict=True) if count} == {9: 1, 12: 2}
+
+
+def test_a_simulated_sender_is_counted_as_the_measured_one(counts, monkeypatch) -> None:
+    """The count of a run with a buffer that is never full is prompt, and one behind a buffer comes later."""
+    scenario = bp.Scenario.load(
+        "geo", {"duration": "60 s", "record.interval": "500 ms", "record.segments": True}
+    )
+    result = bp.run(scenario)
+    again = result.flows["retransmitted_packets"][0]
+    prompt = counts.of_result(result, late=False)
+    assert prompt.reported.sum() == again > 0 and (prompt.settled == prompt.reported).all()
+    assert sum(prompt.windows("reported")) == again
+    monkeypatch.setattr(counts, "BUFFER_BYTES", 3e6)
+    late = counts.of_result(result, late=True)
+    first = [int(np.flatnonzero(one)[0]) for one in (prompt.reported, late.reported)]
+    assert first[0] < first[1] and late.reported.sum() <= again
+    known = ~np.isnan(late.settled)
+    # Whole lumps: what was written for a third of the buffer is spread over it.
+    assert late.settled[known].sum() == pytest.approx(prompt.reported[known].sum(), abs=0.1 * again)
+    assert np.isnan(late.settled[-1]) and len(late.windows("settled")) < len(late.windows("reported"))
+
+
+def test_both_directions_at_once_are_those_of_the_preset(model, tmp_path, monkeypatch) -> None:
+    both = importlib.import_module("starlink_both")
+    monkeypatch.setattr(both, "LENGTH_S", 5.0)
+    monkeypatch.setattr(both, "SEEDS", 2)
+    monkeypatch.setattr(both, "SENDERS", {"CUBIC": "cubic"})
+    table = tmp_path / "throughput.csv"
+    table.write_text("download,upload\n" + "".join(f"{i},{2 * i}\n" for i in range(1, 12)))
+    assert both.main([str(table), "--out", str(tmp_path)]) == 0
+    rows = (tmp_path / "validation" / "starlink_both.csv").read_text().splitlines()
+    assert len(rows) == 5 and rows[1].startswith('CUBIC,"D, few"')
+    seconds = (tmp_path / "validation" / "starlink_both_seconds.csv").read_text()
+    assert '"Autobahn, April 2024","2, 4, 6, 8, 10","4.0, 7.0, 12.0, 17.0, 20.0",1.00' in seconds
+    assert both.main([str(tmp_path / "nowhere.csv")]) == 2
 
 
 def test_a_table_is_a_csv_file_and_a_part_of_the_page(model, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ _WINDOW = re.compile(r"\b(\d{1,12}) KB-cwnd\b")
 _SENDER = re.compile(r"\bnuttcp-t: (?:send window size = (\d{1,12})\b|retrans = (\d{1,12})\b)")
 _CLIENT_SENDS = re.compile(r"\bnuttcp-t: connect to ")
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
-_FREE = 1 / 3
+FREE = 1 / 3
 """Of a full buffer: what must be free before the sender writes again."""
 
 
@@ -142,7 +142,7 @@ def settled(rows: Sequence[Interval], buffer_bytes: float, total: int | None = N
     last = float(ends[-1])
     lumps = np.flatnonzero(counts)
     low = np.maximum(ends[lumps] - own[lumps] - buffer_bytes, 0)
-    high = np.maximum(ends[lumps] - (1 - _FREE) * buffer_bytes, low + 1)
+    high = np.maximum(ends[lumps] - (1 - FREE) * buffer_bytes, low + 1)
     known = max(last - buffer_bytes, *high, 0.0)
     counts = counts[lumps]
     if total is not None:
