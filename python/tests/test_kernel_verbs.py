@@ -54,10 +54,12 @@ class Fake:
             "id": 1, "local": "10.0.0.1:5", "remote": "10.0.0.2:6", "cwnd_segments": 12,
             "ssthresh_segments": None, "pacing_bps": 8e6, "srtt_s": 0.5, "in_flight_segments": 11,
             "delivered_bytes": 10**7, "reports": 7, "orders": 6, "order_age_s": 0.01, "fallbacks": 2,
+            "netns": os.stat("/proc/self/ns/net").st_ino,
         }
+        ended = flow | {"id": 2, "local": "10.0.0.1:7", "netns": 1}
         times = {"p50": 1e-5, "p90": 2e-5, "p99": 3e-5, "max": 4e-5}
         return json.dumps({
-            "flows": [flow], "reports": 7, "dropped_reports": 1,
+            "flows": [flow, ended], "reports": 7, "dropped_reports": 1,
             "latency": {"ack_to_agent_s": times, "ack_to_applied_s": times},
         })
 
@@ -167,6 +169,28 @@ def test_what_is_attached_is_shown_and_goes_away(place: Path, fake: dict[str, An
     assert (ended.exit_code, ended.stdout) == (0, "bp_star is detached\n")
     assert records.started(pid) == -1 and not place.exists()
     assert cli("kernel", "detach").stdout == "nothing is attached\n"
+
+
+def test_flows_of_a_network_that_has_ended_are_left_out(place: Path, fake: dict[str, Any]) -> None:
+    """Their programs were killed, and their sockets wait minutes for acknowledgements."""
+    attach.attach(choose("star"), **fake)
+    answer = agent.ask(place / "bp_star", "status")
+    assert answer is not None and [flow["local"] for flow in answer["flows"]] == ["10.0.0.1:5", "10.0.0.1:7"]
+    (shown,) = status.status()
+    assert [flow["local"] for flow in shown["flows"]] == ["10.0.0.1:5"]
+
+
+def test_a_network_is_held_by_a_process_or_an_open_file() -> None:
+    with subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; cat"], stdin=-1, stdout=-1) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()  # the namespace is there
+        with Path(f"/proc/{process.pid}/ns/net").open("rb") as file:
+            inode = os.fstat(file.fileno()).st_ino
+            assert machine.held({inode, 1}) == {inode}
+            process.stdin.close()
+            process.wait(10)
+            assert machine.held({inode, 1}) == {inode}
+        assert machine.held({inode, 1}) == set()
 
 
 def test_nothing_is_attached_twice(place: Path, fake: dict[str, Any]) -> None:

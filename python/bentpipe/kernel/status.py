@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -23,6 +23,7 @@ def status() -> list[dict[str, Any]]:
     agent ("running" or "gone"), pid, pin, routes, the values of `_core.KernelAgent.status` (flows, reports,
     dropped_reports, latency), and error if the agent cannot answer. A native program has no agent: its flows
     are those of this network namespace, as the kernel's own tables have them, without an agent's values.
+    Flows of an agent whose network namespace has ended are left out.
     """
     known = {one["name"]: one for one in _kernels() if one.get("registered")}
     there = records()
@@ -34,7 +35,16 @@ def status() -> list[dict[str, Any]]:
         for one in found:
             if one["native"]:
                 one["flows"] = [_flow(at) for at in connections if at.algorithm == one["name"]]
+    _leave_out_ended(found)
     return found
+
+
+def _leave_out_ended(controllers: Iterable[dict[str, Any]]) -> None:
+    """Removes the flows whose network namespace, that of an emulated link for example, has ended."""
+    of_agents = [one for one in controllers if one.get("flows") and not one["native"]]
+    held = machine.held({flow["netns"] for one in of_agents for flow in one["flows"]})
+    for one in of_agents:
+        one["flows"] = [flow for flow in one["flows"] if flow["netns"] in held]
 
 
 def unseen() -> list[str]:
