@@ -37,6 +37,7 @@ from bentpipe.verbs import (
     WRONG,
     Json,
     RunsCommand,
+    Size,
     Stopped,
     overrides,
     probability,
@@ -384,7 +385,8 @@ def compare_verb(
     ] = None,
     buffer: Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')] = None,
     timeline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rate, delay and losses of the link over time.")
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, help="Rate, delay and losses of the link over time."),
     ] = None,
     flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
     relay: Annotated[
@@ -413,6 +415,7 @@ def compare_verb(
             metavar="FILE", help="Draw goodput and RTT of each first run over the path: .svg, .pdf or .png."
         ),
     ] = None,
+    size: Size = "paper",
     json: Json = False,
 ) -> None:
     """Run algorithms on the same link, each alone, and say who was faster and why the others were not."""
@@ -427,7 +430,10 @@ def compare_verb(
         check_kind(out, TABLES[out.suffix])
         try_place(out)  # before the runs, which may be long
     if figure is not None:
+        from bentpipe.plot.looks import named_size
+
         check_figure("--figure", figure)
+        named_size(size)  # before the runs
         try_place(figure)
     if link is not None and scenario is not None:
         raise _core.ScenarioError("give one of --link and --scenario, e.g. --link geo")
@@ -456,7 +462,8 @@ def compare_verb(
         if figure is not None and traced:
             from bentpipe import plot
 
-            plot.save(plot.over_path(traced), figure)
+            with plot.sized(size):
+                plot.save(plot.over_path(traced), figure)
 
     def show() -> None:
         from bentpipe.tables import show_comparison

@@ -11,12 +11,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses: done, the work failed, the request was wrong, interrupted."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+Size = Annotated[
+    str,
+    typer.Option(
+        "--size",
+        metavar="SIZE",
+        help='Of the figure: paper, page, screen, slide, or a width: "12 cm".',
+        autocompletion=completion.sizes,
+    ),
+]
 
 
 def probability(text: str) -> float:

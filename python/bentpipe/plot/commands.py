@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from bentpipe import completion, terminal
-from bentpipe.verbs import Json
+from bentpipe import plot, terminal
+from bentpipe.verbs import Json, Size
 
 if TYPE_CHECKING:
     from bentpipe.plot.drawing import Drawing
@@ -26,15 +27,6 @@ Sweep = Annotated[
     typer.Argument(metavar="DIR...", help="What `sweep --out` wrote, or several that `run --out` wrote."),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")]
-Size = Annotated[
-    str,
-    typer.Option(
-        "--size",
-        metavar="SIZE",
-        help='paper, page, screen, slide, or a width: "12 cm".',
-        autocompletion=completion.sizes,
-    ),
-]
 Data = Annotated[
     Path | None,
     typer.Option("--data", metavar="FILE", help="The numbers, .csv or .parquet. Default: beside it, .csv."),
@@ -50,88 +42,113 @@ Where = Annotated[
 ]
 
 
-@app.command("cwnd")
-def cwnd_verb(
-    places: Results,
+def _write(
+    draw: Callable[[], Drawing],
+    *,
     out: Out,
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
     json: Json = False,
 ) -> None:
+    """Checks where the files go, draws, and writes both."""
+    from bentpipe import _core
+    from bentpipe.files import check_figure
+    from bentpipe.plot.places import beside, check_numbers
+
+    check_figure("-o", out)
+    if no_data and data is not None:
+        raise _core.ScenarioError("--data and --no-data contradict each other")
+    numbers = None if no_data else data or beside(out)
+    if numbers is not None:
+        try:
+            check_numbers(numbers)
+        except _core.ScenarioError as wrong:
+            hint = "" if data is not None else ", or give --data FILE or --no-data"
+            raise _core.ScenarioError(f"{wrong}{hint}") from None
+    with plot.sized(size):
+        written = plot.save(draw(), out, data=False if numbers is None else numbers)
+    if json:
+        terminal.answer({"figure": str(written), "numbers": None if numbers is None else str(numbers)})
+        return
+    more = "" if numbers is None else f", the numbers to {terminal.plain(str(numbers))}"
+    terminal.line(f"written to {terminal.plain(str(written))}{more}")
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    """The parameters of a function, all by name, with their annotations evaluated."""
+    hints = get_type_hints(function, localns={"Drawing": object}, include_extras=True)
+    return [
+        one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in inspect.signature(function).parameters.values()
+    ]
+
+
+_FILES = _parameters(_write)[1:]
+"""The options of all verbs for the files that are written."""
+
+
+def _verb(name: str) -> Callable[[Callable[..., Drawing]], None]:
+    """Makes a verb of a function that draws: it takes the function's options and those of `_FILES`."""
+
+    def register(draw: Callable[..., Drawing]) -> None:
+        def verb(**given: Any) -> None:
+            files = {one.name: given.pop(one.name) for one in _FILES}
+            _write(lambda: draw(**given), **files)
+
+        asked = sorted([*_parameters(draw), *_FILES], key=lambda one: one.default is not one.empty)
+        verb.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
+        app.command(name, help=inspect.getdoc(draw))(verb)
+
+    return register
+
+
+@_verb("cwnd")
+def _cwnd(places: Results) -> Drawing:
     """Draw windows over time, with the data in flight and the bandwidth-delay product."""
-    _draw(lambda plot: plot.cwnd(places), out, size, data, no_data, json=json)
+    return plot.cwnd(places)
 
 
-@app.command("goodput")
-def goodput_verb(
+@_verb("goodput")
+def _goodput(
     places: Results,
-    out: Out,
     window: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Each point is a mean over so long.")
+        float | None, typer.Option(metavar="SECONDS", help="Each point is a mean over this time.")
     ] = None,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+) -> Drawing:
     """Draw the goodput of each flow over time, over the capacity of the path."""
-    _draw(lambda plot: plot.goodput(places, window_s=window), out, size, data, no_data, json=json)
+    return plot.goodput(places, window_s=window)
 
 
-@app.command("rtt")
-def rtt_verb(
-    places: Results,
-    out: Out,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+@_verb("rtt")
+def _rtt(places: Results) -> Drawing:
     """Draw round-trip times over time, above the round trip without queues."""
-    _draw(lambda plot: plot.rtt(places), out, size, data, no_data, json=json)
+    return plot.rtt(places)
 
 
-@app.command("queue")
-def queue_verb(
+@_verb("queue")
+def _queue(
     places: Results,
-    out: Out,
     link: Annotated[
         str | None, typer.Option(metavar="NAME", help="sat or sat/reverse. Default: the slowest.")
     ] = None,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+) -> Drawing:
     """Draw the queue of a link over time, with its drops."""
-    _draw(lambda plot: plot.queue(places, link=link), out, size, data, no_data, json=json)
+    return plot.queue(places, link=link)
 
 
-@app.command("path")
-def path_verb(
-    places: Results,
-    out: Out,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+@_verb("path")
+def _path(places: Results) -> Drawing:
     """Draw goodput and round trips of runs over a path that moves, one line for each run."""
-    _draw(lambda plot: plot.over_path(places), out, size, data, no_data, json=json)
+    return plot.over_path(places)
 
 
-@app.command("convergence")
-def convergence_verb(
+@_verb("convergence")
+def _convergence(
     place: Annotated[Path, typer.Argument(metavar="RESULT_DIR", help="What `run --out` wrote.")],
-    out: Out,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+) -> Drawing:
     """Draw how a late-comer gets its share."""
-    _draw(lambda plot: plot.convergence(place), out, size, data, no_data, json=json)
+    return plot.convergence(place)
 
 
 @app.command("sequence")
@@ -153,80 +170,49 @@ def sequence_verb(
     """Draw when each segment of a flow was sent, lost and acknowledged (time against sequence number)."""
     from bentpipe.result import Result
 
-    def drawn(plot: Any) -> Drawing:
-        given: Drawing = plot.sequence(Result.load(place), flow=flow, unit=unit, between=(begin, end))
-        return given
+    def draw() -> Drawing:
+        return plot.sequence(Result.load(place), flow=flow, unit=unit, between=(begin, end))
 
-    _draw(drawn, out, size, data, data is None, json=json)
+    _write(draw, out=out, size=size, data=data, no_data=data is None, json=json)
 
 
-@app.command("throughput-delay")
-def throughput_delay_verb(
-    places: Sweep, out: Out, by: By = None, where: Where = None, size: Size = "paper", data: Data = None,
-    no_data: NoData = False, json: Json = False,
-) -> None:  # fmt: skip
+@_verb("throughput-delay")
+def _throughput_delay(places: Sweep, by: By = None, where: Where = None) -> Drawing:
     """Draw goodput against the 95th percentile of the queueing delay, an ellipse for each algorithm."""
-    _draw(
-        lambda plot: plot.throughput_delay(places, by=by, where=_where(where)),
-        out,
-        size,
-        data,
-        no_data,
-        json=json,
-    )
+    return plot.throughput_delay(places, by=by, where=_pairs(where))
 
 
-@app.command("cdf")
-def cdf_verb(
+@_verb("cdf")
+def _cdf(
     places: Sweep,
-    out: Out,
     column: Annotated[
         str | None,
         typer.Option("--x", metavar="COLUMN", help="A column of the flows, or rtt_s of traces."),
     ] = None,
     by: By = None,
     where: Where = None,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+) -> Drawing:
     """Draw the cumulative distribution of completion times, round trips, or any column."""
-    _draw(
-        lambda plot: plot.cdf(places, column, by=by, where=_where(where)), out, size, data, no_data, json=json
-    )
+    return plot.cdf(places, column, by=by, where=_pairs(where))
 
 
-@app.command("utilisation")
-def utilisation_verb(
+@_verb("utilisation")
+def _utilisation(
     places: Sweep,
-    out: Out,
     x: X = None,
     y: Annotated[
         str | None, typer.Option("--y", metavar="COLUMN", help="Another measure, as of `against`.")
     ] = None,
     by: By = None,
     where: Where = None,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+) -> Drawing:
     """Draw the utilisation of the link against the loss rate."""
-    _draw(
-        lambda plot: plot.utilisation(places, x=x, y=y, by=by, where=_where(where)),
-        out,
-        size,
-        data,
-        no_data,
-        json=json,
-    )
+    return plot.utilisation(places, x=x, y=y, by=by, where=_pairs(where))
 
 
-@app.command("heatmap")
-def heatmap_verb(
+@_verb("heatmap")
+def _heatmap(
     places: Sweep,
-    out: Out,
     x: X = None,
     y: Annotated[str | None, typer.Option("--y", metavar="KEY", help="The key of the ordinate.")] = None,
     value: Annotated[
@@ -235,70 +221,32 @@ def heatmap_verb(
     best: Annotated[bool, typer.Option("--best", help="Which algorithm is best where.")] = False,
     by: By = None,
     where: Where = None,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+) -> Drawing:
     """Draw a measure over two keys, a map for each algorithm, or the best algorithm of each cell."""
-    _draw(
-        lambda plot: plot.heatmap(places, x=x, y=y, value=value, best=best, by=by, where=_where(where)),
-        out, size, data, no_data, json=json,
-    )  # fmt: skip
+    return plot.heatmap(places, x=x, y=y, value=value, best=best, by=by, where=_pairs(where))
 
 
-@app.command("friendliness")
-def friendliness_verb(
-    places: Sweep, out: Out, x: X = None, by: By = None, where: Where = None, size: Size = "paper",
-    data: Data = None, no_data: NoData = False, json: Json = False,
-) -> None:  # fmt: skip
+@_verb("friendliness")
+def _friendliness(places: Sweep, x: X = None, by: By = None, where: Where = None) -> Drawing:
     """Draw the share that an algorithm gets beside Reno or CUBIC, against the size of the buffer."""
-    _draw(
-        lambda plot: plot.friendliness(places, x=x, by=by, where=_where(where)),
-        out,
-        size,
-        data,
-        no_data,
-        json=json,
-    )
+    return plot.friendliness(places, x=x, by=by, where=_pairs(where))
 
 
-@app.command("fairness")
-def fairness_verb(
-    places: Sweep, out: Out, x: X = None, by: By = None, where: Where = None, size: Size = "paper",
-    data: Data = None, no_data: NoData = False, json: Json = False,
-) -> None:  # fmt: skip
+@_verb("fairness")
+def _fairness(places: Sweep, x: X = None, by: By = None, where: Where = None) -> Drawing:
     """Draw Jain's fairness index against the ratio of the flows' round trips."""
-    _draw(
-        lambda plot: plot.fairness(places, x=x, by=by, where=_where(where)),
-        out,
-        size,
-        data,
-        no_data,
-        json=json,
-    )
+    return plot.fairness(places, x=x, by=by, where=_pairs(where))
 
 
-@app.command("completion")
-def completion_verb(
-    places: Sweep, out: Out, x: X = None, by: By = None, where: Where = None, size: Size = "paper",
-    data: Data = None, no_data: NoData = False, json: Json = False,
-) -> None:  # fmt: skip
+@_verb("completion")
+def _completion(places: Sweep, x: X = None, by: By = None, where: Where = None) -> Drawing:
     """Draw the completion time of transfers against their size."""
-    _draw(
-        lambda plot: plot.completion(places, x=x, by=by, where=_where(where)),
-        out,
-        size,
-        data,
-        no_data,
-        json=json,
-    )
+    return plot.completion(places, x=x, by=by, where=_pairs(where))
 
 
-@app.command("against")
-def against_verb(
+@_verb("against")
+def _against(
     places: Sweep,
-    out: Out,
     x: X = None,
     y: Annotated[
         str,
@@ -306,58 +254,12 @@ def against_verb(
     ] = "goodput_bps",
     by: By = None,
     where: Where = None,
-    size: Size = "paper",
-    data: Data = None,
-    no_data: NoData = False,
-    json: Json = False,
-) -> None:
+) -> Drawing:
     """Draw any measure against any key of a sweep, with its 95 % interval."""
-    _draw(
-        lambda plot: plot.against(places, x=x, y=y, by=by, where=_where(where)),
-        out,
-        size,
-        data,
-        no_data,
-        json=json,
-    )
+    return plot.against(places, x=x, y=y, by=by, where=_pairs(where))
 
 
-def _draw(
-    draw: Callable[[Any], Drawing],
-    out: Path,
-    size: str,
-    data: Path | None,
-    no_data: bool,  # noqa: FBT001
-    *,
-    json: bool,
-) -> None:
-    """Checks where the files go, draws, and writes both."""
-    from bentpipe import _core
-    from bentpipe.files import check_figure
-    from bentpipe.plot.places import beside, check_numbers
-
-    check_figure("-o", out)
-    if no_data and data is not None:
-        raise _core.ScenarioError("--data and --no-data contradict each other")
-    numbers = None if no_data else data or beside(out)
-    if numbers is not None:
-        try:
-            check_numbers(numbers)
-        except _core.ScenarioError as wrong:
-            hint = "" if data is not None else ", or give --data FILE or --no-data"
-            raise _core.ScenarioError(f"{wrong}{hint}") from None
-    from bentpipe import plot
-
-    with plot.sized(size):
-        written = plot.save(draw(plot), out, data=False if numbers is None else numbers)
-    if json:
-        terminal.answer({"figure": str(written), "numbers": None if numbers is None else str(numbers)})
-        return
-    more = "" if numbers is None else f", the numbers to {terminal.plain(str(numbers))}"
-    terminal.line(f"written to {terminal.plain(str(written))}{more}")
-
-
-def _where(given: list[str] | None) -> Mapping[str, str]:
+def _pairs(given: list[str] | None) -> Mapping[str, str]:
     from bentpipe import _core
 
     pairs = {}

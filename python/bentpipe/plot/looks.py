@@ -84,7 +84,7 @@ def sized(name: str) -> Iterator[Size]:
     Raises:
         ScenarioError: there is no such size.
     """
-    token = _size.set(_named(name))
+    token = _size.set(named_size(name))
     try:
         yield _size.get()
     finally:
@@ -150,7 +150,12 @@ def text(name: str) -> str:
     return terminal.plain(name).replace("$", r"\$")
 
 
-def _named(name: str) -> Size:
+def named_size(name: str) -> Size:
+    """The size of this name, or of this width with the type of a paper.
+
+    Raises:
+        ScenarioError: there is no such size.
+    """
     if name in SIZES:
         return SIZES[name]
     number, unit = name.strip()[:-2], name.strip()[-2:]
