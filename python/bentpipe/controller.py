@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from bentpipe import _core
-from bentpipe.registry import find, unknown
+from bentpipe.registry import check_parameters, find, unknown
 
 
 class FlowState(TypedDict):
@@ -295,7 +295,9 @@ def named_algorithm(given: Any) -> Any:
     if isinstance(given, str):
         name, *arguments = given.split() or [given]
         known = find(name)["id"]
-        return {"name": known, **dict(map(_argument, arguments))} if arguments else known
+        parameters = dict(map(_argument, arguments))
+        check_parameters(known, parameters)
+        return {"name": known, **parameters} if parameters else known
     return given
 
 

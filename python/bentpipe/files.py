@@ -127,10 +127,10 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         OSError: it cannot be written; the error names `path`.
     """
-    make_folder(path.parent)
-    remove_leftovers(path)
     work = _beside(path)
     try:
+        make_folder(path.parent)
+        remove_leftovers(path)
         write(work)
         os.replace(work, path)
     except OSError as failure:
@@ -209,10 +209,10 @@ def replaced_directory(path: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be written; the error names `path`.
     """
-    make_folder(path.parent)
-    remove_leftovers(path)
     work = _beside(path)
     try:
+        make_folder(path.parent)
+        remove_leftovers(path)
         (work / "new").mkdir(parents=True)
     except OSError as failure:
         raise _about(path, failure) from None
@@ -235,10 +235,10 @@ def try_place(path: Path) -> None:
     Raises:
         OSError: it cannot be made or written to.
     """
-    make_folder(path.parent)
-    remove_leftovers(path)
     work = _beside(path)
     try:
+        make_folder(path.parent)
+        remove_leftovers(path)
         work.mkdir()
         work.rmdir()
     except OSError as failure:

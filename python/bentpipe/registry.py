@@ -46,6 +46,20 @@ def find(name: str) -> dict[str, Any]:
     return _find("algorithm", "id", name, _entries())
 
 
+def check_parameters(cc: str, names: Iterable[str]) -> None:
+    """Checks that an algorithm may have parameters of these names; the simulator checks their values.
+
+    Raises:
+        ScenarioError: no algorithm shares one of them, nor has this one; the message gives the near names.
+    """
+    shared = {one["name"] for entry in _entries() for one in entry["params"] if one["shared"]}
+    own = [one["name"] for one in find(cc)["params"]]
+    for name in names:
+        if name not in {*own, *shared}:
+            said = unknown(f"parameter of {cc}", name, own)
+            raise _core.ScenarioError(f"{said}; see bentpipe cc show {cc}")
+
+
 MOST_NAMES, _SOME_NAMES = 20, 8
 """A message has all names if there are no more than the first number, else as many as the second."""
 _LISTS = {"algorithm": "cc", "scenario": "scenario", "queue": "queue", "study": "study"}

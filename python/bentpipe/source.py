@@ -29,6 +29,8 @@ FILE_KEYS = ("timeline", "file", "opportunities")
 """Last parts of keys whose values are names of files."""
 _CC = re.compile(r"flow\.(\d+|\*)\.cc")
 _TIMELINE = re.compile(r"link\.(\"[^\"]+\"|[^.]+)\.(reverse\.)?timeline(?:\.(.+))?")
+_LIKE_TOML = re.compile(r"""\s*(\[|[\w."'-]+\s*=)""")
+"""The head of a table, or a key with its value."""
 _RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
 SWEEP_KEYS = ("vary", "seeds")
 """The keys at the top of a file that define the axes of a sweep."""
@@ -111,15 +113,11 @@ class Source:
         self._check_links(key for key, _ in pairs)
         pairs, classes = self._without_classes(pairs) if own else (pairs, {})
         pairs, recipes = self._without_recipes(pairs)
-        if self._path is not None:
-            pairs = [(key, self._from_here(key, value)) for key, value in pairs]
-            text = _core.load(str(self._path), pairs, sweep)
-        else:
-            if sweep:
-                left = {key: value for key, value in self.raw().items() if key not in SWEEP_KEYS}
-                self._text = json.dumps(left, default=str)
-            text = _core.parse(self._text, self.name, pairs)
-        table: dict[str, Any] = json.loads(text)
+        try:
+            table = self._checked(pairs, sweep=sweep)
+        except _core.ScenarioError as wrong:
+            self._refuse_other_text(wrong.mistakes)
+            raise
         for (name, back), recipe in recipes.items():
             link = table["link"][name]
             (link["reverse"] if back else link)["timeline"] = recipe
@@ -134,6 +132,35 @@ class Source:
             if found is not None and flow.get("cc") == f"python:{found.__name__}":
                 flow["cc"] = found
         return table
+
+    def _checked(self, pairs: list[tuple[str, str]], *, sweep: bool) -> dict[str, Any]:
+        """The table with overrides, as the simulator has checked it."""
+        if self._path is not None:
+            pairs = [(key, self._from_here(key, value)) for key, value in pairs]
+            text = _core.load(str(self._path), pairs, sweep)
+        else:
+            if sweep:
+                left = {key: value for key, value in self.raw().items() if key not in SWEEP_KEYS}
+                self._text = json.dumps(left, default=str)
+            text = _core.parse(self._text, self.name, pairs)
+        table: dict[str, Any] = json.loads(text)
+        return table
+
+    def _refuse_other_text(self, mistakes: Sequence[str]) -> None:
+        """Refuses a file that is no scenario by one line in place of one for each of its lines.
+
+        Raises:
+            ScenarioError: the first line with content does not look like TOML, and at least three are not.
+        """
+        if sum(": not valid TOML: " in text for text in mistakes) < 3:
+            return
+        lines = enumerate(self._content.splitlines(), 1)
+        first, text = next((number, line) for number, line in lines if line.split("#")[0].strip())
+        if _LIKE_TOML.match(text) is None:
+            raise _core.ScenarioError(
+                f"{self.name}: this is no scenario: line {first} and others are not TOML; a scenario has "
+                'lines such as duration = "120 s", and bentpipe scenario new -o FILE writes one'
+            )
 
     def controller(self, spec: str) -> type[Controller]:
         """The class that "FILE.py:CLASS" names; its file is beside the scenario, or in the working directory.

@@ -367,7 +367,7 @@ def test_no_folder_is_made_in_the_root_of_the_file_system(cli, tmp_path, words):
     bp.run(bp.Scenario.load("geo", {"duration": "1 s", "record": {"interval": "100 ms"}})).save(run)
     place = Path("/no-such-folder/x.csv" if "weather" in words else "/no-such-folder/x.svg")
     ran = cli(*words.format(run=run).split(), place)
-    assert ran.exit_code == 1 and "there is no folder /no-such-folder" in ran.stderr
+    assert (ran.exit_code, ran.stderr) == (1, f"bentpipe: {place}: there is no folder /no-such-folder\n")
     assert not place.parent.exists()
 
 
@@ -656,6 +656,29 @@ WRONG = [
     (["run", "{file}", "--set", "flow.0.cc=renoo"], "reno"),
     (["run", "{file}", "--out", "{dir}"], "not a result directory"),
     (["run", "{file}", "--cc", "qqqqqq"], "bentpipe cc list has all"),
+    (["run", "{other}"], "this is no scenario: line 2 and others are not TOML; a scenario has lines such as"),
+    (["emulate", "{other}", "--", "true"], "this is no scenario: line 2"),
+    (["compare", "--scenario", "{other}", "--cc", "reno"], "this is no scenario: line 2"),
+    (["sweep", "{other}", "--out", "{dir}/swept"], "this is no scenario: line 2"),
+    (["scenario", "new", "--from", "{other}"], "this is no scenario: line 2"),
+    (
+        ["run", "{file}", "--cc", "star foo=1"],
+        "no parameter of star is called 'foo'; there are bw_at_timeout",
+    ),
+    (
+        ["run", "{file}", "--cc", "star afer_timeout=lift"],
+        "did you mean after_timeout or bw_at_timeout?; see bentpipe cc show",
+    ),
+    (["run", "{file}", "--cc", "bbr slow_start=search"], "its start is part of its own model"),
+    (["compare", "--link", "leo", "--timeline", "none.csv", "--cc", "reno"], "'none.csv' does not exist"),
+    (
+        ["compare", "--link", "geo", "--cc", "reno", "--figure", "x.svg", "--size", "big"],
+        "no size of a figure",
+    ),
+    (["timeline", "check", "none.csv"], "'none.csv' does not exist"),
+    (["advise", "--measured", "none.json"], "--measured none.json: there is no such file"),
+    (["scenario", "new", "--measured", "none.json"], "--measured none.json: there is no such file"),
+    (["scenario", "new", "--rate", "1 Mbit/s", "--budget", "5 s"], "add --measured FILE"),
     (["advise", "--rate", "10 Mbit/s"], 'add its rtt, for example "600 ms"'),
     (["weather", "--at", "Paris"], "say which band"),
     (["compare", "--cc", "reno"], 'say which link: link ("geo", or a file)'),
@@ -682,12 +705,13 @@ WRONG = [
 @pytest.mark.parametrize(("words", "said"), WRONG, ids=lambda v: "_".join(v) if isinstance(v, list) else None)
 def test_a_wrong_request_gets_one_line_and_status_2(cli, scenario_file, tmp_path, words, said):
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "other.toml").write_text("# an address book\nAda: 1815\nGrace: 1906\nRadia: 1951\n")
     (tmp_path / "broken.toml").write_text('duration = "1 s"\n[link.sat\n')
     (tmp_path / "unknown.toml").write_text(scenario_file.read_text().replace("delay", "dely"))
     places = {
         "file": scenario_file,
         "dir": tmp_path,
-        **{name: tmp_path / f"{name}.toml" for name in ("binary", "broken", "unknown")},
+        **{name: tmp_path / f"{name}.toml" for name in ("binary", "broken", "other", "unknown")},
     }
     ran = cli(*(word.format(**places) for word in words))
     assert ran.exit_code == 2

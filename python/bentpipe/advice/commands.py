@@ -53,7 +53,8 @@ def advise_verb(
         Text, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "0.5..2 bdp".')
     ] = None,
     timeline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rate, delay and losses of the link over time.")
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, help="Rate, delay and losses of the link over time."),
     ] = None,
     flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
     relay: Annotated[

@@ -44,7 +44,9 @@ Floats = NDArray[np.float64]
 DRAWS = 64
 """Links that are drawn: more than any algorithm has runs by default."""
 PACKETS = 28_000_000
-"""Work for an answer in 30 s, in packets simulated: about 9 s of two processors."""
+"""Work for an answer in 30 s, in packets simulated."""
+WEIGHING_S = 9.0
+"""Time that this work takes, about, on two processors of 2024."""
 _ROUNDS, _LEAST_ROUNDS = 8, 3
 """Rounds of the search, each of the same work; the first two are one. A small budget has fewer, and below the
 least number smaller ones."""

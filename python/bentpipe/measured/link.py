@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bentpipe import _core
 from bentpipe.measured import capture, iperf3, probes
-from bentpipe.measured.draws import Draw, Evidence, Possible, Told, possible
+from bentpipe.measured.draws import WEIGHING_S, Draw, Evidence, Possible, Told, possible
 from bentpipe.measured.hypotheses import Count, Watched
 from bentpipe.measured.quantities import NAMES, Estimate, best
 from bentpipe.measured.recognise import kind
@@ -153,29 +155,35 @@ def measured_files(first: Sequence[Path] | None, more: Sequence[Path] | None) ->
     """The files of `--measured FILE...`: those of the option, and those that follow.
 
     Raises:
-        ScenarioError: files are given without the option.
+        ScenarioError: files are given without the option, or one does not exist.
     """
     if more and not first:
         raise _core.ScenarioError(
             f"{more[0]} belongs to no option: a link needs --link, a whole scenario --scenario, files of "
             'measurements --measured, and a value with a blank quotes, "20 Mbit/s"'
         )
-    return [*(first or ()), *(more or ())]
+    files = [*(first or ()), *(more or ())]
+    for file in files:
+        if not file.exists():
+            raise _core.ScenarioError(f"--measured {file}: there is no such file")
+    return files
 
 
-def scenario_text(files: Sequence[str | Path], tell: Told | None = None) -> str:
+def scenario_text(files: Sequence[str | Path], tell: Told | None = None, budget_s: float = math.inf) -> str:
     """A commented scenario file of the likeliest link that the files leave possible, with one CUBIC flow.
 
     Args:
         files: as for `estimate`.
         tell: called with the current task, the runs done, and all of them.
+        budget_s: seconds that the simulation of the transfers may take, about; `WEIGHING_S` are enough.
 
     Raises:
         ScenarioError: a file is wrong, or they give no rate or no round-trip time; the message asks for it.
         OSError: a file cannot be read.
     """
     found = estimate(files)
-    left = found.possible({}, tell=tell)
+    effort = min(budget_s / WEIGHING_S, 1.0)
+    left = found.possible({}, effort=effort, tell=tell, until=time.monotonic() + budget_s)
     link = typical(left)
     names = ", ".join(Path(file).name for file in files)
     rate, rtt, loss, buffer = (found.of(name) for name in ("rate_bps", "rtt_s", "loss", "buffer_bytes"))

@@ -70,7 +70,8 @@ def path_verb(
         ),
     ] = None,
     tle: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Satellites from TLEs, or OMMs (.json, .csv, .kvn).")
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, help="Satellites from TLEs, or OMMs (.json, .csv, .kvn)."),
     ] = None,
     for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "200 s",
     step: Annotated[str, typer.Option(metavar="TIME", help="From row to row.")] = "1 s",

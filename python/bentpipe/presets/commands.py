@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bentpipe import completion, terminal
+from bentpipe import completion, terminal, units
 from bentpipe.verbs import Json, probability
 
 app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
@@ -97,6 +98,10 @@ def new_verb(
             help="Estimate the link from iperf3, ping, irtt or a pcap; further files may follow.",
         ),
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="How long the estimate of --measured may take, about."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     json: Json = False,
 ) -> None:
@@ -107,15 +112,20 @@ def new_verb(
         raise _core.ScenarioError(f"{out} exists; --force replaces it")
     from bentpipe.measured import measured_files, scenario_text
 
+    if measured and any(value is not None for value in (base, rate, rtt, ber, per, buffer, flows, cc)):
+        raise _core.ScenarioError(
+            "--measured estimates the link and goes with --budget, --out and --force alone"
+        )
     files = measured_files(measured, more)
+    if budget is not None and not files:
+        raise _core.ScenarioError("--budget limits the estimate of --measured; add --measured FILE")
     if files:
-        if any(value is not None for value in (base, rate, rtt, ber, per, buffer, flows, cc)):
-            raise _core.ScenarioError("--measured estimates the link and goes with --out and --force alone")
         from bentpipe.advice.commands import Bars
 
         bar = Bars()
         try:
-            content = scenario_text(files, bar)
+            limit_s = math.inf if budget is None else units.seconds(budget, "--budget")
+            content = scenario_text(files, bar, limit_s)
         finally:
             bar.close()
     else:

@@ -138,8 +138,9 @@ def _changed(
     base: str | Path, given: dict[str, str | None], flows: int | None, cc: Sequence[str] | None
 ) -> str:
     """The text of `base` with other values of its only link and its only flow."""
-    content = _anchored(text(base), base)
-    table = tomllib.loads(content)
+    source = Source(base)
+    source.load()  # checks it
+    table, content = source.raw(), _anchored(text(base), base)
     wanted = {key: value for key, value in given.items() if value is not None}
     if wanted:
         if len(table["link"]) != 1:
@@ -163,7 +164,7 @@ def _changed(
             content = head + "\n".join(_set(mark + flow, mark, "cc", _quoted(name)) for name in cc)
     changed = [key for key, value in {**given, "flows": flows, "cc": cc}.items() if value is not None]
     if changed:
-        title = f"{table['title']}; changed: {', '.join(changed)}"
+        title = f"{table.get('title', 'a scenario')}; changed: {', '.join(changed)}"
         content = re.sub(r"^title = .*$", lambda _: f"title = {_quoted(title)}", content, count=1, flags=re.M)
     return content
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Links that change over time: import, combine, look at.", no_args_is_help=True)
 
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The time line: .parquet or .csv.")]
-Line = Annotated[Path, typer.Argument(metavar="FILE", help="A time line: .parquet or .csv.")]
+Line = Annotated[Path, typer.Argument(metavar="FILE", exists=True, help="A time line: .parquet or .csv.")]
 
 
 @app.command("import")
 def import_verb(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What another program wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, help="What another program wrote.")],
     out: Out,
     format: Annotated[
         str,
@@ -148,7 +148,7 @@ def show_verb(file: Line, json: Json = False) -> None:
 @app.command("join")
 def join_verb(
     first: Line,
-    second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another one, laid over it.")],
+    second: Annotated[Path, typer.Argument(metavar="OTHER", exists=True, help="Another one, laid over it.")],
     out: Out,
     take: Annotated[
         str | None,
