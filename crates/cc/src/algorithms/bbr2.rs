@@ -19,9 +19,11 @@
 //! `bbr2_adapt_lower_bounds` -> `lower_bounds`, `bbr2_adapt_upper_bounds` -> `adapt_long_term`, `bbr2_update_cycle_phase` ->
 //! `advance_cycle`, `bbr2_skb_marked_lost` -> `note_losses`.
 //!
-//! Differences that are left as in version 3: UP's window credit survives an ACK that the window did not limit; losses of a
-//! whole flight at a timeout reach the bounds; ACK aggregation is remembered for ten rounds (code: 5 to 10). The draft's
-//! Startup gain, 2.77, is version 3's.
+//! Differences that are left as in version 3:
+//!  * UP's window credit survives an ACK that the window did not limit.
+//!  * losses of a whole flight at a timeout reach the bounds.
+//!  * ACK aggregation is remembered for ten rounds (code: 5 to 10).
+//!  * the draft's Startup gain, 2.77, is version 3's.
 //!
 //! ECN (DCTCP's answer, off by default in the code) is left out.
 //!

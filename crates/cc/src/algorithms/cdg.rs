@@ -3,12 +3,16 @@
 //! gradient of the RTT, and tolerates flows that fill the buffer.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules, from the module, which was read: least and greatest RTT of a round (`tcp_cdg_acked`) -> `observe`; their changes from
-//! round to round, summed over a window of eight (`tcp_cdg_grad`) -> `gradient`; backoff with probability 1 - exp(-g/G) where
-//! g, the mean change per round, is positive, G = 3 ms (`backoff_factor` = 1000 / (8 G) = 42), to 0.7 of the window; after five
-//! backoffs in a row that brought the delay down by nothing no more (`tcp_cdg_backoff`) -> `end_round`; the shadow window,
-//! which grows as Reno's does and is not cut by backoffs; a loss goes to half of the window or of the shadow window, whichever
-//! is more, so that backoffs and losses do not add up (`tcp_cdg_ssthresh`) -> `backoff`.
+//! Rules, from the module, which was read:
+//!  * the least and the greatest RTT of a round (`tcp_cdg_acked`) -> `observe`.
+//!  * Their changes from round to round, summed over a window of eight (`tcp_cdg_grad`) -> `gradient`.
+//!  * a backoff to 0.7 of the window, with probability 1 - exp(-g/G) where g, the mean change per round, is positive. G is 3
+//!    ms (`backoff_factor` = 1000 / (8 G) = 42) -> `end_round`.
+//!  * no backoff after five in a row that did not bring the delay down (`tcp_cdg_backoff`) -> `end_round`.
+//!  * the shadow window grows as Reno's does. Backoffs do not cut it.
+//!  * a loss leads to half of the window or of the shadow window, whichever is more. So backoffs and losses do not add up
+//!    (`tcp_cdg_ssthresh`) -> `backoff`.
+//!
 //! Decisions and deviations:
 //!  * a controller has no randomness: the numbers that the probability is compared with are those of a linear congruential
 //!    generator that begins at `seed`. Two flows with one seed draw the same numbers, at different rounds.

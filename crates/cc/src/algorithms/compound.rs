@@ -3,10 +3,15 @@
 //! window and a second one beside it that grows fast while no queue shows.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Equations: win = cwnd + dwnd; cwnd += 1/win per segment (Reno) -> `avoid`; diff = win (1 - baseRTT / RTT) once per round;
-//! dwnd += max(alpha win^k - 1, 0) while diff < gamma, else dwnd = max(dwnd - zeta diff, 0) -> `end_round`; after a loss cwnd =
-//! win / 2 and dwnd = max(win (1 - beta) - cwnd / 2, 0) -> `backoff`; gamma auto-tuning -> `on_congestion`: at a loss gamma
-//! moves to g = 3/4 (cwnd (1 - baseRTT / RTT)), half of the way, within 5 and 30. alpha 1/8, beta 1/2, k 3/4, gamma 30, zeta 1.
+//! Equations, with win = cwnd + dwnd:
+//!  * cwnd += 1/win per segment (Reno) -> `avoid`.
+//!  * diff = win (1 - baseRTT / RTT) once per round. dwnd += max(alpha win^k - 1, 0) while diff < gamma, else dwnd =
+//!    max(dwnd - zeta diff, 0) -> `end_round`.
+//!  * after a loss cwnd = win / 2 and dwnd = max(win (1 - beta) - cwnd / 2, 0) -> `backoff`.
+//!  * gamma auto-tuning: at a loss gamma moves to g = 3/4 (cwnd (1 - baseRTT / RTT)), half of the way, within 5 and 30 ->
+//!    `on_congestion`.
+//!  * alpha 1/8, beta 1/2, k 3/4, gamma 30, zeta 1.
+//!
 //! Paper and draft could not be read as a whole; the draft's abstract was. The rules are from knowledge of them and were
 //! compared with the Linux module by A. P. Castellani, S. Hemminger and L. Andrew (tcp_compound.c). Hence grade B.
 //! Decisions:

@@ -9,8 +9,9 @@
 //! Competitive mode (section 2.2): if the queue was never nearly empty, dq < 0.1 (RTTmax - RTTmin), in five RTTs, others fill
 //! it. Then 1/delta grows by one per round and halves at a loss; an empty queue restores delta = 0.5.
 //! The paper could not be read as a whole. The rule of v is quoted word for word in several implementations. The rules were
-//! compared with the authors' code (genericCC at 18299d6, markoviancc.cc) and with mvfst's Copa.cpp (at 00e67c1). mvfst doubles v from the
-//! fourth comparison on that finds the same direction, with RTTstanding as here, and lets v fall to 1 at once as here.
+//! compared with two codes: the authors' (genericCC at 18299d6, markoviancc.cc) and mvfst's Copa.cpp (at 00e67c1). The
+//! latter doubles v from the fourth comparison on that finds the same direction, with RTTstanding as here, and lets v fall
+//! to 1 at once as here.
 //! Decisions where the paper is silent or its code differs:
 //!  * competitive mode is off unless `mode = "auto"`. With exact RTTs several Copa flows keep a small queue so steady that it
 //!    is never "nearly empty" against its own range. They take each other for buffer-fillers, and fill the queue.

@@ -2,9 +2,12 @@
 //! ACM SIGCOMM, 2010; S. Bensley, D. Thaler, P. Balasubramanian, L. Eggert, G. Judd: Data Center TCP (DCTCP), RFC 8257, 2017.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
-//! Equations: alpha = (1 - g) alpha + g F once per window, F being the share of bytes acknowledged as marked (paper eq. 1, RFC 8257
-//! section 3.3) -> `observe`; W (1 - alpha/2) once per window with marks (paper eq. 2, RFC section 3.3) -> `backoff`; growth of Reno
-//! -> `avoid`.
+//! Equations:
+//!  * alpha = (1 - g) alpha + g F once per window, F being the share of bytes acknowledged as marked (paper eq. 1, RFC 8257
+//!    section 3.3) -> `observe`.
+//!  * W (1 - alpha/2) once per window with marks (paper eq. 2, RFC section 3.3) -> `backoff`.
+//!  * growth of Reno -> `avoid`.
+//!
 //! The receiver's part, an exact echo of marks, is an option of the connection, `ecn = "dctcp"`, for which the entry asks. With the echo of
 //! RFC 3168 alpha is the share of bytes acknowledged between a mark and CWR, which is more than was marked.
 //! Decisions:

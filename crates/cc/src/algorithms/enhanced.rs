@@ -3,9 +3,9 @@
 //! TCP Congestion Control Method for Satellite Internet, IEICE Transactions on Communications, 2006, describes and names it (section 2.2, its reference 13).
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
-//! A reconstruction (grade C). The paper is in Japanese and was not at hand. What is known are three sentences: after a timeout the method
-//! measures the RTT of the retransmitted data, to judge whether the acknowledgement was late; if so, the slow-start threshold is set to its
-//! value from before the timeout; it does not help when acknowledgements are lost.
+//! A reconstruction (grade C). The paper is in Japanese and was not at hand. What is known are three sentences. After a
+//! timeout the method measures the RTT of the retransmitted data, to judge whether the acknowledgement was late. If so, the
+//! slow-start threshold is set to its value from before the timeout. It does not help when acknowledgements are lost.
 //! What is reconstructed, and what the paper itself would decide:
 //!  * the judgement. The first acknowledgement after the timeout comes sooner than the smallest RTT ever measured: it cannot be the answer
 //!    to the retransmission -> `slow_start`. The paper may compare with the mean, or with a share of it (`share`).

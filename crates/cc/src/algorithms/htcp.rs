@@ -4,10 +4,11 @@
 //! SRTT, keeps alpha at 1 up to 1 s whatever beta is, and has no `bandwidth_switch`.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT above 1 us.
-//! Rules, with Delta the time since the last congestion ended: alpha(Delta) = 1 up to 1 s, then
-//! 1 + 10 (Delta - 1) + ((Delta - 1)/2)^2 -> [`alpha`]; W + 2 (1 - beta) alpha(Delta) s per round trip, s the RTT scaling
-//! -> [`Htcp::increase`]; beta = RTTmin / RTTmax, or 1/2 if the throughput changed by a fifth since the last congestion
-//! -> [`Htcp::adapted`].
+//! Rules, with Delta the time since the last congestion ended:
+//!  * alpha(Delta) = 1 up to 1 s, then 1 + 10 (Delta - 1) + ((Delta - 1)/2)^2 -> [`alpha`].
+//!  * W + 2 (1 - beta) alpha(Delta) s per round trip, s the RTT scaling -> [`Htcp::increase`].
+//!  * beta = RTTmin / RTTmax, or 1/2 if the throughput changed by a fifth since the last congestion -> [`Htcp::adapted`].
+//!
 //! Decisions:
 //!  * s is 1 / clamp(0.1 s / RTTmin, 0.5, 10), and s alpha is never below 1; both real-valued, where Linux has integers.
 //!    `rtt_scaling` and `bandwidth_switch` turn the two refinements off; ns-3 has no RTT scaling.

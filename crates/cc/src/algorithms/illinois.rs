@@ -4,9 +4,11 @@
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 3.3 s, on a path whose propagation delay does
 //! not rise for good unless `base_window` is set.
-//! Rules, with d the mean queueing delay of a round and D the largest delay seen: alpha falls from 10 at d = D/100 to 0.3 at
-//! d = D -> [`Delays::alpha`]. beta rises from 1/8 at d = D/10 to 1/2 at 0.8 D -> [`Delays::beta`]. W + alpha per round trip,
-//! W - beta W at a loss -> `avoid`, `backoff`.
+//! Rules, with d the mean queueing delay of a round and D the largest seen:
+//!  * alpha falls from 10 at d = D/100 to 0.3 at d = D -> [`Delays::alpha`].
+//!  * beta rises from 1/8 at d = D/10 to 1/2 at 0.8 D -> [`Delays::beta`].
+//!  * W + alpha per round trip, W - beta W at a loss -> `avoid`, `backoff`.
+//!
 //! Decisions:
 //!  * once the delay has left the lowest hundredth, five rounds there must pass before alpha is 10 again (theta).
 //!  * below 15 segments alpha = 1 and beta = 1/2, whatever the delay.

@@ -4,9 +4,13 @@
 //!
 //! Unit: segments, and round trips of time. Valid for 1 <= cwnd < 2^40, k from -0.9 to 10 (the paper: k > -1), |l| <= 1.
 //! Two such flows become fair for -1 <= l - 1/(k+1) <= 0 (section 4).
-//! Equations, with u = 1/(k+1): (1) W = w0 + c t^u -> [`KlEpoch::curve`]; (2), (3) W + alpha / (W - w0)^k per round trip,
-//! W - beta W^l at a loss -> `avoid`, `backoff`; (4), (5) alpha and c, (6), (7) the same for small cuts -> [`Family::epoch`];
-//! (15) and the first ACK of appendix E -> `avoid`; footnote 2, the first epoch -> [`Family::seed`].
+//! Equations, with u = 1/(k+1):
+//!  * (1) W = w0 + c t^u -> [`KlEpoch::curve`].
+//!  * (2), (3) W + alpha / (W - w0)^k per round trip, W - beta W^l at a loss -> `avoid`, `backoff`.
+//!  * (4), (5) alpha and c, (6), (7) the same for small cuts -> [`Family::epoch`].
+//!  * (15) and the first ACK of appendix E -> `avoid`.
+//!  * Footnote 2, the first epoch -> [`Family::seed`].
+//!
 //! Decisions:
 //!  * `mode = "closed"` keeps t and sets W by eq. 1, which is exact for every k. `mode = "paper"` is appendix E: eq. 15 per
 //!    ACK, and c/w0 for the first one, whose increment would be zero. For k > 0 eq. 15 has a pole at W = w0: closed then.

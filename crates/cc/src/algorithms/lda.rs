@@ -3,8 +3,9 @@
 //!
 //! Unit: bytes per second, seconds. Valid for RTT from 1 us to 10^4 s and report intervals of 0.1 s to 60 s.
 //! Once per interval T of RTCP's reports, with the rate r, the bottleneck's rate R, the round trip tau and packets of M bytes -> `report`:
-//!  * no loss: r + min(A1, A2, A3). A1 = (2 - r/R) A, A being the increase before, or its first value after a loss; A2 = (1 - e^-(1 - r/R)) r,
-//!    which vanishes as r comes near R; A3 = M/tau (T/tau + 1)/2, the mean increase of a TCP connection in T.
+//!  * no loss: r + min(A1, A2, A3). A1 = (2 - r/R) A, A being the increase before, or its first value after a loss. A2 =
+//!    (1 - e^-(1 - r/R)) r, which vanishes as r comes near R. A3 = M/tau (T/tau + 1)/2, the mean increase of a TCP
+//!    connection in T.
 //!  * a loss fraction l: max(r (1 - sqrt(l)), r_TCP), r_TCP by the equation of Padhye et al. (SIGCOMM 1998) with a timeout of 4 tau ->
 //!    [`equation`]. A takes its first value again.
 //!

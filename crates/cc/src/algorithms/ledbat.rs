@@ -2,16 +2,19 @@
 //! window that steers its own queueing delay to a target and so gives way to flows that fill the buffer.
 //!
 //! Unit: segments; delays in seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules (section 2.4.2): queueing delay = FILTER(current delays) - MIN(base delays) -> [`DelayHistory::queueing`]; off_target =
-//! (TARGET - queueing delay) / TARGET and cwnd += GAIN off_target acked / cwnd -> `avoid`; at most half of the window goes at a
-//! loss, not below MIN_CWND -> `backoff`; one segment after a timeout, which the next ACK lifts to MIN_CWND -> `avoid`.
+//! Rules (section 2.4.2):
+//!  * Queueing delay = FILTER(current delays) - MIN(base delays) -> [`DelayHistory::queueing`].
+//!  * off_target = (TARGET - queueing delay) / TARGET and cwnd += GAIN off_target acked / cwnd -> `avoid`.
+//!  * at most half of the window goes at a loss, not below MIN_CWND -> `backoff`.
+//!  * one segment after a timeout, which the next ACK lifts to MIN_CWND -> `avoid`.
+//!
 //! Parameters of section 2.5: TARGET 100 ms, GAIN 1, BASE_HISTORY 10 minutes, CURRENT_FILTER the smallest of 4, MIN_CWND 2.
 //! The text of the RFC was not at hand: the rules are from knowledge of it, hence grade B. Apple's tcp_ledbat.c, which was
 //! read, implements an older draft with a fixed cut of one eighth, and was of use for LEDBAT++ only.
 //! Decisions and deviations:
-//!  * the RFC measures one-way delay by the receiver's clock. A sender here knows RTTs alone, as LEDBAT++ does on purpose. So a
-//!    queue on the way back counts like one on the way out, and LEDBAT gives way to traffic on the return path too; what
-//!    delayed ACKs wait, and what a modem makes ACKs wait for air time, is noise that FILTER has to take out. Clock drift, for
+//!  * the RFC measures one-way delay by the receiver's clock. A sender here knows RTTs alone, as LEDBAT++ does on purpose.
+//!    So a queue on the way back counts like one on the way out, and LEDBAT gives way to traffic on the return path too.
+//!    FILTER has to take out noise: what delayed ACKs wait, and what a modem makes ACKs wait for air time. Clock drift, for
 //!    which the RFC warns, is no matter then.
 //!  * the limit to the data in flight plus ALLOWED_INCREASE is the host's rule: a window that did not limit the sender does not
 //!    grow.
@@ -22,7 +25,7 @@
 //!  * an idle restart drops the current delays, which are old, and keeps the base delays.
 //!
 //! Known, and the reason for LEDBAT++: base delays that were measured while the queue of another LEDBAT flow stood are too
-//! high, so that latecomers take more; and where the buffer holds less than TARGET, LEDBAT is about as aggressive as Reno.
+//! high, so that latecomers take more. Where the buffer holds less than TARGET, LEDBAT is about as aggressive as Reno.
 
 mod delays;
 

@@ -3,14 +3,19 @@
 //! queue drains and the base delay shows.
 //!
 //! Unit: segments; delays in seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules: GAIN = 1 / min(16, ceil(2 TARGET / base)) (section 4.2) -> `gain`; per round trip W += GAIN up to the target, and W
-//! += max(GAIN - constant W (delay / TARGET - 1), -W/2) above it (section 4.3) -> `avoid`; slow start grows by GAIN per
-//! acknowledged segment, and the first one ends where the delay exceeds 3/4 TARGET (section 4.1) -> `slow_start`; slowdowns
-//! (section 4.4) -> `slow_down`: ssthresh = cwnd, two segments for two round trips, slow start back to ssthresh; the first one
-//! two round trips after the first slow start, the next after nine times what the last one took. TARGET is 60 ms (section 4.5),
-//! delays are RTTs. The window is at least two segments: each ACK outside recovery lifts a smaller one, and a loss leaves two
-//! (Apple, `bg_ss_fltsz` in `update_cwnd` and `tcp_ledbat_pre_fr`) -> `avoid`, `backoff`. Only a timeout leaves one, until the
-//! next ACK.
+//! Rules:
+//!  * TARGET is 60 ms (section 4.5). Delays are RTTs.
+//!  * GAIN = 1 / min(16, ceil(2 TARGET / base)) (section 4.2) -> `gain`.
+//!  * Per round trip W += GAIN up to the target, and W += max(GAIN - constant W (delay / TARGET - 1), -W/2) above it
+//!    (section 4.3) -> `avoid`.
+//!  * slow start grows by GAIN per acknowledged segment. The first one ends where the delay exceeds 3/4 TARGET (section 4.1)
+//!    -> `slow_start`.
+//!  * Slowdowns (section 4.4): ssthresh = cwnd, two segments for two round trips, slow start back to ssthresh. The first one
+//!    begins two round trips after the first slow start, the next after nine times what the last one took -> `slow_down`.
+//!  * the window is at least two segments. Each ACK outside recovery lifts a smaller one, and a loss leaves two (Apple,
+//!    `bg_ss_fltsz` in `update_cwnd` and `tcp_ledbat_pre_fr`) -> `avoid`, `backoff`. Only a timeout leaves one, until the
+//!    next ACK.
+//!
 //! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's tcp_ledbat.c (xnu at
 //! 5c2921b0), which implements revision 01, and from descriptions of revision 01 by other implementations that quote its sections.
 //! Hence grade B.

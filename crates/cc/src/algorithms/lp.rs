@@ -3,11 +3,15 @@
 //! shows, and so uses only what others leave.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules, from the module, which was read: smoothed delay sd = 7/8 sd + 1/8 d, least and greatest delay (`tcp_lp_rtt_sample`)
-//! -> `observe`; early congestion where sd > d_min + 15 % (d_max - d_min), inference for three RTTs after a drop
-//! (`tcp_lp_pkts_acked`) -> `observe`; no growth within the inference (`tcp_lp_cong_avoid`) -> `avoid` and `slow_start`; early
-//! congestion halves the window, and within the inference takes it to one segment (`tcp_lp_pkts_acked`) -> `drop_early`. Losses
-//! as Reno's.
+//! Rules, from the module, which was read:
+//!  * Smoothed delay sd = 7/8 sd + 1/8 d, least and greatest delay (`tcp_lp_rtt_sample`) -> `observe`.
+//!  * Early congestion where sd > d_min + 15 % (d_max - d_min), inference for three RTTs after a drop (`tcp_lp_pkts_acked`)
+//!    -> `observe`.
+//!  * no growth within the inference (`tcp_lp_cong_avoid`) -> `avoid` and `slow_start`.
+//!  * Early congestion halves the window, and within the inference takes it to one segment (`tcp_lp_pkts_acked`) ->
+//!    `drop_early`.
+//!  * losses as Reno's.
+//!
 //! Decisions and deviations:
 //!  * the delay is one way by the peer's timestamps in the module (`tcp_lp_remote_hz_estimator`, `tcp_lp_owd_calculator`). A
 //!    sender here has RTTs alone, so a queue on the way back counts as well.
@@ -19,9 +23,9 @@
 //!    the module.
 //!  * an ACK that leaves nothing in flight is not measured: at a window of one segment it has waited for the receiver's
 //!    delayed-ACK timer, and that wait would keep the window at one segment for ever.
-//!  * with the paper's extremes delays within one RTT of a drop are not smoothed, and smoothing begins anew after it: they are of the
-//!    queue from before the drop, and each drop would be one to a single segment, and then to one that lasts. (The module's new
-//!    extremes have that effect.)
+//!  * with the paper's extremes delays within one RTT of a drop are not smoothed, and smoothing begins anew after it. They
+//!    are of the queue from before the drop. Each drop would be one to a single segment, and then to one that lasts. (The
+//!    module's new extremes have that effect.)
 //!  * in both the greatest delay is the second greatest that was met, as in the module, so that a single outlier does not
 //!    count.
 //!  * the window follows at the next ACK that may change it: outside recovery, while the window limits the sender.

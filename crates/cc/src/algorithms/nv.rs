@@ -4,12 +4,15 @@
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us. Its author recommends it only within a data centre
 //! where all flows are NV's: beside flows that fill the buffer it gets less than its share.
-//! Rules, from the module, which was read: rate = bytes in flight when the acknowledged segment was sent / averaged RTT, its
-//! greatest of a round, least RTT (`tcpnv_acked`, first half) -> `observe`; the window that this rate needs, rate x least RTT,
-//! and 10 segments more; above that the window loses 30 % of what is too much and growth stops, 2 segments below it growth goes
-//! on (`tcpnv_acked`, second half) -> `decide`; growth as Reno's or slower by powers of two after timeouts (`tcpnv_cong_avoid`)
-//! -> `avoid`; 80 % stay after a loss (`tcpnv_recalc_ssthresh`) -> `backoff`; after any congestion the measures begin anew
-//! (`tcpnv_state`, `tcpnv_reset`).
+//! Rules, from the module, which was read:
+//!  * rate = bytes in flight when the acknowledged segment was sent / averaged RTT, its greatest of a round, least RTT
+//!    (`tcpnv_acked`, first half) -> `observe`.
+//!  * the window that this rate needs is rate x least RTT, and 10 segments more. Above that the window loses 30 % of what is
+//!    too much and growth stops. 2 segments below it growth goes on (`tcpnv_acked`, second half) -> `decide`.
+//!  * growth as Reno's or slower by powers of two after timeouts (`tcpnv_cong_avoid`) -> `avoid`.
+//!  * 80 % stay after a loss (`tcpnv_recalc_ssthresh`) -> `backoff`.
+//!  * after any congestion the measures begin anew (`tcpnv_state`, `tcpnv_reset`).
+//!
 //! Decisions and deviations:
 //!  * the module spreads the period after which the least RTT is forgotten at random between 3/4 and 5/4 of 5 s. Here a
 //!    multiplicative hash of the nanosecond at which one ends gives the length of the next. The first ends 2 s after the first sample (in

@@ -2,10 +2,15 @@
 //! 2024; the rules are those of the reference implementation, tcp_prague.c version 0.6 (net/ipv4 of the L4S team's Linux), which was read.
 //!
 //! Unit: segments. Valid for 2 <= cwnd < 2^40.
-//! From the reference to functions: `prague_update_alpha` -> [`Prague::end_window`] (alpha as DCTCP's, with g = 1/16; not before the first
-//! mark); `prague_enter_cwr` -> `backoff` (W - alpha W / 2, at most once per virtual round trip); `prague_update_cwnd` -> `grow` (per unmarked
-//! segment a / W, a = 1 above the target RTT); `prague_rate_scaled_ai_ack_increase` -> [`Prague::increase`] (a = (RTT / target)^2 below it);
-//! `prague_update_pacing_rate` -> `decision` (W / SRTT; twice that below half of ssthresh); `prague_enter_loss` -> `backoff` (W / 2).
+//!
+//! From the reference to functions:
+//!  * `prague_update_alpha` -> [`Prague::end_window`]: alpha as DCTCP's, with g = 1/16; not before the first mark.
+//!  * `prague_enter_cwr` -> `backoff`: W - alpha W / 2, at most once per virtual round trip.
+//!  * `prague_update_cwnd` -> `grow`: per unmarked segment a / W, a = 1 above the target RTT.
+//!  * `prague_rate_scaled_ai_ack_increase` -> [`Prague::increase`]: a = (RTT / target)^2 below it.
+//!  * `prague_update_pacing_rate` -> `decision`: W / SRTT; twice that below half of ssthresh.
+//!  * `prague_enter_loss` -> `backoff`: W / 2.
+//!
 //! RTT independence: a flow whose RTT is below the target grows by a segment per target RTT in terms of rate, updates alpha at most once
 //! per target RTT, and reduces at most as often. It begins after `transition` rounds outside slow start (500 in the reference). A later slow
 //! start does not end it (`prague_new_round`).

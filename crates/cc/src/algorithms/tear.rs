@@ -14,9 +14,10 @@
 //! Its report comes once per feedback round; here each acknowledgement carries it (4 bytes, [`Header::ReceiverRate`]). Its receiver
 //! measures the RTT; here the sender tells it with each segment.
 //! Decisions where the report is silent or its text was not at hand (grade B, from general knowledge of it):
-//!  * until the first event the rate is W / RTT of the round under way, which is what a TCP sender has in slow start. The mean over the rounds
-//!    so far would be a small part of that: W would double on a path that does not feel it, and lose most of what is sent for half a
-//!    minute once it does (measured on a GEO path of 834 segments with its buffer: W above 5000, two thirds of all packets lost).
+//!  * until the first event the rate is W / RTT of the round under way, which is what a TCP sender has in slow start. The
+//!    mean over the rounds so far would be a small part of that: W would double on a path that does not feel it, and lose
+//!    most of what is sent for half a minute once it does. Measured on a GEO path of 834 segments with its buffer: W above
+//!    5000, two thirds of all packets lost.
 //!  * events are also a round trip apart, as TCP's are: at a rate far above W per RTT a window of packets takes less. The round that an event
 //!    cuts short counts as a whole one.
 //!  * T_out is four round trips. The report has TCP's estimator at the receiver.

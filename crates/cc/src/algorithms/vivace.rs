@@ -4,16 +4,20 @@
 //!
 //! Unit: bytes and bytes per second; inside the utility x is in Mbit/s, as in the paper. Valid for RTT from 1 us to 10^3 s and
 //! reports of much less than a round trip.
-//! Equations: u = x^t - b x dRTT/dT - c x L (eq. 1) -> [`Utility::of`]; dRTT/dT by linear regression over the RTTs of an
-//! interval -> `MonitorInterval::slope`; gradient = (u(x (1 + eps)) - u(x (1 - eps))) / (2 eps x) -> `decide`; the step theta0 m(tau)
-//! gradient with the confidence amplifier m and the change boundary omega = omega0 + k delta -> [`Ascent::step`].
+//! Equations:
+//!  * u = x^t - b x dRTT/dT - c x L (eq. 1) -> [`Utility::of`].
+//!  * dRTT/dT by linear regression over the RTTs of an interval -> `MonitorInterval::slope`.
+//!  * gradient = (u(x (1 + eps)) - u(x (1 - eps))) / (2 eps x) -> `decide`.
+//!  * the step theta0 m(tau) gradient with the confidence amplifier m and the change boundary omega = omega0 + k delta ->
+//!    [`Ascent::step`].
+//!
 //! Starting phase: one interval at the rate, then the rate doubles, as long as the utility grows; when it falls, the rate goes
 //! back by half. An interval's result comes a round trip after it, so the rate doubles once in two round trips. Then pairs of
 //! intervals at x (1 + eps) and x (1 - eps), the rate x while their results are on the way, and a step.
 //! The paper could not be read as a whole: its equations and constants are from knowledge of it, hence grade B. They were
-//! compared with the authors' code (PCCproject/PCC-Uspace, branches NSDI-2018 at 98ac946 and master at 30c2cfe), from which come the
-//! amplifier's numbers, the two pairs where the last steps did not agree, its caution after changes of direction, and the tolerance of the
-//! starting phase.
+//! compared with the authors' code (PCCproject/PCC-Uspace, branches NSDI-2018 at 98ac946 and master at 30c2cfe). From there
+//! come the amplifier's numbers, the two pairs where the last steps did not agree, its caution after changes of direction,
+//! and the tolerance of the starting phase.
 //! Decisions and deviations:
 //!  * a controller has no randomness. The order within a pair alternates from pair to pair, and the first of a decision from
 //!    decision to decision; the paper draws it. Flows that run in step can therefore disturb each other's probes.
@@ -28,11 +32,11 @@
 //!    and probes that lose 1 % or less together share their losses evenly. An interval of 100 segments measures a loss of 1 %
 //!    to within as much, and c = 11.35 makes that noise outweigh the rate. The equation as it is printed is `losses =
 //!    "equation"`.
-//!  * `delta` is 0.06 as in branch NSDI-2018 (`boundary_increment`; 0.05 in master), where the paper has 0.1. With 0.1 the steps outgrow the
-//!    delay with which results come: at 10 Mbit/s and 40 ms the rate swings between 4.7 and 11.4 Mbit/s every 4 s, the buffer of a BDP is full
-//!    in the median and 5.8 % are sent again; with 0.06 0.3 % are, and the median RTT is 41 ms instead of 80 ms. Over GEO it is 560 ms instead
-//!    of 1110 ms.
-//!  * `latency` is the paper's 900; that branch's own default is 0 (`double latency = 0`), which bears any delay: with 0 the
+//!  * `delta` is 0.06 as in branch NSDI-2018 (`boundary_increment`; 0.05 in master), where the paper has 0.1. With 0.1 the
+//!    steps outgrow the delay with which results come. At 10 Mbit/s and 40 ms the rate then swings between 4.7 and 11.4
+//!    Mbit/s every 4 s, the buffer of a BDP is full in the median and 5.8 % are sent again. With 0.06 0.3 % are, and the
+//!    median RTT is 41 ms instead of 80 ms. Over GEO it is 560 ms instead of 1110 ms.
+//!  * `latency` is the paper's 900. That branch's own default is 0 (`double latency = 0`), which bears any delay. With 0 the
 //!    buffer of a BDP is full in the median, at 10 Mbit/s and 40 ms as over GEO, and 9 and 10 % are sent again.
 //!  * the code's second guesses at unlikely results and its smallest step and rate (0.5 and 1.3 Mbit/s) are left out. The rate
 //!    stays above two segments per RTT, and a step at most halves it.
