@@ -17,8 +17,8 @@ from md import DOCS, row, write
 
 from bentpipe import _core
 from bentpipe.linux import in_a_word
-from bentpipe.papers import PAPERS
 from bentpipe.registry import GRADES
+from bentpipe.studies import PAPERS
 
 NAMED = Path(__file__).with_name("named_protocols.toml")
 FAMILIES = Path(__file__).with_name("controller_families.toml")

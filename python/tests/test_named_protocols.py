@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bentpipe import _core
-from bentpipe.papers import PAPERS
+from bentpipe.studies import PAPERS
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -1,4 +1,4 @@
-"""Published papers, a package each; `bentpipe.studies` runs them. CONTRIBUTING.md explains how to add one."""
+"""Published papers, a package each; `bentpipe.studies` lists and runs them.
 
-#: The packages of the papers, in the order in which they are listed.
-PAPERS = ("vegas_l", "tcp_star", "hswa", "a_liad", "spectrum")
+CONTRIBUTING.md explains how to add one.
+"""

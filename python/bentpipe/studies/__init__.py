@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bentpipe.papers import PAPERS
-
 if TYPE_CHECKING:
     from bentpipe.progress import State
     from bentpipe.studies.job import Failure
@@ -20,8 +18,10 @@ if TYPE_CHECKING:
     from bentpipe.sweeps.execution import Executor
 
 MODES = ("quick", "full")
+PAPERS = ("vegas_l", "tcp_star", "hswa", "a_liad", "spectrum")
+"""The packages in `bentpipe.papers`, in the order in which they are listed. Each declares a `STUDY`."""
 
-__all__ = ["MODES", "Joined", "available", "get", "run", "run_all", "run_each"]
+__all__ = ["MODES", "PAPERS", "Joined", "available", "get", "run", "run_all", "run_each"]
 
 
 def _all() -> dict[str, Study]:

@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Self
 
-from bentpipe.papers import PAPERS
+from bentpipe.studies import PAPERS
 
 
 class Tolerance(float):
