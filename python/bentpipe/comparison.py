@@ -182,7 +182,7 @@ def run_comparison(
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
     if seed + seeds > 2**64:
         raise _core.ScenarioError(f"seed: too large; {seeds} seeds from {seed} on do not fit 64 bits")
-    base, model = _base(_of_values(rate, rtt) if link is None else link, whole=whole)
+    base, model = base_and_model(_of_values(rate, rtt) if link is None else link, whole=whole)
     given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
     changed = [name for name, value in given.items() if value is not None]
     if whole:
@@ -424,8 +424,16 @@ def _of_values(rate: str | None, rtt: str | None) -> Link:
     return Link(rate="1 Mbit/s", delay="1 ms")
 
 
-def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario, Flow]:
-    """The scenario without the flows to compare, and the flow that they are modelled on."""
+def base_and_model(link: str | Path | Link | Scenario, *, whole: bool = False) -> tuple[Scenario, Flow]:
+    """The scenario without the flows to compare, and the flow that they are modelled on.
+
+    Args:
+        link: as for `compare`.
+        whole: keep all flows but the first with a controller; otherwise only traffic without controllers.
+
+    Raises:
+        ScenarioError: there is no such scenario, or it is wrong.
+    """
     if isinstance(link, Link):
         return Scenario(links={"link": dataclasses.replace(link)}), Flow(path=["link"])
     base = dataclasses.replace(Scenario.of(link))

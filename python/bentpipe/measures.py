@@ -139,10 +139,16 @@ def resent(flows: Iterable[Mapping[str, Any]]) -> float | None:
     return _of_sent(flows, "retransmitted_packets")
 
 
+def busiest(links: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The row of the bottleneck of one run, of its rows of links; None without links."""
+    forward = [link for link in links if link["direction"] == "forward" and link["utilisation"]]
+    return max(forward or links, key=lambda link: float(link["utilisation"]), default=None)
+
+
 def utilisation(links: Sequence[Mapping[str, Any]]) -> float | None:
     """Utilisation of the bottleneck of one run, of its rows of links; None without links."""
-    forward = [link["utilisation"] for link in links if link["direction"] == "forward"]
-    return max(forward if any(forward) else (link["utilisation"] for link in links), default=None)
+    row = busiest(links)
+    return None if row is None else row["utilisation"]
 
 
 def _share_of_sent(column: str) -> pl.Expr:

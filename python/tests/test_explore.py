@@ -70,6 +70,25 @@ def test_sliders_reach_the_scenario() -> None:
     assert "loss" not in Setting(loss_percent=0).scenarios()[0].to_dict()["link"]["link"]
 
 
+def test_a_link_of_ones_own_takes_the_place_of_the_sliders() -> None:
+    setting = Setting(link="leo", algorithms=("cubic", "vegas"), duration_s=5, seed=3)
+    first, second = (scenario.to_dict() for scenario in setting.scenarios())
+    assert first["link"] == second["link"] == bp.Scenario.load("leo").to_dict()["link"]
+    assert [flow["cc"] for flow in [*first["flow"], *second["flow"]]] == ["cubic", "vegas"]
+    assert (first["duration"], first["seed"]) == ("5 s", 3)
+    data = given(setting)
+    assert "Link used, %" in data["explore-table"]
+    assert max(data["explore-queue"]["curves"][0]["y"]) > 0
+    assert setting.command() == "bentpipe compare --link leo --for '5 s' --cc cubic,vegas"
+
+
+@needs_marimo
+def test_a_relay_is_refused_before_the_page_is_served(cli) -> None:
+    ran = cli("explore", "geo-pep", "--no-browser")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("bentpipe: explore shows connections over one path, without a relay")
+
+
 def test_all_at_once_share_the_link() -> None:
     data = given(Setting(algorithms=("cubic", "bbr"), together=True, **QUICK))
     rows = [curve["y"] for curve in data["explore-goodput"]["curves"]]
@@ -107,13 +126,14 @@ def test_where_marimo_is_absent_one_line_says_so(cli, monkeypatch) -> None:
 def test_the_cells_run_without_a_server() -> None:
     """In a process of their own: marimo leaves threads behind."""
     code = (
+        "from bentpipe.explore import setting as of\nof.given = 'leo'\n"
         "from bentpipe.explore.app import app\nfrom bentpipe.explore.shown import shown\n"
         "_, names = app.run()\nsetting = names['setting']\n"
         "same = names['data'] == shown(setting)\n"
-        "print(setting.rate_mbps, setting.rtt_ms, sorted(setting.algorithms), same)"
+        "print(setting.rate_mbps, setting.link, sorted(setting.algorithms), same)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert (ran.returncode, ran.stdout) == (0, "10.0 600 ['bbr', 'cubic', 'reno'] True\n"), ran.stderr
+    assert (ran.returncode, ran.stdout) == (0, "10.0 leo ['bbr', 'cubic', 'reno'] True\n"), ran.stderr
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.advice import open_ends
-from bentpipe.comparison import _base, _change, _named, alone, relays
+from bentpipe.comparison import _change, _named, alone, base_and_model, relays
 from bentpipe.controller import named_algorithm
 from bentpipe.models import Bulk, Flow, Link, Record
 from bentpipe.plain import is_datagrams
@@ -230,7 +230,7 @@ class Question:
     def link_of(self, n: int, *, others: bool = True) -> tuple[Scenario, Flow]:
         """The link of run `n`, and the flow that all others are modelled on."""
         link = self.link if self.link is not None else Link(rate="1 Mbit/s", delay="1 ms")
-        base, model = _base(copy.deepcopy(link), whole=self.whole and others)
+        base, model = base_and_model(copy.deepcopy(link), whole=self.whole and others)
         values = self._values(n)
         if values or self.timeline is not None:
             _change(

@@ -13,13 +13,16 @@ app = marimo.App(width="full", app_title="bentpipe explore")
 
 @app.cell
 def _imports():  # type: ignore[no-untyped-def]
+    from html import escape
+    from pathlib import Path
+
     import marimo as mo
 
     from bentpipe import registry
     from bentpipe.explore import setting as of
     from bentpipe.explore.shown import frame, shown
 
-    return frame, mo, of, registry, shown
+    return Path, escape, frame, mo, of, registry, shown
 
 
 @app.cell
@@ -43,10 +46,12 @@ def _controls(mo, of, registry):  # type: ignore[no-untyped-def]
 
 
 @app.cell
-def _page(algorithms, buffer, duration, frame, loss, mo, rate, rtt, seed, together):  # type: ignore[no-untyped-def]
-    controls = [rate, rtt, loss, buffer, algorithms, together, duration, seed]
+def _page(Path, algorithms, buffer, duration, escape, frame, loss, mo, of, rate, rtt, seed, together):  # type: ignore[no-untyped-def]
+    link = [rate, rtt, loss, buffer] if of.given is None else []
+    controls = [*link, algorithms, together, duration, seed]
+    name = "A link" if of.given is None else escape(Path(of.given).stem)
     mo.Html(
-        '<div class="bentpipe explore"><aside><h1>A link and its algorithms</h1>'
+        f'<div class="bentpipe explore"><aside><h1>{name} and its algorithms</h1>'
         + "".join(f"<div>{control}</div>" for control in controls)
         + f"</aside><main>{frame()}</main></div>"
     )
@@ -64,6 +69,7 @@ def _data(algorithms, buffer, duration, loss, mo, of, rate, rtt, seed, shown, to
         together.value,
         duration.value,
         int(seed.value),
+        of.given,
     )
     data = shown(setting)
     mo.Html(data)

@@ -6,10 +6,18 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import extras, terminal
+from bentpipe import completion, extras, terminal
 
 
 def explore_verb(
+    link: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME|FILE]",
+            autocompletion=completion.scenarios,
+            help="A shipped scenario's name, or a file: its links in place of one with sliders.",
+        ),
+    ] = None,
     port: Annotated[
         int | None,
         typer.Option(
@@ -27,4 +35,9 @@ def explore_verb(
         raise extras.missing("explore", "marimo")
     from bentpipe.explore.server import serve
 
-    serve(port, browser=browser, tell=lambda at: terminal.line(f"{at} shows the link; Ctrl-C ends it"))
+    serve(
+        port,
+        link=link,
+        browser=browser,
+        tell=lambda at: terminal.line(f"{at} shows the link; Ctrl-C ends it"),
+    )

@@ -16,6 +16,8 @@ from marimo import create_asgi_app
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from bentpipe._core import ScenarioError
+from bentpipe.explore import setting
+from bentpipe.explore.shown import shown
 from bentpipe.pages import live
 
 HOST = "127.0.0.1"
@@ -41,17 +43,27 @@ class _Server(uvicorn.Server):
         self.should_exit = self.force_exit = True
 
 
-def serve(port: int | None = None, *, browser: bool = True, tell: Callable[[str], None] = print) -> None:
+def serve(
+    port: int | None = None,
+    *,
+    link: str | None = None,
+    browser: bool = True,
+    tell: Callable[[str], None] = print,
+) -> None:
     """Serves the page until Ctrl-C, which ends the process.
 
     Args:
         port: of 127.0.0.1; None: `PORT`, or any other if it is taken.
+        link: show the links of this scenario, a name or a file, in place of a link with sliders.
         browser: open the page in the browser of this machine.
         tell: called with the address of the page once it is served.
 
     Raises:
-        ScenarioError: the port is taken.
+        ScenarioError: the port is taken, or the scenario cannot be shown.
     """
+    if link is not None:
+        shown(setting.Setting(link=link, algorithms=("cubic",), duration_s=setting.DURATIONS[0]))
+    setting.given = link
     listening = _listen(port)
     address = f"http://{HOST}:{listening.getsockname()[1]}/"
     page = create_asgi_app(quiet=True, html_head=live.head() + _STYLE)

@@ -9,6 +9,7 @@ import polars as pl
 from markupsafe import Markup
 
 from bentpipe import measures, registry, stats
+from bentpipe._core import ScenarioError
 from bentpipe.explore.setting import Setting
 from bentpipe.measures import LOSSY
 from bentpipe.pages import Axis, Badge, Curve, Prose, live
@@ -24,9 +25,9 @@ CHARTS = (
     ("goodput", "goodput, Mbit/s", "Goodput.", "Mean over a second or a round trip."),
     ("cwnd", "congestion window, segments", "Congestion window.", ""),
     ("rtt", "smoothed RTT, ms", "Smoothed RTT.", ""),
-    ("queue", "queue, packets", "Queue before the link.", ""),
+    ("queue", "queue, packets", "Queue.", "Before the busiest link."),
 )
-_COLUMNS = ("Algorithm", "Goodput, Mbit/s", "Of the rate, %", "95 % of RTTs, ms", "Lost, %", "Timeouts")
+_COLUMNS = ("Algorithm", "Goodput, Mbit/s", None, "95 % of RTTs, ms", "Lost, %", "Timeouts")
 
 
 def frame() -> str:
@@ -45,7 +46,7 @@ def shown(setting: Setting) -> str:
     """Runs a setting: the element with the data of the charts and of the table.
 
     Raises:
-        ScenarioError: an algorithm is unknown, or a value is out of its range.
+        ScenarioError: an algorithm is unknown, a value is out of its range, or a link is not one path.
     """
     scenarios = setting.scenarios()
     if not scenarios:
@@ -74,10 +75,17 @@ def shown(setting: Setting) -> str:
 
 
 def _series(result: Result, cc: str) -> dict[str, tuple[Any, Any]]:
-    """The curves of one flow."""
+    """The curves of one flow.
+
+    Raises:
+        ScenarioError: it is no connection over one path.
+    """
+    arrived = rates.arrivals(result)
+    if cc not in arrived:
+        raise ScenarioError("explore shows connections over one path, without a relay; see bentpipe compare")
     trace = result.trace.filter(pl.col("flow").cast(pl.String) == cc)
     t = trace["t_s"].to_list()
-    means = rates.means(rates.arrivals(result)[cc], rates.window(result))
+    means = rates.means(arrived[cc], rates.window(result))
     return {
         "goodput": (means["t_s"].to_list(), (means["goodput_bps"] * 1e-6).to_list()),
         "cwnd": (t, trace["cwnd"].to_list()),
@@ -87,7 +95,9 @@ def _series(result: Result, cc: str) -> dict[str, tuple[Any, Any]]:
 
 
 def _queue(result: Result) -> tuple[list[float], list[float]]:
-    rows = result.link_trace.filter(pl.col("link").cast(pl.String) == "link/forward")
+    link = measures.busiest(result.json["links"])
+    busiest = "" if link is None else f"{link['name']}/{link['direction']}"
+    rows = result.link_trace.filter(pl.col("link").cast(pl.String) == busiest)
     return rows["t_s"].to_list(), rows["queue_packets"].cast(pl.Float64).to_list()
 
 
@@ -105,7 +115,7 @@ def _table(setting: Setting, each: list[tuple[str, Result]]) -> Markup:
             [
                 registry.style(cc)["label"],
                 f"{goodput:.3g}",
-                f"{100 * goodput / setting.rate_mbps:.3g}",
+                f"{100 * _share(setting, goodput, result):.3g}",
                 f"{1e3 * rtt:.4g}" if rtt is not None else "-",
                 _lost(lost),
                 str(flow["timeouts"]),
@@ -115,8 +125,17 @@ def _table(setting: Setting, each: list[tuple[str, Result]]) -> Markup:
     said = f"One run each, seed {setting.seed}: other seeds give other numbers."
     if setting.together and len(each) > 1 and any(goodputs):
         said += f" Jain's index {stats.jain(goodputs):.3f}."
-    table: Markup = blocks().table(_COLUMNS, cells, "", None, False, "")
+    of = "Of the rate, %" if setting.link is None else "Link used, %"
+    columns = [of if column is None else column for column in _COLUMNS]
+    table: Markup = blocks().table(columns, cells, "", None, False, "")
     return table + Markup("<p><small>{}</small></p>").format(said)
+
+
+def _share(setting: Setting, goodput_mbps: float, result: Result) -> float:
+    """Goodput of the link's rate; of a user's links, whose rate may vary, the utilisation of the busiest."""
+    if setting.link is None:
+        return goodput_mbps / setting.rate_mbps
+    return measures.utilisation(result.json["links"]) or 0.0
 
 
 def _lost(share: float | None) -> Prose:
