@@ -17,13 +17,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
+from md import DOCS
 
 import bentpipe as bp
 from bentpipe.experiments.legible import line_colour
 from bentpipe.models import KINDS
 from bentpipe.registry import find
 
-DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "gallery.md"
 FIGURES = DOCS / "gallery"
 

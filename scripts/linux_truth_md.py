@@ -27,20 +27,20 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from md import DOCS
 from validate import replaced
 
 from bentpipe.bench.page import markdown
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
-from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, Verdict, verdict
+from bentpipe.truth.comparison import CURVE, GOODPUT, RTT, Verdict, verdict
 from bentpipe.truth.curve import grid
 from bentpipe.truth.measuring import quantities
-from bentpipe.truth.show import link_of, percent, signed
+from bentpipe.truth.show import LABELS, link_of, percent, signed
 from bentpipe.truth.simulated import simulate
 from bentpipe.truth.store import Store
 from bentpipe.truth.writing import DIGITS, read_rows, write_rows
 
-DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "linux-truth.md"
 CELLS = DOCS / "linux-truth" / "cells.csv"
 CURVES = DOCS / "linux-truth" / "curves.csv"
@@ -59,7 +59,6 @@ DRAWN = (
 NAMED = (*LINKS, *PRESETS)
 EVERY = 3
 """Number of samples on the grid for each row of curves.csv."""
-QUANTITIES = {GOODPUT: "goodput", RTT: "mean RTT", RETRANSMITTED: "retransmissions"}
 SHOWN = 12
 """Rows of the table of the largest errors."""
 
@@ -126,7 +125,7 @@ def overview(table: Sequence[Row]) -> str:
     }
     lines = []
     for name, rows in homes.items():
-        for quantity, label in QUANTITIES.items():
+        for quantity, label in LABELS.items():
             if rows:
                 said = verdict(rows, quantity)
                 lines.append(
@@ -198,7 +197,7 @@ def largest(table: Sequence[Row]) -> str:
         for row in table:
             if row[f"{name}_counts"]:
                 real, simulated, error = (row[f"{name}_{what}"] for what in ("real", "simulated", "error"))
-                line = [row["sender"], link_of(row), QUANTITIES[name], f"{real / scale:.3g} {unit}"]
+                line = [row["sender"], link_of(row), LABELS[name], f"{real / scale:.3g} {unit}"]
                 errors.append((abs(error), [*line, f"{simulated / scale:.3g} {unit}", signed(error)]))
     errors.sort(key=lambda pair: -pair[0])
     heads = ["<sender", "<link", "<quantity", "real", "simulated", "error"]
@@ -320,7 +319,7 @@ def draw_errors(table: Sequence[Row]) -> str:
                 x = [senders.index(row["sender"]) + 0.25 * (step - 1) for row in mine]
                 y = [max(-30.0, min(30.0, 100 * row[f"{name}_error"])) for row in mine]
                 axis.plot(x, y, ".", color=colour, markersize=5, alpha=0.8, label=f"RTT {rtt} ms")
-            axis.set_ylabel(f"error of {QUANTITIES[name]}, %")
+            axis.set_ylabel(f"error of {LABELS[name]}, %")
         figure.legend(
             *axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center"
         )

@@ -16,6 +16,7 @@ from typing import Any
 from scenario_md import DEFAULTS, QUANTITIES, SCHEMA, about, followed, types
 
 from bentpipe.registry import VALUES
+from bentpipe.source import FILE_KEYS
 
 PACKAGE = Path(__file__).parent.parent / "python" / "bentpipe"
 MODELS, STUB = PACKAGE / "models.py", PACKAGE / "__init__.pyi"
@@ -30,8 +31,6 @@ POSITIONAL = {"Flow": ("cc", "path"), "Link": ()}
 """Classes whose other arguments are keywords. All may be left out: the core reports missing ones."""
 FILLED = ("cra", "free", "in_order", "keep", "limit")
 """Keys whose default is the argument's. For others it is None, and the core fills in the default."""
-FILES = ("file", "opportunities", "timeline")
-"""Keys whose text is the name of a file."""
 CONTROLLER = (
     'the name of an algorithm, {"name": "simd", "beta": 0.0625} with parameters, or a `Controller` subclass'
 )
@@ -119,7 +118,7 @@ def _plain_types(key: str, kind: str, items: dict[str, Any]) -> list[str]:
         case "array":
             return ["Steps"] if "prefixItems" in items else [f"Sequence[{annotation(key, items)}]"]
         case "string":
-            return ["str", "Path"] if key in FILES else ["str"]
+            return ["str", "Path"] if key in FILE_KEYS else ["str"]
     return [{"boolean": "bool", "integer": "int", "number": "float", "object": "dict[str, Any]"}[kind]]
 
 

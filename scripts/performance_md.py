@@ -16,14 +16,13 @@ import io
 import json
 import sys
 import tomllib
-from pathlib import Path
 
 from instructions import FILE, PROFILED
+from md import DOCS
 from validate import replaced
 
 from bentpipe.bench.page import data, markdown, tables
 
-DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "performance.md"
 ROWS = DOCS / "performance.csv"
 TIMINGS = DOCS / "performance.json"

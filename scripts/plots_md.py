@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from md import DOCS
 
-DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "plots.md"
 FIGURES = DOCS / "plots"
 DIGITS = 6

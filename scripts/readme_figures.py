@@ -6,11 +6,11 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from md import DOCS
 
 import bentpipe as bp
 from bentpipe.comparison import run_comparison
 
-DOCS = Path(__file__).parent.parent / "docs"
 SHOWN = ("star", "hswa", "cubic", "reno")
 BDP = 10e6 * 0.5 / 8 / 1500
 

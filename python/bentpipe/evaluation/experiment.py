@@ -64,6 +64,10 @@ QUEUEING_P95 = Metric("95th percentile of the wait in the queue", "ms", 1e3)
 """Of the round-trip times that the flows measured, less their propagation."""
 JAIN = Metric("Jain's index", most=1, good="more")
 """R. Jain, D. Chiu, W. Hawe, 1984."""
+MORE_HARM = Metric("harm beyond that by its own kind", "points", 100, least=-1, most=1)
+"""Harm as R. Ware, M. K. Mukerjee, S. Seshan, J. Sherry define it (Beyond Jain's Fairness Index, 2019)."""
+ALONE, OWN_KIND = "alone", "beside its own kind"
+"""Controls: the reference for the other flow's runs with the algorithm."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bentpipe.evaluation.experiment import (
+    ALONE,
+    MORE_HARM,
+    OWN_KIND,
     QUEUEING_P95,
     Curves,
     Experiment,
@@ -28,8 +31,6 @@ RATE, RTT = 10.0, 40.0
 # Beside Reno, CUBIC and BBR ---------------------------------------------------------------------------------
 
 HARM_S = 60.0
-ALONE, OWN_KIND = "alone", "beside its own kind"
-"""The reference for the other flow's runs with the algorithm."""
 
 
 def _harm_settings(extent: Extent) -> list[Setting]:
@@ -104,7 +105,7 @@ HARM = Experiment(
     axes={"other": "other flow", "rtt": "round trip without queue, ms", "buffer": "buffer, BDP"},
     metrics={
         "harm": Metric("harm to the other flow's goodput", "%", 100, least=None, most=1),
-        "more_harm": Metric("harm beyond that by its own kind", "points", 100, least=-1, most=1),
+        "more_harm": MORE_HARM,
         "other_share": Metric("the other flow's share of the rate", "%", 100, most=1, good="more"),
         "own_share": Metric("the own share of the rate", "%", 100, most=1, good=""),
         "other_loss": Metric("packets that the other flow lost", "%", 100, most=1),

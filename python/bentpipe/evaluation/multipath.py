@@ -7,7 +7,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bentpipe.evaluation.experiment import Curves, Experiment, Extent, Measured, Metric, Setting
+from bentpipe.evaluation.experiment import (
+    ALONE,
+    MORE_HARM,
+    OWN_KIND,
+    Curves,
+    Experiment,
+    Extent,
+    Measured,
+    Metric,
+    Setting,
+)
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step, scenario
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Flow
@@ -15,9 +25,6 @@ from bentpipe.scenario import Scenario
 
 RATE, RTT = 10.0, 40.0
 """Mbit/s and ms of each link."""
-ALONE, OWN_KIND = "alone", "beside its own kind"
-"""The reference for the other flow's runs with the algorithm."""
-MORE_HARM = Metric("harm beyond that by its own kind", "points", 100, least=-1, most=1)
 
 
 def _compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]]) -> None:

@@ -19,11 +19,10 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.drawn.lines import code_hash, recipes
+from bentpipe.source import FILE_KEYS
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.portable import source_file
 
-#: Keys of a scenario whose text is the name of a file.
-FILE_KEYS = ("file", "opportunities", "timeline")
 #: Keys of a scenario that its results do not depend on, and the seed, which is kept apart from the rest.
 _ASIDE = ("title", "seed")
 

@@ -25,8 +25,9 @@ from types import ModuleType
 from typing import Any
 
 import bentpipe
+from bentpipe.source import FILE_KEYS
 from bentpipe.sweeps.execution import Batch, Ran, run_case
-from bentpipe.sweeps.fingerprint import FILE_KEYS, simulator_hash
+from bentpipe.sweeps.fingerprint import simulator_hash
 from bentpipe.sweeps.sources import LIBRARIES
 
 

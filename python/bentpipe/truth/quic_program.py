@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe.truth.quic_cell import QuicCell
-from bentpipe.truth.real import TransferFailed
+from bentpipe.truth.real import TransferFailed, end
 
 NAME = "bentpipe-quic"
 INTERVAL_S = 0.1
@@ -22,7 +22,6 @@ PATIENCE_S = 10.0
 """Time limit for a transfer after its end."""
 LISTENS_S = 5.0
 """Time limit for the receiver to listen."""
-_LOOK_S = 0.05
 _UDP = ("/proc/net/udp", "/proc/net/udp6")
 
 
@@ -68,19 +67,13 @@ class QuicTransfer:
         process: subprocess.Popen[str] = self._emulation.popen(
             command, side=side, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        self._held.callback(_end, process)
+        self._held.callback(end, process)
         return process
 
     @property
     def over(self) -> bool:
         """Whether the sender has ended, or has had the time to."""
         return self._sender.poll() is not None or time.monotonic() > self._end
-
-    def finish_when_over(self) -> tuple[dict[str, float], dict[str, Any]]:
-        """`finish`, after waiting for the end."""
-        while not self.over:
-            time.sleep(_LOOK_S)
-        return self.finish()
 
     def finish(self) -> tuple[dict[str, float], dict[str, Any]]:
         """The numbers of the transfer (`numbers`) and the emulator's report, once it is over.
@@ -152,9 +145,3 @@ def _await_listener(process: subprocess.Popen[str]) -> None:
         _, wrong = process.communicate()
         raise TransferFailed(wrong.strip() or f"{NAME} serve died")
     raise TransferFailed(f"{NAME} serve does not listen after {LISTENS_S:g} s")
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    if process.poll() is None:
-        process.kill()
-    process.communicate()

@@ -67,7 +67,7 @@ class Transfer:
         command += ["--port", str(PORT), "--for", repr(self.cell.length_s)]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         process: subprocess.Popen[str] = self._emulation.popen(command, side=side, text=True, **pipes)
-        self._held.callback(_end, process)
+        self._held.callback(end, process)
         return process
 
     def step(self) -> bool:
@@ -150,7 +150,8 @@ def _last_line(text: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def end(process: subprocess.Popen[str]) -> None:
+    """Ends a program, and closes its pipes."""
     if process.poll() is None:
         process.kill()
     process.communicate()
