@@ -35,12 +35,23 @@ from bentpipe.verbs import (
     FAILED,
     INTERRUPTED,
     WRONG,
+    Ber,
+    Buffer,
+    FirstSeed,
+    Flows,
     Json,
+    PcapAt,
+    PcapWhole,
+    Per,
+    Rtt,
     RunsCommand,
+    Seed,
+    Set,
     Size,
     Stopped,
+    TimeLine,
+    Workers,
     overrides,
-    probability,
     write_and_show,
 )
 from bentpipe.weather.commands import weather_verb
@@ -216,18 +227,8 @@ def run_verb(
             help="A scenario: a TOML or JSON file, a shipped one's name, what --out wrote, or - for stdin.",
         ),
     ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            autocompletion=completion.keys,
-            help="Override a value: link.sat.loss.rate=1e-5. Repeatable.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")
-    ] = None,
+    set_: Set = None,
+    seed: Seed = None,
     cc: Annotated[
         str | None,
         typer.Option(
@@ -250,12 +251,8 @@ def run_verb(
             metavar="FILE", help="Write the packets there, for Wireshark and its like; - for standard output."
         ),
     ] = None,
-    pcap_at: Annotated[
-        str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
-    ] = "sender",
-    pcap_whole: Annotated[
-        bool, typer.Option("--pcap-whole", help="Keep the payload (zeros), not only the headers.")
-    ] = False,
+    pcap_at: PcapAt = "sender",
+    pcap_whole: PcapWhole = False,
     json: Json = False,
 ) -> None:
     """Simulate one scenario and say what each flow got, and what held it back."""
@@ -373,22 +370,12 @@ def compare_verb(
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"; with --rtt alone it is a link.')
     ] = None,
-    rtt: Annotated[
-        str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
-    ] = None,
-    ber: Annotated[
-        float | None, typer.Option(metavar="P", parser=probability, help="Bit error rate.")
-    ] = None,
-    per: Annotated[
-        float | None,
-        typer.Option(metavar="P", parser=probability, help='Packet error rate: 1e-4 or "0.01 %".'),
-    ] = None,
-    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')] = None,
-    timeline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", exists=True, help="Rate, delay and losses of the link over time."),
-    ] = None,
-    flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
+    rtt: Rtt = None,
+    ber: Ber = None,
+    per: Per = None,
+    buffer: Buffer = None,
+    timeline: TimeLine = None,
+    flows: Flows = 1,
     relay: Annotated[
         str | None,
         typer.Option(
@@ -401,8 +388,8 @@ def compare_verb(
         str | None, typer.Option("--for", metavar="TIME", help='Simulated time, "120 s".')
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs per algorithm.")] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 1,
-    threads: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
+    seed: FirstSeed = 1,
+    threads: Workers = 0,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,39 @@ from bentpipe import completion, terminal
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses: done, the work failed, the request was wrong, interrupted."""
 
+# Options and arguments that several verbs have.
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        autocompletion=completion.keys,
+        help="Override a value: link.sat.loss.rate=1e-5. Repeatable.",
+    ),
+]
+Seed = Annotated[int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")]
+FirstSeed = Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")]
+Workers = Annotated[int, typer.Option(metavar="N", min=0, help="In parallel; 0: one per processor.")]
+PcapAt = Annotated[
+    str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
+]
+PcapWhole = Annotated[bool, typer.Option("--pcap-whole", help="Keep the payload, not only the headers.")]
+Command = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="-- COMMAND...", show_default=False, help="What to run, behind two dashes."),
+]
+Flows = Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")]
+TimeLine = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", exists=True, help="Rate, delay and losses of the link over time."),
+]
+More = Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Further files of --measured.")]
+From = Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")]
+To = Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")]
+FigureOut = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")
+]
 Size = Annotated[
     str,
     typer.Option(
@@ -42,6 +75,17 @@ def probability(text: str) -> float:
     if rest.strip() or not 0 <= value <= 1:
         raise typer.BadParameter(f'{text!r} is no probability; write 1e-4 or "0.01 %"')
     return value
+
+
+Rtt = Annotated[str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')]
+Ber = Annotated[float | None, typer.Option(metavar="P", parser=probability, help="Bit error rate.")]
+Per = Annotated[
+    float | None,
+    typer.Option(
+        "--per", "--loss", metavar="P", parser=probability, help='Packet error rate: 1e-4 or "0.01 %".'
+    ),
+]
+Buffer = Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')]
 
 
 class RunsCommand(TyperCommand):

@@ -10,14 +10,13 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.verbs import FirstSeed, Flows, Json, More, Stopped, TimeLine, write_and_show
 
 Text = str | None
 
 
 def advise_verb(
-    more: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Further files of --measured.")
-    ] = None,
+    more: More = None,
     link: Annotated[
         Text,
         typer.Option(
@@ -52,11 +51,8 @@ def advise_verb(
     buffer: Annotated[
         Text, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "0.5..2 bdp".')
     ] = None,
-    timeline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", exists=True, help="Rate, delay and losses of the link over time."),
-    ] = None,
-    flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
+    timeline: TimeLine = None,
+    flows: Flows = 1,
     relay: Annotated[
         Text,
         typer.Option(
@@ -89,7 +85,7 @@ def advise_verb(
         ),
     ] = None,
     for_: Annotated[Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 1,
+    seed: FirstSeed = 1,
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="How long the answer may take, about.")
     ] = "30 s",
@@ -105,7 +101,7 @@ def advise_verb(
         Path | None, typer.Option(metavar="FILE", help="Write the answer on one page there, as PDF.")
     ] = None,
     paper: Annotated[str, typer.Option(metavar="NAME", help='Paper of --pdf: "A4" or "letter".')] = "A4",
-    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
     begun = time.monotonic()  # before the modules that take long to load
@@ -113,7 +109,6 @@ def advise_verb(
     from bentpipe.advice.race import Unanswered
     from bentpipe.files import try_place
     from bentpipe.measured import measured_files
-    from bentpipe.verbs import Stopped, write_and_show
 
     files = measured_files(measured, more)
     before = ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe import completion, terminal, units
-from bentpipe.verbs import INTERRUPTED, overrides
+from bentpipe.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, overrides
 
 if TYPE_CHECKING:
     from bentpipe.emulation.line import LiveLine
@@ -41,19 +41,8 @@ def emulate_verb(
             help="A scenario: a TOML or JSON file, or a shipped one's name. It needs no flows.",
         ),
     ],
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- COMMAND...", show_default=False, help="What to run, behind two dashes."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            autocompletion=completion.keys,
-            help="Override a value: link.geo.delay=1s. Repeatable.",
-        ),
-    ] = None,
+    command: Command = None,
+    set_: Set = None,
     path: Annotated[
         str | None,
         typer.Option(
@@ -74,9 +63,7 @@ def emulate_verb(
     for_: Annotated[
         str | None, typer.Option("--for", metavar="TIME", help='End the command after that time, "120 s".')
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")
-    ] = None,
+    seed: Seed = None,
     mtu: Annotated[
         int, typer.Option(metavar="BYTES", min=1280, max=9000, help="The largest packet of the link.")
     ] = 1500,
@@ -100,12 +87,8 @@ def emulate_verb(
     pcap: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the packets there, for Wireshark and its like.")
     ] = None,
-    pcap_at: Annotated[
-        str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
-    ] = "sender",
-    pcap_whole: Annotated[
-        bool, typer.Option("--pcap-whole", help="Keep the payload, not only the headers.")
-    ] = False,
+    pcap_at: PcapAt = "sender",
+    pcap_whole: PcapWhole = False,
     relay: Annotated[
         str | None,
         typer.Option(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import Json, Stopped, write_and_show
+from bentpipe.verbs import Json, Stopped, Workers, write_and_show
 
 
 def evaluate_verb(
@@ -33,7 +33,7 @@ def evaluate_verb(
             "--out", "-o", metavar="DIR", help="Write the page, evaluation.json and the tables there."
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
+    workers: Workers = 0,
     fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are in DIR already.")] = False,
     json: Json = False,
 ) -> None:

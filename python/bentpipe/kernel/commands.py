@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, RunsCommand
+from bentpipe.verbs import FAILED, Command, Json, RunsCommand
 
 if TYPE_CHECKING:
     from bentpipe.kernel.records import Record
@@ -164,10 +164,7 @@ def _serve(address: str) -> None:
 @app.command("run", cls=RunsCommand)
 def run_verb(
     name: Name,
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- COMMAND...", show_default=False, help="What to run, behind two dashes."),
-    ] = None,
+    command: Command = None,
     native: Native = False,
     set_: Set = None,
     json: Annotated[

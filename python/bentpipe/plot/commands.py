@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from bentpipe import plot, terminal
-from bentpipe.verbs import Json, Size
+from bentpipe.verbs import FigureOut, From, Json, Size, To
 
 if TYPE_CHECKING:
     from bentpipe.plot.drawing import Drawing
@@ -26,7 +26,6 @@ Sweep = Annotated[
     list[Path],
     typer.Argument(metavar="DIR...", help="What `sweep --out` wrote, or several that `run --out` wrote."),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")]
 Data = Annotated[
     Path | None,
     typer.Option("--data", metavar="FILE", help="The numbers, .csv or .parquet. Default: beside it, .csv."),
@@ -45,7 +44,7 @@ Where = Annotated[
 def _write(
     draw: Callable[[], Drawing],
     *,
-    out: Out,
+    out: FigureOut,
     size: Size = "paper",
     data: Data = None,
     no_data: NoData = False,
@@ -156,11 +155,11 @@ def sequence_verb(
     place: Annotated[
         Path, typer.Argument(metavar="RESULT_DIR", help="What run --out wrote, with record.segments=true.")
     ],
-    out: Out,
+    out: FigureOut,
     flow: Annotated[str | None, typer.Option(metavar="NAME", help="Default: the first.")] = None,
     unit: Annotated[str, typer.Option(metavar="UNIT", help='"bytes" or "segments".')] = "bytes",
-    begin: Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")] = 0.0,
-    end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
+    begin: From = 0.0,
+    end: To = float("inf"),
     size: Size = "paper",
     data: Annotated[
         Path | None, typer.Option("--data", metavar="FILE", help="Write the segments too: .csv or .parquet.")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal, units
-from bentpipe.verbs import Json, probability
+from bentpipe.verbs import Ber, Buffer, Json, More, Per, Rtt
 
 app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
 
@@ -53,9 +53,7 @@ def show_verb(
 
 @app.command("new")
 def new_verb(
-    more: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Further files of --measured.")
-    ] = None,
+    more: More = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
     ] = None,
@@ -69,17 +67,10 @@ def new_verb(
         ),
     ] = None,
     rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
-    rtt: Annotated[
-        str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
-    ] = None,
-    ber: Annotated[
-        float | None, typer.Option(metavar="P", parser=probability, help="Bit error rate.")
-    ] = None,
-    per: Annotated[
-        float | None,
-        typer.Option("--per", "--loss", metavar="P", parser=probability, help='1e-4 or "0.01 %".'),
-    ] = None,
-    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')] = None,
+    rtt: Rtt = None,
+    ber: Ber = None,
+    per: Per = None,
+    buffer: Buffer = None,
     flows: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Connections of each algorithm.")
     ] = None,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Stopped
+from bentpipe.verbs import FAILED, Json, Stopped, Workers
 
 Ray = Annotated[
     str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
@@ -51,7 +51,7 @@ def study_run(
             help="Where to write; several studies get a directory each in it, and one page about all.",
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    workers: Workers = 0,
     ray: Ray = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")] = False,
     figure: Annotated[str | None, typer.Option("--figure", "--table", metavar="N", hidden=True)] = None,
@@ -165,7 +165,7 @@ def study_show(
         Path | None,
         typer.Option("--from", metavar="DIR", help="A finished run to take it from. Default: out/studies."),
     ] = None,
-    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    workers: Workers = 0,
     json: Json = False,
 ) -> None:
     """List the figures and tables of a paper, or give one of them beside what the paper prints.
@@ -214,7 +214,7 @@ def study_fit(
     seeds: Annotated[int, typer.Option(metavar="N", min=2, help="Seeds of each combination.")] = 3,
     most: Annotated[int, typer.Option(metavar="N", min=1, help="Combinations to try, at most.")] = 500,
     minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
-    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    workers: Workers = 0,
     ray: Ray = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to write.")] = None,
     keep: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Stopped, overrides
+from bentpipe.verbs import FAILED, Json, Set, Stopped, Workers, overrides
 
 if TYPE_CHECKING:
     from bentpipe.sweeps.engine import Runs
@@ -40,10 +40,7 @@ def sweep_verb(
             "'link.sat.loss.rate={ log = [1e-6, 1e-3], points = 7 }'. Repeatable.",
         ),
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the scenario. Repeatable."),
-    ] = None,
+    set_: Set = None,
     seeds: Annotated[
         str | None, typer.Option(metavar="N", help="Runs of each point: how many, or seeds: 1,7,9.")
     ] = None,
@@ -58,9 +55,7 @@ def sweep_verb(
     most_seeds: Annotated[
         int, typer.Option("--most-seeds", metavar="N", min=1, help="With --until-ci: of a point, at most.")
     ] = 100,
-    workers: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Threads or processes; 0: one per processor.")
-    ] = 0,
+    workers: Workers = 0,
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Only this part of the runs: 2/8. All write to one DIR.")
     ] = None,

@@ -9,7 +9,7 @@ import typer
 
 from bentpipe import completion, terminal
 from bentpipe.drawn.recipe import Recipe
-from bentpipe.verbs import Json, probability
+from bentpipe.verbs import FigureOut, From, Json, To, probability
 
 if TYPE_CHECKING:
     import polars as pl
@@ -219,9 +219,9 @@ def check_verb(file: Line, json: Json = False) -> None:
 
 def plot_verb(
     file: Line,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")],
-    begin: Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")] = 0.0,
-    end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
+    out: FigureOut,
+    begin: From = 0.0,
+    end: To = float("inf"),
     json: Json = False,
 ) -> None:
     """Draw a time line: rate, delay, loss and reach, with handovers and outages."""
