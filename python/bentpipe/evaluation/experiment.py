@@ -19,7 +19,7 @@ Numbers = Mapping[str, float]
 """Metrics of one run in SI units, by name; NaN is a value that the run does not have."""
 
 Measured = Iterable[tuple[Setting, Numbers]]
-"""Rows of one run: additions to its setting (often none), and the metrics."""
+"""Several rows of one run, each with additions to its setting."""
 
 
 SEEDS: Mapping[Extent, int] = {"quick": 3, "full": 10}
@@ -157,7 +157,7 @@ class Experiment:
     metrics: Mapping[str, Metric]
     settings: Callable[[Extent], Iterable[Setting]]
     build: Callable[[Setting, Any, int], Scenario]
-    measure: Callable[[Observation], Measured]
+    measure: Callable[[Observation], Numbers | Measured]
     charts: Sequence[Curves | Tradeoff | Course]
     deviation: str = ""
     seeds: Mapping[Extent, int] = field(default_factory=lambda: dict(SEEDS))

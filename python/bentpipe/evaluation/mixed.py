@@ -17,6 +17,7 @@ from bentpipe.evaluation.experiment import (
     Extent,
     Measured,
     Metric,
+    Numbers,
     Setting,
 )
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
@@ -54,16 +55,13 @@ def _harm_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, flows, HARM_S, seed)
 
 
-def _harm_measure(run: Observation) -> Measured:
-    yield (
-        {},
-        {
-            "other_share": run.goodput("other") / (RATE * 1e6),
-            "own_share": run.goodput() / (RATE * 1e6),
-            "other_loss": run.loss("other"),
-            "other_queueing": run.queueing_p95(float(run.setting["rtt"]) / 1e3, "other"),
-        },
-    )
+def _harm_measure(run: Observation) -> Numbers:
+    return {
+        "other_share": run.goodput("other") / (RATE * 1e6),
+        "own_share": run.goodput() / (RATE * 1e6),
+        "other_loss": run.loss("other"),
+        "other_queueing": run.queueing_p95(float(run.setting["rtt"]) / 1e3, "other"),
+    }
 
 
 def _harm_compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]]) -> None:
@@ -145,15 +143,12 @@ def _media_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, flows, 40, seed)
 
 
-def _media_measure(run: Observation) -> Measured:
-    yield (
-        {},
-        {
-            "media_loss": run.loss("media"),
-            "queueing_p95": run.queueing_p95(RTT / 1e3),
-            "goodput": run.goodput(),
-        },
-    )
+def _media_measure(run: Observation) -> Numbers:
+    return {
+        "media_loss": run.loss("media"),
+        "queueing_p95": run.queueing_p95(RTT / 1e3),
+        "goodput": run.goodput(),
+    }
 
 
 MEDIA = Experiment(

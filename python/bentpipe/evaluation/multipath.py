@@ -14,8 +14,8 @@ from bentpipe.evaluation.experiment import (
     Curves,
     Experiment,
     Extent,
-    Measured,
     Metric,
+    Numbers,
     Setting,
 )
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step, scenario
@@ -64,15 +64,12 @@ def _shared_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, flows, SHARED_S, seed)
 
 
-def _shared_measure(run: Observation) -> Measured:
-    yield (
-        {},
-        {
-            "other_share": run.goodput("other") / (RATE * 1e6),
-            "own_share": run.goodput() / (RATE * 1e6),
-            "other_loss": run.loss("other"),
-        },
-    )
+def _shared_measure(run: Observation) -> Numbers:
+    return {
+        "other_share": run.goodput("other") / (RATE * 1e6),
+        "own_share": run.goodput() / (RATE * 1e6),
+        "other_loss": run.loss("other"),
+    }
 
 
 SHARED = Experiment(
@@ -150,19 +147,16 @@ def _failover_scenario(s: Setting, flows: list[Flow], seed: int) -> Scenario:
     return scenario(links, flows, FAILOVER_S, seed, traced=True)
 
 
-def _failover_measure(run: Observation) -> Measured:
+def _failover_measure(run: Observation) -> Numbers:
     count = int(run.setting["connections"])
     own = ["test/2"] if count == 1 else [f"test-{number}/2" for number in range(1, count + 1)]
     equal = RATE * 1e6 / (count + 1)
     after = {name: run.delivered_between(SETTLED_S, FAILOVER_S, name) for name in ("other", *own)}
-    yield (
-        {},
-        {
-            "other_share": after["other"] / (RATE * 1e6),
-            "least": min(after.values()) / equal,
-            "back": max(run.reached(equal / 2, FAILS_S, name) for name in own),
-        },
-    )
+    return {
+        "other_share": after["other"] / (RATE * 1e6),
+        "least": min(after.values()) / equal,
+        "back": max(run.reached(equal / 2, FAILS_S, name) for name in own),
+    }
 
 
 FAILOVER = Experiment(

@@ -16,6 +16,7 @@ from bentpipe.evaluation.experiment import (
     Extent,
     Measured,
     Metric,
+    Numbers,
     Setting,
 )
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
@@ -51,14 +52,11 @@ def _radio_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, [flow(cc, **out_of_step(RADIO_RATE))], 60, seed)
 
 
-def _radio_measure(run: Observation) -> Measured:
-    yield (
-        {},
-        {
-            "goodput": run.goodput() / (RADIO_RATE * 1e6),
-            "again": run.resent(),
-        },
-    )
+def _radio_measure(run: Observation) -> Numbers:
+    return {
+        "goodput": run.goodput() / (RADIO_RATE * 1e6),
+        "again": run.resent(),
+    }
 
 
 RADIO = Experiment(
@@ -112,15 +110,12 @@ def _delay_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, [flow(cc, **out_of_step(DELAY_RATE))], DELAY_S, seed)
 
 
-def _delay_measure(run: Observation) -> Measured:
-    yield (
-        {},
-        {
-            "utilisation": run.link()["utilisation"],
-            "queueing": run.queueing(),
-            "loss": run.loss(),
-        },
-    )
+def _delay_measure(run: Observation) -> Numbers:
+    return {
+        "utilisation": run.link()["utilisation"],
+        "queueing": run.queueing(),
+        "loss": run.loss(),
+    }
 
 
 DELAY = Experiment(
@@ -243,17 +238,14 @@ def _reorder_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, [flow(cc, **out_of_step(10))], 40, seed)
 
 
-def _reorder_measure(run: Observation) -> Measured:
+def _reorder_measure(run: Observation) -> Numbers:
     test = run.named()[0]
     needless = max(test["retransmitted_packets"] - test["dropped_packets"], 0)
-    yield (
-        {},
-        {
-            "utilisation": run.goodput() / 10e6,
-            "needless": needless / max(test["sent_packets"], 1),
-            "timeouts": test["timeouts"],
-        },
-    )
+    return {
+        "utilisation": run.goodput() / 10e6,
+        "needless": needless / max(test["sent_packets"], 1),
+        "timeouts": test["timeouts"],
+    }
 
 
 REORDER = Experiment(

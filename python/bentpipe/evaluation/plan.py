@@ -147,7 +147,9 @@ def _measured(experiment: Experiment, planned: Planned, case: Case, ran: Ran) ->
         trace=ran.trace,
         capacity=capacity(case.scenario["link"]) if case.keep_trace else (),
     )
-    rows = [{**more, **numbers} for more, numbers in experiment.measure(run)]
+    found = experiment.measure(run)
+    parts = [({}, found)] if isinstance(found, Mapping) else found
+    rows = [{**more, **numbers} for more, numbers in parts]
     drawn = experiment.course is not None and planned.seed == 1
     return {"rows": rows, "course": experiment.course(run) if experiment.course and drawn else None}
 

@@ -12,8 +12,8 @@ from bentpipe.evaluation.experiment import (
     UTILISATION,
     Curves,
     Experiment,
-    Measured,
     Metric,
+    Numbers,
     Setting,
 )
 from bentpipe.evaluation.network import bottleneck, drop_tail, flow, link, out_of_step
@@ -55,18 +55,15 @@ def _aqm_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(link(AQM_RATE, AQM_RTT, _queues(name)), [flows], 30, seed)
 
 
-def _aqm_measure(run: Observation) -> Measured:
+def _aqm_measure(run: Observation) -> Numbers:
     delivered = run.link()["delivered_packets"]
-    yield (
-        {},
-        {
-            "utilisation": run.link()["utilisation"],
-            "queueing_p95": run.queueing_p95(AQM_RTT / 1e3),
-            "loss": run.loss(),
-            "marked": run.link()["marked"] / delivered if delivered else math.nan,
-            "jain": jain(f["goodput_bps"] for f in run.named()),
-        },
-    )
+    return {
+        "utilisation": run.link()["utilisation"],
+        "queueing_p95": run.queueing_p95(AQM_RTT / 1e3),
+        "loss": run.loss(),
+        "marked": run.link()["marked"] / delivered if delivered else math.nan,
+        "jain": jain(f["goodput_bps"] for f in run.named()),
+    }
 
 
 AQM = Experiment(

@@ -5,15 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import (
-    DROPS,
-    Curves,
-    Experiment,
-    Extent,
-    Measured,
-    Metric,
-    Setting,
-)
+from bentpipe.evaluation.experiment import DROPS, Curves, Experiment, Extent, Metric, Numbers, Setting
 from bentpipe.evaluation.network import (
     bdp_packets,
     bottleneck,
@@ -51,11 +43,11 @@ def _pair_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(link(PAIR_RATE, 2, queue), flows, 60, seed)
 
 
-def _pair_measure(run: Observation) -> Measured:
+def _pair_measure(run: Observation) -> Numbers:
     test, other = run.goodput(), run.goodput("other")
     if run.setting["pair"] == SAME:
         test, other = max(test, other), min(test, other)
-    yield {}, {"ratio": test / other if other else math.nan, "drops": run.drops()}
+    return {"ratio": test / other if other else math.nan, "drops": run.drops()}
 
 
 PAIR = Experiment(

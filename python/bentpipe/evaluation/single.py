@@ -16,8 +16,8 @@ from bentpipe.evaluation.experiment import (
     Curves,
     Experiment,
     Extent,
-    Measured,
     Metric,
+    Numbers,
     Setting,
 )
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
@@ -54,17 +54,14 @@ def _range_seconds(rtt: float) -> float:
     return max(30.0, 0.15 * rtt)
 
 
-def _alone(run: Observation) -> Measured:
+def _alone(run: Observation) -> Numbers:
     rtt = float(run.setting.get("rtt", RTT)) / 1e3
-    yield (
-        {},
-        {
-            "utilisation": run.link()["utilisation"],
-            "queueing_p95": run.queueing_p95(rtt),
-            "loss": run.loss(),
-            "jain": jain(f["goodput_bps"] for f in run.named()),
-        },
-    )
+    return {
+        "utilisation": run.link()["utilisation"],
+        "queueing_p95": run.queueing_p95(rtt),
+        "loss": run.loss(),
+        "jain": jain(f["goodput_bps"] for f in run.named()),
+    }
 
 
 RANGE = Experiment(
@@ -95,17 +92,14 @@ def _many_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(link(RATE, RTT, queue), [flows], 30, seed)
 
 
-def _many_measure(run: Observation) -> Measured:
-    yield (
-        {},
-        {
-            "loss": run.loss(),
-            "useful": run.goodput() / (RATE * 1e6),
-            "again": run.resent(),
-            "timeouts": sum(f["timeouts"] for f in run.named()) / len(run.named()),
-            "jain": jain(f["goodput_bps"] for f in run.named()),
-        },
-    )
+def _many_measure(run: Observation) -> Numbers:
+    return {
+        "loss": run.loss(),
+        "useful": run.goodput() / (RATE * 1e6),
+        "again": run.resent(),
+        "timeouts": sum(f["timeouts"] for f in run.named()) / len(run.named()),
+        "jain": jain(f["goodput_bps"] for f in run.named()),
+    }
 
 
 MANY = Experiment(
@@ -147,15 +141,12 @@ def _backoff_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, [flow(cc, handshake=False, **out_of_step(RATE))], BACKOFF_S, seed)
 
 
-def _backoff_measure(run: Observation) -> Measured:
+def _backoff_measure(run: Observation) -> Numbers:
     test = run.named()[0]
-    yield (
-        {},
-        {
-            "sent": test["sent_packets"] * RTT / 1e3 / run.seconds,
-            "waiting": test["limited_timeout"],
-        },
-    )
+    return {
+        "sent": test["sent_packets"] * RTT / 1e3 / run.seconds,
+        "waiting": test["limited_timeout"],
+    }
 
 
 BACKOFF = Experiment(
@@ -228,17 +219,14 @@ def _silence_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, [flow(cc, **out_of_step(RATE))], SILENCE_END, seed, traced=True)
 
 
-def _silence_measure(run: Observation) -> Measured:
+def _silence_measure(run: Observation) -> Numbers:
     test = run.named()[0]
     into = run.link()["dropped_error"]
-    yield (
-        {},
-        {
-            "into": into / bdp_packets(RATE, float(run.setting["rtt"])),
-            "timeouts": test["timeouts"],
-            "back": run.reached(0.8 * RATE * 1e6, SILENCE[1]),
-        },
-    )
+    return {
+        "into": into / bdp_packets(RATE, float(run.setting["rtt"])),
+        "timeouts": test["timeouts"],
+        "back": run.reached(0.8 * RATE * 1e6, SILENCE[1]),
+    }
 
 
 SILENT = Experiment(
@@ -276,16 +264,13 @@ def _newcomer_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(path, [first, second], NEWCOMER_END, seed, traced=True)
 
 
-def _newcomer_measure(run: Observation) -> Measured:
+def _newcomer_measure(run: Observation) -> Numbers:
     last = NEWCOMER_END - 20
     shares = [run.delivered_between(last, NEWCOMER_END, name) for name in ("first", "test")]
-    yield (
-        {},
-        {
-            "until": run.reached(0.8 * RATE * 1e6 / 2, NEWCOMER_S, over=2.0),
-            "jain": jain(shares) if all(math.isfinite(share) for share in shares) else math.nan,
-        },
-    )
+    return {
+        "until": run.reached(0.8 * RATE * 1e6 / 2, NEWCOMER_S, over=2.0),
+        "jain": jain(shares) if all(math.isfinite(share) for share in shares) else math.nan,
+    }
 
 
 NEWCOMER = Experiment(

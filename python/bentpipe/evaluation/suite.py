@@ -16,8 +16,8 @@ from bentpipe.evaluation.experiment import (
     Curves,
     Experiment,
     Extent,
-    Measured,
     Metric,
+    Numbers,
     Setting,
     Tradeoff,
 )
@@ -85,15 +85,12 @@ def _basic_seconds(name: str) -> float:
     return {"access": 20.0, "satellite": 60.0}.get(name, 600.0)
 
 
-def _aggregate(run: Observation) -> Measured:
-    yield (
-        {},
-        {
-            "utilisation": run.link()["utilisation"],
-            "drops": run.drops(),
-            "queueing": run.queueing(),
-        },
-    )
+def _aggregate(run: Observation) -> Numbers:
+    return {
+        "utilisation": run.link()["utilisation"],
+        "drops": run.drops(),
+        "queueing": run.queueing(),
+    }
 
 
 BASIC = Experiment(
@@ -139,9 +136,8 @@ def _trade_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(link(rate, TRADE_RTT, queue), flows, 20, seed)
 
 
-def _trade_measure(run: Observation) -> Measured:
-    for setting, numbers in _aggregate(run):
-        yield setting, {**numbers, "throughput": run.link()["utilisation"] * _trade_rate(run.setting) * 1e6}
+def _trade_measure(run: Observation) -> Numbers:
+    return {**_aggregate(run), "throughput": run.link()["utilisation"] * _trade_rate(run.setting) * 1e6}
 
 
 TRADE = Experiment(
@@ -194,9 +190,9 @@ def _ramp_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(link(RAMP_RATE, 4, drop_tail(bdp_packets(RAMP_RATE, 80))), flows, end, seed)
 
 
-def _ramp_measure(run: Observation) -> Measured:
+def _ramp_measure(run: Observation) -> Numbers:
     done = run.named()[0]["completion_s"]
-    yield {}, {"done": run.seconds - RAMP_S if done is None else done}
+    return {"done": run.seconds - RAMP_S if done is None else done}
 
 
 RAMP = Experiment(
@@ -242,11 +238,11 @@ def _lot_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return scenario({name: link(rate, 20, queue) for name in LOT}, flows, 40, seed)
 
 
-def _lot_measure(run: Observation) -> Measured:
+def _lot_measure(run: Observation) -> Numbers:
     through = run.goodput()
     single = run.goodput("single") / len(LOT)
     drops = max(run.drops(name) for name in LOT)
-    yield {}, {"ratio": single / through if through else math.nan, "drops": drops}
+    return {"ratio": single / through if through else math.nan, "drops": drops}
 
 
 PARKING_LOT = Experiment(

@@ -5,14 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import (
-    Course,
-    Curves,
-    Experiment,
-    Measured,
-    Metric,
-    Setting,
-)
+from bentpipe.evaluation.experiment import Course, Curves, Experiment, Metric, Numbers, Setting
 from bentpipe.evaluation.network import (
     FULL_PACKET,
     bottleneck,
@@ -56,7 +49,7 @@ def _cross(rate: str, nth: int, **when: Any) -> Flow:
     return flow(None, f"cross-{nth}", traffic=Cbr(rate, packet=f"{FULL_PACKET} bytes"), **when)
 
 
-def _flood_measure(run: Observation) -> Measured:
+def _flood_measure(run: Observation) -> Numbers:
     numbers = dict.fromkeys(("to60", "to80", "to90", "jump", "cross", "loss"), math.nan)
     numbers["loss"] = run.loss()
     if run.setting["event"] == LEAVES:
@@ -74,7 +67,7 @@ def _flood_measure(run: Observation) -> Measured:
         numbers["jump"] = max(grown, default=math.nan)
     elif run.setting["event"] in (COMES, GROWS):
         numbers["cross"] = float(sum(f["dropped_packets"] for f in run.named("cross")))
-    yield {}, numbers
+    return numbers
 
 
 FLOOD = Experiment(
