@@ -17,7 +17,7 @@ struct Lossy {
     arq: Option<ArqSender>,
 }
 
-/// The loss rate over time.
+/// The rate of the last loss model over time.
 #[derive(Debug)]
 struct LossRates {
     line: TimeLine,
@@ -25,7 +25,7 @@ struct LossRates {
 }
 
 impl Channel {
-    /// A channel with these losses; `line` is the time line that sets their rate, if one does.
+    /// A channel with these losses; `line` is the time line that sets the rate of the last one, if one does.
     pub(super) fn new(losses: Vec<LossModel>, line: Option<TimeLine>, arq: Option<ArqSender>) -> Self {
         let rates = line.map(|line| LossRates { line, step: 0 });
         let needed = !losses.is_empty() || arq.is_some();
@@ -52,7 +52,7 @@ impl Channel {
     pub(super) fn strikes(&mut self, sent: u64, size: u16) -> bool {
         let Some(lossy) = &mut self.0 else { return false };
         if let Some(rates) = &mut lossy.rates {
-            rates.set(sent, &mut lossy.losses);
+            rates.set(sent, lossy.losses.last_mut());
         }
         let mut struck = false;
         for loss in &mut lossy.losses {
@@ -63,11 +63,11 @@ impl Channel {
 }
 
 impl LossRates {
-    /// Gives the models the rate at `sent`.
+    /// Gives the model the rate at `sent`.
     #[inline(never)]
-    fn set(&mut self, sent: u64, losses: &mut [LossModel]) {
+    fn set(&mut self, sent: u64, model: Option<&mut LossModel>) {
         self.line.go_to(&mut self.step, sent);
         let rate = self.line.steps()[self.step].loss_rate;
-        losses.iter_mut().for_each(|loss| loss.set_rate(rate));
+        model.into_iter().for_each(|model| model.set_rate(rate));
     }
 }

@@ -57,7 +57,7 @@ pub struct TimeLine {
     pub handover: Handover,
     /// May a packet overtake another when the delay shrinks?
     pub reorder: bool,
-    /// Does it set the rate of the direction's loss model?
+    /// Does it set the rate of the direction's last loss model, whose errors are independent?
     pub sets_loss: bool,
 }
 

@@ -18,9 +18,6 @@ use crate::scenario::{Link, Reverse, Satellite, Varying};
 
 /// The packet size of a bandwidth-delay product on a link without flows, bytes.
 const DEFAULT_WIRE: u32 = 1_500;
-/// A loss rate of a time line that no single loss model has.
-const RATE_OF_WHICH: &str = "the time line sets a loss rate, which is that of one packet-error or bit-error; \
-    leave out other losses, or the column loss_rate";
 
 /// The numbers from which a bandwidth-delay product is computed.
 struct Share {
@@ -202,16 +199,15 @@ impl Work<'_> {
         key: &Key,
     ) -> Result<DirectionPlan, Error> {
         let (rate_bps, delay, line) = (course.rate.0, course.delay, course.line.clone());
-        let key = key.with("loss");
-        let mut loss = self.losses(losses, &key)?;
+        let mut loss = self.losses(losses, &key.with("loss"))?;
         if let Some(line) = line.as_ref().filter(|line| line.sets_loss) {
             let now = line.steps()[0].loss_rate;
-            if loss.is_empty() {
-                loss.push(LossPlan::PacketError(PacketError { rate: now }));
+            // The last model has the rate of the time line.
+            let only = if let [only] = &mut loss[..] { only.rate_mut() } else { None };
+            match only {
+                Some(rate) => *rate = now,
+                None => loss.push(LossPlan::PacketError(PacketError { rate: now })),
             }
-            let [only] = &mut loss[..] else { return Err(self.error(&key, RATE_OF_WHICH)) };
-            let Some(rate) = only.rate_mut() else { return Err(self.error(&key, RATE_OF_WHICH)) };
-            *rate = now;
         }
         let link_layer = LinkLayerPlan::default();
         Ok(DirectionPlan { rate_bps, delay, queue, discipline, loss, line, link_layer })

@@ -32,7 +32,8 @@ pub enum TimelineFile {
 #[serde(deny_unknown_fields)]
 pub struct TimelineTable {
     /// CSV or Parquet with the columns t_s, rate_bps, delay_s, loss_rate, up and handover. A relative name starts from the directory of the
-    /// scenario file.
+    /// scenario file. `loss_rate` sets the rate of the direction's packet-error or bit-error if that is its only loss model. Otherwise
+    /// it is that of packet errors beside all losses that the direction has.
     pub file: String,
     /// Start again after the last row, which is the end and whose values are not used. Otherwise the last values stay. Default no.
     #[serde(default)]

@@ -131,6 +131,30 @@ fn a_file_sets_the_rate_of_the_loss_model_of_its_own_direction() {
 }
 
 #[test]
+fn a_loss_rate_of_a_file_is_packet_errors_beside_other_losses() {
+    let name = file("beside", "t_s,loss_rate,rate_bps,delay_s\n0,0.5,1e6,0.1\n10,0,2e6,0.2\n");
+    let with = |loss: &str| {
+        link(&format!("timeline = {name:?}\nnominal = {{ rate = \"1 Mbit/s\" }}\nloss = {loss}"))
+    };
+    let errors = |rate| LossPlan::PacketError(PacketError { rate });
+    let events = "{ kind = \"gilbert-elliott\", p = 0.01, r = 0.25 }";
+    let plan = with(events);
+    let of = &plan.links[0].forward;
+    assert!(
+        matches!(of.loss[..], [LossPlan::GilbertElliott(_), _]) && of.loss[1] == errors(0.5),
+        "{:?}",
+        of.loss
+    );
+    assert_eq!(of.line.as_ref().map(|line| line.sets_loss), Some(true));
+    // Of two or more, each keeps its own rate.
+    let bits = |rate| LossPlan::BitError(BitError { rate });
+    let plan = with("[{ kind = \"bit-error\", rate = 1e-9 }, { kind = \"packet-error\", rate = 0.1 }]");
+    assert_eq!(plan.links[0].forward.loss, [bits(1e-9), errors(0.1), errors(0.5)]);
+    let plan = with(&format!("[{{ kind = \"bit-error\", rate = 1e-9 }}, {events}]"));
+    assert_eq!(plan.links[0].forward.loss[0], bits(1e-9));
+}
+
+#[test]
 fn a_bdp_is_nominal_or_warned_of() {
     let with = |lines: &str| {
         let text = "rate = [[\"0 s\", \"8 Mbit/s\"], [\"15 s\", \"4 Mbit/s\"]]\ndelay = \"30 ms\"\n";
@@ -206,7 +230,6 @@ fn each_mistake_names_its_key_and_what_would_be_right() {
         (plain.to_owned() + "timeline = \"x.parquet\"", "timeline", &["x.parquet", "CSV"]),
         (format!("{timeline}rate = [[\"0 s\", \"1 Mbit/s\"]]"), "rate", &["time line", "leave one"]),
         (format!("{timeline}up = [[\"0 s\", true]]"), "up", &["column up"]),
-        (format!("{timeline}loss = {{ kind = \"gilbert-elliott\", p = 0.1, r = 0.1 }}"), "loss", &["packet-error", "loss_rate"]),
         (format!("timeline = {{ file = {name:?}, offset = \"5 s\" }}"), "timeline.offset", &["5 s", "last row", "4100 ms"]),
     ] {
         let said = message(&lines);

@@ -3,8 +3,8 @@
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
 use bentpipe_sim::plan::{
-    DirectionPlan, Discipline, DropTailPlan, Handover, Leg, LinkLayerPlan, PriorityPlan, QueueLimit, Step,
-    TimeLine,
+    DirectionPlan, Discipline, DropTailPlan, GilbertElliott, Handover, Leg, LinkLayerPlan, LossPlan,
+    PacketError, PriorityPlan, QueueLimit, Step, TimeLine,
 };
 use proptest::prelude::*;
 
@@ -236,6 +236,52 @@ fn direct(of: &Contract, packets: &[(u64, u64)], discipline: Discipline) -> (Vec
     }
     take(&mut direction, u64::MAX / 4, &mut ends);
     (ends, order)
+}
+
+/// Which of `packets` packets, sent a millisecond apart, these losses strike; the loss rate changes at these instants.
+fn struck(loss: &[LossPlan], rates: &[(u64, f64)], packets: u64) -> Vec<bool> {
+    let step = |&(at, loss_rate): &(u64, f64)| Step { at: Time(at), rate_bps: 12_000_000, loss_rate };
+    let leg = Leg { at: Time(0), delay: Span(0), towards: Span(0) };
+    let mut line = TimeLine::new(rates.iter().map(step).collect(), [leg].into(), Vec::new().into())
+        .expect("instants in order");
+    line.sets_loss = rates.len() > 1;
+    let plan = DirectionPlan {
+        rate_bps: 12_000_000,
+        delay: Span(0),
+        queue: QueueLimit::Packets(1),
+        discipline: Discipline::DropTail(DropTailPlan),
+        loss: loss.to_vec(),
+        link_layer: LinkLayerPlan::default(),
+        line: Some(line),
+    };
+    let mut direction = Direction::new(&plan, 1, "x/forward");
+    let mut lost = Vec::new();
+    for i in 0..packets {
+        let push = direction.push(Time(i * 1_000_000), Packet::new(1_500, i as u32), Class::default());
+        lost.push(push == Push::Lost);
+        while let Some(at) = direction.next() {
+            direction.pop(at);
+        }
+    }
+    lost
+}
+
+#[test]
+fn a_loss_rate_over_time_strikes_beside_other_losses_and_leaves_their_draws_alone() {
+    let events = LossPlan::GilbertElliott(GilbertElliott { p: 0.02, r: 0.25, good_loss: 0.0, bad_loss: 1.0 });
+    let own = LossPlan::PacketError(PacketError { rate: 0.0 });
+    let alone = struck(std::slice::from_ref(&events), &[(0, 0.0)], 40_000);
+    let both = |rates: &[(u64, f64)]| struck(&[events.clone(), own.clone()], rates, 40_000);
+    assert!(alone.contains(&true) && both(&[(0, 0.0), (1, 0.0)]) == alone);
+    // Packet i is sent from i to i + 1 ms: those of 10.5 s to 20.5 s, whose last bits are sent then, are lost.
+    let found = both(&[(0, 0.0), (10_500_000_000, 1.0), (20_500_000_000, 0.0)]);
+    let dark = 10_499..20_499;
+    assert!((0..40_000).all(|i| found[i] == (alone[i] || dark.contains(&i))));
+    // Independent: of the packets that pass the events, a tenth is lost, within four standard errors.
+    let found = both(&[(0, 0.1), (1, 0.1)]);
+    let pass = alone.iter().filter(|struck| !*struck).count() as f64;
+    let more = (0..40_000).filter(|&i| found[i] && !alone[i]).count() as f64;
+    assert!((more - 0.1 * pass).abs() < 4.0 * (0.09 * pass).sqrt(), "{more} of {pass}");
 }
 
 fn steps<V: std::fmt::Debug>(value: impl Strategy<Value = V>) -> impl Strategy<Value = Vec<(u64, V)>> {

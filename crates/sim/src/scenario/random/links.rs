@@ -102,8 +102,13 @@ impl Draw<'_> {
             2 => link["timeline"] = self.file("delays.csv"),
             3 => {
                 link["timeline"] = self.file("time_line.csv");
-                link["loss"] =
-                    if self.one_in(2) { json!([]) } else { json!({ "kind": "bit-error", "rate": 0.0 }) };
+                // The file has loss rates of its own.
+                link["loss"] = match self.to(3) {
+                    0 => json!([]),
+                    1 => json!({ "kind": "bit-error", "rate": 0.0 }),
+                    2 => self.losses(),
+                    _ => json!([self.loss(), self.loss()]),
+                };
             }
             _ => {}
         }
