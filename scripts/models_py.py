@@ -141,7 +141,7 @@ def _words(each: dict[str, Any], schema: dict[str, Any]) -> list[str]:
         return [word for part in several for word in _words(part, schema)]
     if "x-quantity" in each:
         sample = json.dumps((schema.get("examples") or each["examples"])[0])
-        units = f" ({VALUES['queue-size']})" if each["x-quantity"] == "queue-size" else ""
+        units = f" ({VALUES[each['x-quantity']]})" if each["x-quantity"].startswith("queue-") else ""
         return [f"a {QUANTITIES[each['x-quantity']]} such as {sample}{units}"]
     if "const" in each or "enum" in each:
         return [json.dumps(word) for word in each.get("enum", [each.get("const")])]

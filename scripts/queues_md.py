@@ -25,6 +25,10 @@ All kinds have in common:
 
 - The waiting data does not include the packet in transmission, and a packet that finds the transmitter idle
   needs no room.
+- The `limit` of `drop-tail` and `drop-front` may be a time, such as `"200 ms"`: as many bytes as the link
+  sends in it. Where the rate changes, it is the rate of the instant; in an outage, the last one before. Linux
+  (`latency` of `tbf`) and routers (`queue-limit` of Cisco IOS XR, `queue-delay` of Nokia SR OS) compute the
+  bytes in the same way, but once. It is no limit of a packet's age: nothing is dropped while nothing arrives.
 - All packets that a queue drops, early or late, count as `dropped_queue`, and those that it marks as
   `marked`. It marks packets of flows with `ecn` only.
 - A target and an interval that suit the Internet do not suit a satellite. The interval ought to be the

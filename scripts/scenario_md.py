@@ -289,6 +289,7 @@ QUANTITIES = {
     "rate": "rate",
     "size": "size",
     "queue-size": "room",
+    "queue-room": "room or time",
     "window-size": "window",
     "interval": "interval",
     "longitude": "longitude",

@@ -27,6 +27,7 @@ from .models import Bulk as Bulk
 from .models import Cbr as Cbr
 from .models import Codel as Codel
 from .models import Dama as Dama
+from .models import DropFront as DropFront
 from .models import DropTail as DropTail
 from .models import DualPi2 as DualPi2
 from .models import Exponential as Exponential

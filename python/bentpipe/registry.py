@@ -66,6 +66,7 @@ _LISTS = {"algorithm": "cc", "scenario": "scenario", "queue": "queue", "study": 
 """The verbs that list all names of a kind."""
 VALUES = {
     "queue-size": "packets, bytes, kB, MB or bdp",
+    "queue-room": "packets, bytes, kB, MB, bdp or ms",
     "duration": "ns, us, ms or s",
     "size": "bytes, kB or MB",
     "boolean": "true, false",

@@ -24,7 +24,7 @@ fn direction(one_way: u64, loss: &[LossPlan]) -> DirectionPlan {
         rate_bps: RATE,
         delay: Span::from_millis(one_way),
         queue: QueueLimit::Packets(BDP),
-        discipline: Discipline::DropTail(DropTailPlan),
+        discipline: Discipline::DropTail(DropTailPlan::default()),
         loss: loss.to_vec(),
         link_layer: LinkLayerPlan::default(),
         line: None,

@@ -158,7 +158,7 @@ mod tests {
             rate_bps: 12_000_000,
             delay: Span::from_millis(100),
             queue: QueueLimit::Packets(1_000_000),
-            discipline: Discipline::DropTail(DropTailPlan),
+            discipline: Discipline::DropTail(DropTailPlan::default()),
             loss: vec![loss],
             line: None,
             link_layer: LinkLayerPlan { arq, ..LinkLayerPlan::default() },

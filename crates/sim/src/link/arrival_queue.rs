@@ -74,6 +74,7 @@ impl ArrivalQueue {
             waiting_packets: waiting.backlog.packets(),
             waiting_bytes: waiting.backlog.bytes(),
             free_at: Time(transmitter.free_at),
+            idle: transmitter.free_at <= now.0,
         })
     }
 

@@ -174,7 +174,7 @@ mod tests {
             rate_bps: 2_000_000,
             delay: Span::from_millis(250),
             queue: QueueLimit::Packets(100_000),
-            discipline: Discipline::DropTail(DropTailPlan),
+            discipline: Discipline::DropTail(DropTailPlan::default()),
             loss: Vec::new(),
             line: None,
             link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },

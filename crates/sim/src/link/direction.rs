@@ -97,7 +97,11 @@ impl Direction {
             channel: Channel::new(losses, rates, arq),
             flight: line.clone().map_or(Flight::Constant(plan.delay.0), Flight::varying),
         };
-        let mut rule = plan.discipline.plan().start(plan.queue, *rate_bps, stream(plan.discipline.kind()));
+        let (discipline, random) = (plan.discipline.plan(), stream(plan.discipline.kind()));
+        let mut rule = match line {
+            Some(line) => discipline.start_along(line, plan.queue, *rate_bps, random),
+            None => discipline.start(plan.queue, *rate_bps, random),
+        };
         if !link_layer.is_plain() {
             rule = rule.at_departure(plan.queue, *rate_bps);
         }

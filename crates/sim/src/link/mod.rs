@@ -11,7 +11,7 @@
 //!     rate_bps: 12_000_000,
 //!     delay: Span::from_millis(250),
 //!     queue: QueueLimit::Packets(2),
-//!     discipline: Discipline::DropTail(DropTailPlan),
+//!     discipline: Discipline::DropTail(DropTailPlan::default()),
 //!     loss: vec![LossPlan::LossTrace(LossTracePlan { lost: [1].into() })],
 //!     link_layer: LinkLayerPlan::default(),
 //!     line: None,

@@ -107,7 +107,7 @@ mod tests {
             rate_bps: 1_000_000,
             delay: Span::from_millis(7),
             queue,
-            discipline: Discipline::DropTail(DropTailPlan),
+            discipline: Discipline::DropTail(DropTailPlan::default()),
             loss: Vec::new(),
             line: None,
             link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },

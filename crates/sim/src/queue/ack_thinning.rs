@@ -124,7 +124,7 @@ mod tests {
             rate_bps: 32_000,
             delay: Span::from_millis(1),
             queue: QueueLimit::Packets(6),
-            discipline: Discipline::DropTail(DropTailPlan),
+            discipline: Discipline::DropTail(DropTailPlan::default()),
             loss: Vec::new(),
             line: None,
             link_layer: LinkLayerPlan { ack_thinning: Some(keep), ..LinkLayerPlan::default() },

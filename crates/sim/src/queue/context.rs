@@ -2,8 +2,9 @@
 
 use bentpipe_cc::Span;
 
+use crate::link::time_line::TimeLine;
 use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::units::{BitRate, Duration, MAX_PACKET, QueueSize, Size};
+use crate::scenario::units::{BitRate, Duration, MAX_PACKET, QueueRoom, QueueSize, Size};
 
 /// Smallest queue that a limit in bdp may give, in packets: with less, the ends of a path see bursts as loss.
 const MIN_BDP_PACKETS: u64 = 5;
@@ -31,13 +32,21 @@ impl QueueLimit {
     }
 }
 
+/// The whole bytes that a transmitter of `rate_bps` sends in `time`.
+pub(super) fn bytes_in(time: Span, rate_bps: u64) -> u64 {
+    let bytes = u128::from(rate_bps) * u128::from(time.0) / 8_000_000_000;
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
 /// The surroundings of a queue in a scenario, and the place where its mistakes are reported.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     /// The direction of a link, as warnings name it.
     pub(crate) link: &'a str,
-    /// The rate of its transmitter.
+    /// The rate of its transmitter, the nominal one if it changes.
     pub(crate) rate: BitRate,
+    /// The rate over time, if anything of the direction changes.
+    pub(crate) line: Option<&'a TimeLine>,
     /// Longest base round-trip time of the flows that cross it.
     pub(crate) rtt: Span,
     /// Their largest packet, bytes.
@@ -103,6 +112,28 @@ impl Context<'_> {
                 QueueLimit::Packets(packets.max(MIN_BDP_PACKETS))
             }
         }
+    }
+
+    /// The room of a queue whose limit may be a time, and that time. Where the rate changes, the room is that of the highest.
+    pub(crate) fn room(&mut self, room: QueueRoom) -> (QueueLimit, Option<Span>) {
+        let time = match room {
+            QueueRoom::Size(size) => return (self.limit(size), None),
+            QueueRoom::Time(Duration(time)) => time,
+        };
+        let rates = || {
+            self.line.into_iter().flat_map(TimeLine::steps).map(|step| step.rate_bps).filter(|rate| *rate > 0)
+        };
+        let least = bytes_in(time, rates().min().unwrap_or(self.rate.0));
+        let most = bytes_in(time, rates().max().unwrap_or(self.rate.0));
+        if least < u64::from(self.wire) {
+            self.warnings.push(format!(
+                "link {}: no packet of {} bytes fits a queue of {}, which is {least} bytes at the lowest rate",
+                self.link,
+                self.wire,
+                Duration(time)
+            ));
+        }
+        (QueueLimit::Bytes(most), Some(time))
     }
 
     /// Refuses a queue without room where it needs some; `how` says which queue that is, and why.

@@ -1,31 +1,39 @@
 //! Drop-tail: a packet that finds no room is dropped, all others leave in the order in which they came.
 
+use bentpipe_cc::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
+use crate::link::time_line::TimeLine;
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
+use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
+use crate::queue::room::ChangingRoom;
 use crate::scenario::error::Error;
-use crate::scenario::units::QueueSize;
+use crate::scenario::units::{QueueRoom, QueueSize};
 
 /// First in, first out: a packet that finds no room is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DropTail {
-    /// Room, the packet in transmission not counted.
-    pub limit: QueueSize,
+    /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at the rate of the instant; in an outage,
+    /// at the last rate before it.
+    pub limit: QueueRoom,
 }
 
 impl Default for DropTail {
     fn default() -> Self {
-        Self { limit: QueueSize::Bdp(1.0) }
+        Self { limit: QueueRoom::Size(QueueSize::Bdp(1.0)) }
     }
 }
 
 /// Drop-tail has nothing but its limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DropTailPlan;
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DropTailPlan {
+    /// The limit as a time, if it is one.
+    pub time: Option<Span>,
+}
 
 impl QueueKeys for DropTail {
     type Plan = DropTailPlan;
@@ -34,12 +42,33 @@ impl QueueKeys for DropTail {
     const REFERENCE: &'static str = "RFC 2309";
 
     fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, DropTailPlan), Error> {
-        Ok((context.limit(self.limit), DropTailPlan))
+        let (limit, time) = context.room(self.limit);
+        Ok((limit, DropTailPlan { time }))
     }
 }
 
 impl QueuePlan for DropTailPlan {
     fn start(&self, _: QueueLimit, _: u64, _: Stream) -> Rule {
         Rule::DropTail
+    }
+
+    fn start_along(&self, line: &TimeLine, _: QueueLimit, _: u64, _: Stream) -> Rule {
+        match self.time.and_then(|time| ChangingRoom::new(time, line)) {
+            Some(room) => Rule::OnArrival(Box::new(room)),
+            None => Rule::DropTail,
+        }
+    }
+}
+
+/// Drop-tail with room that changes.
+impl OnArrival for ChangingRoom {
+    fn judge(&mut self, arrival: &Arrival) -> Verdict {
+        let limit = self.at(arrival.now);
+        let has_room = limit.has_room(arrival.waiting_packets, arrival.waiting_bytes, arrival.size);
+        if arrival.idle || has_room { Verdict::Pass } else { Verdict::Drop }
+    }
+
+    fn counts_bytes(&self) -> bool {
+        true
     }
 }

@@ -36,7 +36,7 @@ impl InOrder {
     /// A packet that comes at `now`, as a rule sees it. What the link layer will do is not known. The time
     /// when the transmitter will be free is therefore that of sending all bytes from `now` on without a
     /// pause.
-    fn arrival(&self, now: Time, packet: &Packet) -> Arrival {
+    fn arrival(&self, now: Time, packet: &Packet, idle: bool) -> Arrival {
         let begin = if self.fifo.packets == 0 { self.free_at } else { self.free_at.max(now.0 + 1) };
         Arrival {
             now,
@@ -45,13 +45,14 @@ impl InOrder {
             waiting_packets: self.fifo.packets,
             waiting_bytes: self.fifo.bytes,
             free_at: Time(begin.saturating_add(self.time(self.fifo.bytes))),
+            idle,
         }
     }
 }
 
 impl AtDeparture for InOrder {
     fn enqueue(&mut self, now: Time, mut packet: Packet, _: Class, idle: bool, store: &mut Store) {
-        let arrival = self.arrival(now, &packet);
+        let arrival = self.arrival(now, &packet, idle);
         let Some(rule) = &mut self.rule else {
             return store.push_if_room(&mut self.fifo, self.limit, now, packet, idle);
         };

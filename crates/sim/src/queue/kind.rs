@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::link::random::Stream;
+use crate::link::time_line::TimeLine;
 use crate::queue::at_departure::AtDeparture;
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::in_order::InOrder;
@@ -49,6 +50,11 @@ pub(crate) trait QueuePlan {
 
     /// The rule in use in front of a transmitter of `rate_bps`; it draws from `stream`.
     fn start(&self, limit: QueueLimit, rate_bps: u64, stream: Stream) -> Rule;
+
+    /// The same where the rate follows `line`. Most rules do not ask for it.
+    fn start_along(&self, _line: &TimeLine, limit: QueueLimit, rate_bps: u64, stream: Stream) -> Rule {
+        self.start(limit, rate_bps, stream)
+    }
 }
 
 /// A queue's rule in use.

@@ -9,6 +9,7 @@ pub(crate) mod at_departure;
 mod codel;
 mod computing;
 mod context;
+mod drop_front;
 mod drop_tail;
 mod dual_pi2;
 mod fq_codel;
@@ -22,6 +23,7 @@ mod priority;
 mod rcp;
 mod red;
 mod registry;
+mod room;
 mod vcp;
 mod xcp;
 
@@ -104,6 +106,7 @@ macro_rules! queues {
 
 queues! {
     "drop-tail" is drop_tail: DropTail, DropTailPlan;
+    "drop-front" is drop_front: DropFront, DropFrontPlan;
     "red" is red: Red, RedPlan;
     "codel" is codel: Codel, CodelPlan;
     "fq-codel" is fq_codel: FqCodel, FqCodelPlan;

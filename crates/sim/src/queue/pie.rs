@@ -296,7 +296,7 @@ mod tests {
     fn arrival(now: u64, delay: u64) -> Arrival {
         let (size, waiting_packets, waiting_bytes) = (1_000, 100, 100_000);
         let (now, free_at, ecn) = (ms(now), ms(now + delay), Ecn::NotCapable);
-        Arrival { now, size, ecn, waiting_packets, waiting_bytes, free_at }
+        Arrival { now, size, ecn, waiting_packets, waiting_bytes, free_at, idle: free_at <= now }
     }
 
     fn close(found: f64, expected: f64) {

@@ -343,7 +343,7 @@ mod tests {
     fn waiting(waiting_packets: u64) -> Arrival {
         let (now, ecn) = (Time(1_000_000_000), Ecn::NotCapable);
         let free_at = now + Span(1);
-        Arrival { now, size: 1000, ecn, waiting_packets, waiting_bytes: 0, free_at }
+        Arrival { now, size: 1000, ecn, waiting_packets, waiting_bytes: 0, free_at, idle: free_at <= now }
     }
 
     /// A packet that finds nothing, the transmitter having been idle for so long.

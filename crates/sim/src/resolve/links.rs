@@ -13,7 +13,7 @@ use crate::resolve::plan::{DirectionId, DirectionPlan, LinkLayerPlan, LinkPlan, 
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::units::{BitRate, Duration};
+use crate::scenario::units::Duration;
 use crate::scenario::{Link, Reverse, Satellite, Varying};
 
 /// The packet size of a bandwidth-delay product on a link without flows, bytes.
@@ -182,8 +182,7 @@ impl Work<'_> {
         queue_key: &Key,
         around: &Surroundings<'_>,
     ) -> Result<DirectionPlan, Error> {
-        let (queue, discipline) =
-            self.queue(around.link, keys.queue.as_ref(), course.rate, share, queue_key)?;
+        let (queue, discipline) = self.queue(around.link, keys.queue.as_ref(), course, share, queue_key)?;
         let mut direction = self.direction(course, queue, discipline, &keys.loss, around.key)?;
         self.add_link_layer(&mut direction, keys, around)?;
         Ok(direction)
@@ -218,14 +217,15 @@ impl Work<'_> {
         &mut self,
         link: &str,
         queue: Option<&Queue>,
-        rate: BitRate,
+        course: &Course,
         share: &Share,
         key: &Key,
     ) -> Result<(QueueLimit, Discipline), Error> {
         let Share { rtt, wire, guessed } = *share;
+        let (rate, line) = (course.rate, course.line.as_ref());
         let (duration, origin) = (self.scenario.duration.0, &self.scenario.origin);
         let warnings = &mut self.warnings;
-        let mut context = Context { link, rate, rtt, wire, guessed, duration, key, origin, warnings };
+        let mut context = Context { link, rate, line, rtt, wire, guessed, duration, key, origin, warnings };
         queue.unwrap_or(&Queue::default()).resolve(&mut context)
     }
 

@@ -297,6 +297,7 @@ pub(crate) fn check(name: &str, text: &str) -> Result<(), String> {
         BitRate::NAME => parses::<BitRate>(text),
         Size::NAME => parses::<Size>(text),
         QueueSize::NAME => parses::<QueueSize>(text),
+        QueueRoom::NAME => parses::<QueueRoom>(text),
         WindowSize::NAME => parses::<WindowSize>(text),
         Interval::NAME => parses::<Interval>(text),
         LONGITUDE => text.parse::<Longitude>().map(|_| ()),
@@ -448,6 +449,11 @@ impl FromStr for QueueSize {
             "packet" | "packets" => Ok(QueueSize::Packets(counted(&number, 1, "packets")?)),
             "bdp" | "BDP" => Ok(QueueSize::Bdp(number.value)),
             _ if SIZES.iter().any(|(name, _)| *name == unit) => Ok(QueueSize::Bytes(text.parse::<Size>()?.0)),
+            _ if is_of_time(unit) => Err(format!(
+                "{} is a time, and only drop-tail and drop-front have a limit in time; write e.g. {:?}",
+                quoted(text),
+                Self::EXAMPLE
+            )),
             "" => Err(format!(
                 "{} has no unit; write e.g. {:?}, \"64 kB\" or \"1.5 bdp\"",
                 quoted(text),
@@ -468,6 +474,41 @@ impl fmt::Display for QueueSize {
             QueueSize::Packets(n) => write!(f, "{n} packets"),
             QueueSize::Bytes(n) => write!(f, "{}", Size(*n)),
             QueueSize::Bdp(x) => write!(f, "{x} bdp"),
+        }
+    }
+}
+
+/// Room in a queue, or the time in which a link sends as much: "432 packets", "64 kB", "1.5 bdp" or "200 ms".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueRoom {
+    /// What may wait.
+    Size(QueueSize),
+    /// As many bytes as the link sends in this time.
+    Time(Duration),
+}
+
+quantity!(QueueRoom, "queue-room", "432 packets", SIZES, or "packets", or "packet", or "bdp", or "BDP",
+    or "ns", or "us", or "\u{b5}s", or "\u{3bc}s", or "ms", or "s", or "sec", or "second", or "seconds", or "min", or "h", or "d";
+    "Room in a queue, in packets, bytes, kB, MB, or bdp, or as the time in which the link sends as much.");
+
+/// Is this a unit of time?
+fn is_of_time(unit: &str) -> bool {
+    TIMES.iter().any(|(name, _)| *name == unit)
+}
+
+impl FromStr for QueueRoom {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (_, unit) = split(text, Self::EXAMPLE)?;
+        if is_of_time(unit) { text.parse().map(QueueRoom::Time) } else { text.parse().map(QueueRoom::Size) }
+    }
+}
+
+impl fmt::Display for QueueRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueueRoom::Size(size) => size.fmt(f),
+            QueueRoom::Time(time) => time.fmt(f),
         }
     }
 }

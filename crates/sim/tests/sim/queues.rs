@@ -1,8 +1,10 @@
 //! Effects of each kind of queue on the flows that cross it.
 
-use bentpipe_sim::record::Report;
+use bentpipe_sim::Scenario;
+use bentpipe_sim::plan::QueueLimit;
+use bentpipe_sim::record::{Report, SegmentEvent};
 
-use crate::outcome::{outcome, report};
+use crate::outcome::{outcome, plan, report};
 
 /// Eight SACK flows over 15 Mbit/s and 100 ms, through RED with the papers' parameters.
 fn red_dumbbell(red: &str, flow: &str) -> Report {
@@ -254,4 +256,98 @@ fn a_queue_of_its_own_isolates_a_flow_from_one_that_answers_to_nothing() {
     // tenths of it.
     let half = 5e6 * 1448.0 / 1500.0;
     assert!((0.85 * half..half).contains(&reno("fq-codel")), "{}", reno("fq-codel"));
+}
+
+/// Packets that wait, each 100 ms, while 12 Mbit/s of packets of 1000 bytes come. The link sends 8 Mbit/s, and from 2 s on 2 Mbit/s.
+fn waiting_with(kind: &str, limit: &str) -> (Vec<f64>, Report) {
+    let text = format!(
+        r#"
+        duration = "3 s"
+        record = {{ interval = "100 ms", flows = false, links = true }}
+        [link.x]
+        rate = [["0 s", "8 Mbit/s"], ["2 s", "2 Mbit/s"]]
+        delay = "10 ms"
+        queue = {{ kind = "{kind}", limit = "{limit}" }}
+        [[flow]]
+        path = ["x"]
+        traffic = {{ kind = "cbr", rate = "12 Mbit/s", packet = "1000 bytes" }}
+        "#
+    );
+    let out = outcome(&text);
+    let trace = out.links.trace();
+    let forward = (0..trace.t_s.len()).filter(|&i| trace.link[i] == 0);
+    (forward.map(|i| trace.queue_packets[i]).collect(), out.report)
+}
+
+#[test]
+fn a_limit_in_time_is_of_the_rate_at_the_instant() {
+    // 50 ms are 50 packets at 8 Mbit/s, and 12 at 2 Mbit/s.
+    for kind in ["drop-tail", "drop-front"] {
+        let (waiting, report) = waiting_with(kind, "50 ms");
+        assert!(waiting[5..20].iter().all(|&n| (49.0..=50.0).contains(&n)), "{kind}: {waiting:?}");
+        assert!(waiting[25..30].iter().all(|&n| (11.0..=12.0).contains(&n)), "{kind}: {waiting:?}");
+        assert_eq!(report.links[0].queue_max_packets, 50);
+        // Of 12 Mbit/s as much arrives as the link sends: 250 packets in the last second, and 10 ms of them are under way.
+        let sent = report.links[0].delivered_packets as f64;
+        assert!((sent - (2_000.0 + 250.0)).abs() < 6.0, "{kind}: {sent}");
+        // 2.1 s: of 50 packets drop-tail has sent 25 in 100 ms; drop-front has dropped down to 12 at once.
+        let expected = if kind == "drop-tail" { 24.0..=26.0 } else { 11.0..=12.0 };
+        assert!(expected.contains(&waiting[21]), "{kind}: {}", waiting[21]);
+    }
+}
+
+#[test]
+fn a_limit_in_time_is_one_in_bytes_where_the_rate_is_constant() {
+    let with = |kind: &str, limit: &str| {
+        let queue = format!("queue = {{ kind = \"{kind}\", limit = \"{limit}\" }}");
+        let flow = "[[flow]]\ncc = \"cubic\"\npath = [\"x\"]\n";
+        format!("duration = \"5 s\"\n[link.x]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n{queue}\n{flow}")
+    };
+    for kind in ["drop-tail", "drop-front"] {
+        assert_eq!(plan(&with(kind, "30 ms")).links[0].forward.queue, QueueLimit::Bytes(30_000));
+        assert_eq!(report(&with(kind, "30 ms")), report(&with(kind, "30 kB")), "{kind}");
+        let small = plan(&with(kind, "1 ms"));
+        assert!(
+            small.warnings[0].contains("1 ms, which is 1000 bytes at the lowest rate"),
+            "{:?}",
+            small.warnings
+        );
+    }
+    let refused = Scenario::from_toml(&with("red", "30 ms"), "x.toml", &[]).and_then(|s| s.resolve());
+    let said = refused.expect_err("no limit in time").to_string();
+    assert!(said.contains("link.x.queue.limit") && said.contains("only drop-tail and drop-front"), "{said}");
+}
+
+#[test]
+fn drops_at_the_front_are_known_a_queue_earlier() {
+    // A burst of 60 segments meets a queue of 40 packets of 1 ms. Drop-tail drops 41 to 59. Segment 60 goes out with the
+    // first acknowledgement, at 41 ms, and arrives behind 40. Drop-front drops 1 to 19, and 20 follows 0 at once. So
+    // the receiver notices 40 ms earlier: one whole queue, as Lakshman et al. say.
+    let with = |kind: &str| {
+        outcome(&format!(
+            r#"
+            duration = "2 s"
+            record = {{ interval = "change", segments = true }}
+            [link.x]
+            rate = "8 Mbit/s"
+            delay = "20 ms"
+            queue = {{ kind = "{kind}", limit = "40 packets" }}
+            [[flow]]
+            cc = "reno"
+            path = ["x"]
+            profile = "paper"
+            mss = "960 bytes"
+            header = "40 bytes"
+            initial_window = 60
+            receive_window = "1000 segments"
+            "#
+        ))
+    };
+    let first_repeat = |kind: &str| {
+        let found = with(kind).segments;
+        let resent = (0..found.t_s.len()).find(|&i| found.event[i] == SegmentEvent::Resent as u8);
+        found.t_s[resent.expect("a repeat")]
+    };
+    let [tail, front] = ["drop-tail", "drop-front"].map(first_repeat);
+    assert!((tail - front - 0.040).abs() < 0.003, "{front} and {tail}");
 }

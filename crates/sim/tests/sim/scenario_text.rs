@@ -2,7 +2,7 @@
 
 use bentpipe_cc::Span;
 use bentpipe_sim::Scenario;
-use bentpipe_sim::units::{BitRate, Duration, Interval, QueueSize, Size, WindowSize};
+use bentpipe_sim::units::{BitRate, Duration, Interval, QueueRoom, QueueSize, Size, WindowSize};
 use proptest::prelude::*;
 
 /// Every key of the format, so that mutations reach every check.
@@ -218,6 +218,7 @@ proptest! {
             text.parse::<BitRate>().err(),
             text.parse::<Size>().err(),
             text.parse::<QueueSize>().err(),
+            text.parse::<QueueRoom>().err(),
             text.parse::<WindowSize>().err(),
             text.parse::<Interval>().err(),
         ];
@@ -284,6 +285,9 @@ proptest! {
         prop_assert_eq!(Size(n).to_string().parse(), Ok(Size(n)));
         for size in [QueueSize::Packets(n), QueueSize::Bytes(n), QueueSize::Bdp(x)] {
             prop_assert_eq!(size.to_string().parse(), Ok(size));
+        }
+        for room in [QueueRoom::Size(QueueSize::Bdp(x)), QueueRoom::Time(Duration(Span(n)))] {
+            prop_assert_eq!(room.to_string().parse(), Ok(room));
         }
         for size in [WindowSize::Segments(n), WindowSize::Bytes(n)] {
             prop_assert_eq!(size.to_string().parse(), Ok(size));

@@ -3,8 +3,8 @@
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
 use bentpipe_sim::plan::{
-    DirectionPlan, Discipline, DropTailPlan, GilbertElliott, Handover, Leg, LinkLayerPlan, LossPlan,
-    PacketError, PriorityPlan, QueueLimit, Step, TimeLine,
+    DirectionPlan, Discipline, DropFrontPlan, DropTailPlan, GilbertElliott, Handover, Leg, LinkLayerPlan,
+    LossPlan, PacketError, PriorityPlan, QueueLimit, Step, TimeLine,
 };
 use proptest::prelude::*;
 
@@ -28,7 +28,17 @@ struct Contract {
     loses: bool,
     flushes: bool,
     reorder: bool,
-    room: usize,
+    room: Room,
+    /// Does what waits longest make room, and not the packet that comes?
+    front: bool,
+}
+
+/// The limit of a queue.
+#[derive(Clone, Copy, Debug)]
+enum Room {
+    Packets(usize),
+    /// What the link sends in so many ns.
+    Time(u64),
 }
 
 /// After this instant nothing changes.
@@ -144,13 +154,35 @@ impl Simulator<'_> {
         }
     }
 
+    /// Does a packet of this size fit behind the waiting packets from this number on?
+    fn fits(&self, behind: usize, size: u64) -> bool {
+        let waiting = self.waiting.get(behind..).unwrap_or_default();
+        match self.of.room {
+            Room::Packets(most) => waiting.len() < most,
+            Room::Time(ns) => {
+                let up = || self.of.rates.iter().filter(|rate| rate.1 > 0);
+                let now = up().rfind(|rate| rate.0 <= self.now);
+                let rate = now.or(up().next()).expect("a rate above zero").1;
+                let bytes =
+                    waiting.iter().map(|(_, size)| u128::from(*size)).sum::<u128>() + u128::from(size);
+                // A sum of whole bytes: it fits exactly if it fits the whole bytes of the product.
+                bytes * 8_000_000_000 <= u128::from(rate) * u128::from(ns)
+            }
+        }
+    }
+
     fn push(&mut self, at: u64, size: u64) {
         self.go_to(at);
         let i = self.ends.len();
         self.ends.push(End::Waits);
-        if self.sending.is_some() && self.waiting.len() >= self.of.room {
-            self.ends[i] = End::Full;
-            return;
+        if self.sending.is_some() && !self.fits(0, size) {
+            let all = self.waiting.len();
+            let go = (1..=all).find(|&behind| self.fits(behind, size)).filter(|_| self.of.front);
+            let Some(go) = go else {
+                self.ends[i] = End::Full;
+                return;
+            };
+            self.waiting.drain(..go).for_each(|(i, _)| self.ends[i] = End::Full);
         }
         self.waiting.push((i, size));
         self.begin();
@@ -196,10 +228,14 @@ fn line(of: &Contract) -> TimeLine {
 
 /// The same by a direction. `looks`: between packets, somebody looks at the queue or not.
 fn direct(of: &Contract, packets: &[(u64, u64)], discipline: Discipline) -> (Vec<End>, Vec<u64>) {
+    let highest = of.rates.iter().map(|rate| u128::from(rate.1)).max().unwrap_or_default();
     let plan = DirectionPlan {
         rate_bps: 1_000_000,
         delay: Span(0),
-        queue: QueueLimit::Packets(of.room as u64),
+        queue: match of.room {
+            Room::Packets(most) => QueueLimit::Packets(most as u64),
+            Room::Time(ns) => QueueLimit::Bytes((highest * u128::from(ns) / 8_000_000_000) as u64),
+        },
         discipline,
         loss: Vec::new(),
         link_layer: LinkLayerPlan::default(),
@@ -249,7 +285,7 @@ fn struck(loss: &[LossPlan], rates: &[(u64, f64)], packets: u64) -> Vec<bool> {
         rate_bps: 12_000_000,
         delay: Span(0),
         queue: QueueLimit::Packets(1),
-        discipline: Discipline::DropTail(DropTailPlan),
+        discipline: Discipline::DropTail(DropTailPlan::default()),
         loss: loss.to_vec(),
         link_layer: LinkLayerPlan::default(),
         line: Some(line),
@@ -302,14 +338,14 @@ prop_compose! {
         delays in steps((0..9_000_000_u64, 0..9_000_000_u64)),
         mut handovers in prop::collection::vec(0..LAST, 0..5),
         (loses, flushes, reorder) in any::<(bool, bool, bool)>(),
-        room in 0..40_usize,
+        room in prop_oneof![(0..40_usize).prop_map(Room::Packets), (0..20_000_000_u64).prop_map(Room::Time)],
     ) -> Contract {
         // At last all is sent.
         rates.push((3 * LAST, last));
         let delays = delays.into_iter().map(|(at, (from, to))| (at, from, to)).collect();
         handovers.sort_unstable();
         handovers.dedup();
-        Contract { rates, delays, handovers, loses, flushes, reorder, room }
+        Contract { rates, delays, handovers, loses, flushes, reorder, room, front: false }
     }
 }
 
@@ -318,20 +354,25 @@ proptest! {
     /// In order, with both kinds of queues. Drops at departure are reported late, and drops at arrival early.
     #[test]
     fn an_independent_simulator_agrees_in_every_arrival(
-        of in contract(),
+        mut of in contract(),
         gaps in prop::collection::vec((0..900_000_u64, 40..1_501_u64), 1..120),
     ) {
         let mut at = 0;
         let packets: Vec<(u64, u64)> = gaps.iter().map(|(gap, size)| { at += gap; (at, *size) }).collect();
         let expected = simulate(&of, &packets);
-        let (found, order) = direct(&of, &packets, Discipline::DropTail(DropTailPlan));
+        let time = if let Room::Time(ns) = of.room { Some(Span(ns)) } else { None };
+        let (found, order) = direct(&of, &packets, Discipline::DropTail(DropTailPlan { time }));
         prop_assert_eq!(&found, &expected);
         prop_assert!(order.is_sorted());
         // A queue that decides at departure tells of what finds no room in the same way as of what is flushed.
         let as_dropped = |end: &End| if *end == End::Full { End::Flushed } else { *end };
-        let expected: Vec<End> = expected.iter().map(as_dropped).collect();
-        let (found, _) = direct(&of, &packets, Discipline::Priority(PriorityPlan { bands: 3 }));
-        let found: Vec<End> = found.iter().map(as_dropped).collect();
-        prop_assert_eq!(found, expected);
+        let dropped = |ends: &[End]| ends.iter().map(as_dropped).collect::<Vec<End>>();
+        if time.is_none() {
+            let (found, _) = direct(&of, &packets, Discipline::Priority(PriorityPlan { bands: 3 }));
+            prop_assert_eq!(dropped(&found), dropped(&expected));
+        }
+        of.front = true;
+        let (found, _) = direct(&of, &packets, Discipline::DropFront(DropFrontPlan { time }));
+        prop_assert_eq!(dropped(&found), dropped(&simulate(&of, &packets)));
     }
 }

@@ -35,6 +35,8 @@ proptest! {
             "kind = \"codel\", limit = \"20 kB\", target = \"1 ms\", interval = \"4 ms\", ecn = true",
             "kind = \"fq-codel\", limit = \"30 packets\", target = \"1 ms\", interval = \"4 ms\", queues = 4",
             "kind = \"fq-codel\", limit = \"20 kB\", target = \"1 ms\", interval = \"4 ms\", ecn = true",
+            "kind = \"drop-front\", limit = \"10 packets\"",
+            "kind = \"drop-front\", limit = \"7 ms\"",
             "kind = \"priority\", limit = \"10 packets\"",
             "kind = \"priority\", limit = \"9 kB\"",
             "kind = \"dualpi2\", limit = \"30 packets\", target = \"1 ms\", update = \"1 ms\"",
@@ -220,7 +222,7 @@ fn a_wake_that_has_moved_is_not_forgotten() {
         rate_bps: opportunities.mean_rate(),
         delay: Span::from_millis(7),
         queue: QueueLimit::Packets(9),
-        discipline: Discipline::DropTail(DropTailPlan),
+        discipline: Discipline::DropTail(DropTailPlan::default()),
         loss: vec![LossPlan::LossTrace(LossTracePlan { lost: [0].into() })],
         line: None,
         link_layer: LinkLayerPlan {

@@ -7,7 +7,7 @@ fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Direction {
         rate_bps,
         delay,
         queue,
-        discipline: Discipline::DropTail(DropTailPlan),
+        discipline: Discipline::DropTail(DropTailPlan::default()),
         loss: Vec::new(),
         link_layer: Default::default(),
         line: None,

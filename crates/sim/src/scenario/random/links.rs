@@ -50,8 +50,10 @@ impl Draw<'_> {
             } else {
                 direction["access"] = self.access();
             }
-            // Each packet waits, so the queue needs room.
-            if direction["queue"]["limit"].as_str().is_none_or(|limit| limit.starts_with("0 ")) {
+            // Each packet waits, so the queue needs room. At a low rate a time may be none.
+            let has_room =
+                |limit: &str| !(limit.starts_with("0 ") || limit.ends_with("ms") || limit.ends_with("ns"));
+            if !direction["queue"]["limit"].as_str().is_some_and(has_room) {
                 direction["queue"] = json!({ "kind": "drop-tail", "limit": "9 packets" });
             }
         }
@@ -219,7 +221,8 @@ impl Draw<'_> {
             match key {
                 "kind" => {}
                 // Other kinds need room.
-                "limit" if kind == "drop-tail" || kind == "priority" => queue[key] = self.room(0),
+                "limit" if schema["x-quantity"] == "queue-room" => queue[key] = self.room_or_time(),
+                "limit" if kind == "priority" => queue[key] = self.room(0),
                 "limit" => queue[key] = self.room(5),
                 // With the default number of bands a flow's priority may be refused.
                 "bands" => queue[key] = self.value(key, schema),
@@ -240,6 +243,11 @@ impl Draw<'_> {
             9 => "1000 packets".to_owned(),
             _ => format!("{} packets", packets + self.to(self.by([60, 40, 20, 30]))),
         })
+    }
+
+    /// The size of a queue, or the time in which the link sends as much.
+    fn room_or_time(&mut self) -> Value {
+        if self.one_in(4) { self.time(0, [400, 400, 30, 90_000]) } else { self.room(0) }
     }
 
     fn losses(&mut self) -> Value {
