@@ -14,8 +14,8 @@ const NONE: u64 = u64::MAX;
 /// columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowSamples {
-    /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight and delivered; ssthresh in bytes.
-    rows: Rows<3, 2, 1>,
+    /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight, delivered and sent again; ssthresh in bytes.
+    rows: Rows<3, 3, 1>,
     /// For each flow, the bytes of a segment and of its whole transfer.
     sizes: Vec<(u32, u64)>,
 }
@@ -44,7 +44,7 @@ impl FlowSamples {
             rtt.map_or((NONE, NONE), |Rtt { smoothed, latest, .. }| (smoothed.0, latest.0));
         let numbers = Numbers {
             wide: [decision.cwnd, smoothed, latest],
-            slim: [tcp.sender.in_flight(), delivered],
+            slim: [tcp.sender.in_flight(), delivered, tcp.sender.counters().retransmitted],
             still: [decision.ssthresh],
         };
         self.rows.push(now, f, numbers);
@@ -54,8 +54,8 @@ impl FlowSamples {
     pub fn trace(&self) -> FlowTrace {
         let mut trace = FlowTrace::with_capacity(self.len());
         for row in self.rows.iter() {
-            let Numbers { wide: [cwnd, smoothed, latest], slim: [in_flight, delivered], still: [ssthresh] } =
-                row.numbers;
+            let Numbers { wide, slim, still: [ssthresh] } = row.numbers;
+            let ([cwnd, smoothed, latest], [in_flight, delivered, retransmitted]) = (wide, slim);
             let (mss, bytes) = self.sizes[row.of as usize];
             let segments = |bytes: u64| bytes as f64 / f64::from(mss);
             let seconds = |ns: u64| if ns == NONE { f64::NAN } else { Time(ns).secs() };
@@ -67,6 +67,7 @@ impl FlowSamples {
             trace.srtt_s.push(seconds(smoothed));
             trace.rtt_s.push(seconds(latest));
             trace.delivered_bytes.push((delivered * u64::from(mss)).min(bytes));
+            trace.retransmitted_packets.push(retransmitted);
         }
         trace
     }
