@@ -10,6 +10,8 @@ from ._core import ScenarioError as ScenarioError
 from ._core import __version__ as __version__
 from .advice import Advice as Advice
 from .advice import advise as advise
+from .breaking import Found as Found
+from .breaking import break_ as break_
 from .comparison import compare as compare
 from .controller import AckReport as AckReport
 from .controller import Controller as Controller

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
+from bentpipe.breaking.commands import break_verb
 from bentpipe.emulation.commands import emulate_verb
 from bentpipe.evaluation.commands import evaluate_verb
 from bentpipe.explore.commands import explore_verb
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 PANELS = {
     "Simulate": "run compare sweep",
     "Look": "plot report explore",
-    "Decide": "advise evaluate",
+    "Decide": "advise evaluate break",
     "Repeat papers": "study",
     "Real programs and the kernel": "emulate kernel validate",
     "What there is": "scenario cc queue",
@@ -193,6 +194,7 @@ app.command("schema")(schema_verb)
 app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
+app.command("break")(break_verb)
 app.command("emulate", cls=RunsCommand)(emulate_verb)
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(orbit_app, name="orbit")

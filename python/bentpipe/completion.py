@@ -152,6 +152,13 @@ def goals(incomplete: str) -> list[str]:
     return _beginning(GOALS, incomplete)
 
 
+def break_goals(incomplete: str) -> list[str]:
+    """Goals of a search for the worst link."""
+    from bentpipe.breaking.goals import GOALS
+
+    return _beginning(GOALS, incomplete)
+
+
 def formats(incomplete: str) -> list[str]:
     """Formats that a time line can be imported from."""
     from bentpipe.timeline.traces import FORMATS

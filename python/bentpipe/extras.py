@@ -5,6 +5,7 @@ from __future__ import annotations
 from bentpipe import _core
 
 PACKAGES = {
+    "cmaes": "bentpipe break",
     "fpdf2": "bentpipe advise --pdf",
     "itur": "bentpipe weather",
     "marimo": "bentpipe explore",

@@ -1,0 +1,2 @@
+from .job import Found as Found
+from .job import break_ as break_

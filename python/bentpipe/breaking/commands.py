@@ -1,0 +1,199 @@
+"""The verb `bentpipe break`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentpipe import completion, terminal
+from bentpipe.verbs import DONE, FAILED, Json, Stopped, write_and_show
+
+if TYPE_CHECKING:
+    from bentpipe.breaking.job import Found
+    from bentpipe.progress import State
+
+Text = str | None
+
+
+def break_verb(
+    algorithm: Annotated[
+        Text,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=completion.algorithms,
+            help='An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+        ),
+    ] = None,
+    goal: Annotated[
+        str,
+        typer.Option(
+            metavar="GOAL", help="What to look for; --list has all.", autocompletion=completion.break_goals
+        ),
+    ] = "slow",
+    against: Annotated[
+        Text,
+        typer.Option(
+            metavar="NAME", help="The yardstick; Reno unless given.", autocompletion=completion.algorithms
+        ),
+    ] = None,
+    rate: Annotated[Text, typer.Option(metavar="RATE", help='Bounds of the rate: "1-10 Mbit/s".')] = None,
+    rtt: Annotated[
+        Text, typer.Option(metavar="TIME", help='Bounds of the round trip without queues: "10-600 ms".')
+    ] = None,
+    buffer: Annotated[Text, typer.Option(metavar="SIZE", help='Bounds of the queue: "0.2..4 bdp".')] = None,
+    without: Annotated[
+        Text,
+        typer.Option(metavar="PARTS", help="Parts that no link has, with commas between; --list has all."),
+    ] = None,
+    changes: Annotated[
+        int, typer.Option(metavar="N", min=0, max=10, help="Most changes of the time line.")
+    ] = 3,
+    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="Simulated time of a run.")] = "30 s",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the search.")] = 1,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="How long it may take, about.")] = "60 s",
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Instead: this number of runs. The answer does not depend on --workers."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Write the scenario and the figure there; resume."),
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are in DIR already.")] = False,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
+    ray: Annotated[
+        Text, typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Run a found failure again instead, and compare its number."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List goals and parts of a link instead.")] = False,
+    json: Json = False,
+) -> int:
+    """Search for the link on which an algorithm is worst, and shrink it to what matters.
+
+    With --out an interrupted search goes on where it was when the same command is given again.
+    """
+    if list_:
+        _list(json=json)
+        return DONE
+    if replay is not None:
+        return _replay(replay, json=json)
+    if algorithm is None:
+        raise typer.BadParameter("give an algorithm; bentpipe cc list has all", param_hint="NAME")
+    from bentpipe.breaking.job import break_
+    from bentpipe.files import try_place
+    from bentpipe.sweeps.ray import on_ray
+
+    if out is not None:  # before the runs, which may be long
+        try_place(out / "found.toml")
+    parts = [part.strip() for part in (without or "").split(",") if part.strip()]
+    bar = Bar(f"{algorithm}, {goal}")
+    with bar:
+        found = break_(
+            algorithm, goal, against=against, rate=rate, rtt=rtt, buffer=buffer, without=parts,
+            changes=changes, duration=for_, seed=seed, runs=runs, budget=budget, out=out, fresh=fresh,
+            workers=workers, progress=bar.at, executor=on_ray(ray), command=_command(),
+        )  # fmt: skip
+
+    def show() -> None:
+        if json:
+            terminal.answer(found.to_dict())
+        else:
+            _show(found)
+
+    written: list[Path] = []
+    write_and_show(lambda: None if out is None else written.extend(found.write(out)), show)
+    for path in [] if json else written:
+        terminal.line(f"written to {terminal.plain(str(path))}")
+    if found.interrupted:
+        rest = "this is the worst so far, not shrunk"
+        raise Stopped(f"{rest}; the same command goes on from there" if out is not None else rest)
+    return DONE
+
+
+class Bar(terminal.RunsBar):
+    """The bar of a search; without a terminal, a line when a stage begins."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self._stage = ""
+
+    def at(self, state: State) -> None:
+        """Takes the state of the search."""
+        stage = state.running[0].partition(",")[0].partition(":")[0]
+        if not self._wanted and stage != self._stage:
+            terminal.note(f"{stage}; {state.done:,} runs are done")
+        self._stage = stage
+        super().at(state)
+
+
+def _command() -> str:
+    """The command as it was given, without its place for files."""
+    words, left = ["bentpipe", *sys.argv[1:]], []
+    skip = False
+    for word in words:
+        if skip or word.startswith(("--out=", "--workers=", "--ray=")) or word in ("--fresh", "--json"):
+            skip = False
+        elif word in ("--out", "-o", "--workers", "--ray"):
+            skip = True
+        else:
+            left.append(word)
+    return shlex.join(left)
+
+
+def _replay(file: Path, *, json: bool) -> int:
+    """Runs a failure again. Exit status 1: the number is another one."""
+    from bentpipe.breaking.record import Record, again
+
+    head, now = Record.read(file), again(file)
+    same = now == head.value
+    if json:
+        terminal.answer({"file": str(file), "value": head.value, "now": now, "same": same})
+    else:
+        words = "as it was found" if same else f"not {head.value!r}, as it was found"
+        terminal.line(f"{head.algorithm}, {head.goal}: {now!r}, {words}")
+    return DONE if same else FAILED
+
+
+def _list(*, json: bool) -> None:
+    from bentpipe.breaking.conditions import PARTS
+    from bentpipe.breaking.goals import GOALS
+
+    if json:
+        goals = [
+            {"name": g.name, "title": g.title, "value": g.value, "limit": g.limit, "worse": g.worse}
+            for g in GOALS.values()
+        ]
+        terminal.answer({"goals": goals, "parts": PARTS})
+        return
+    rows = [
+        [g.name, g.title, g.value, f"{'<' if g.worse == 'less' else '>'} {g.limit:g}"] for g in GOALS.values()
+    ]
+    terminal.show_table("goals", ["<name", "~looks for", "~its number", "failure"], rows)
+    terminal.show_table("parts of a link", ["<name", "~what it is"], [[*row] for row in PARTS.items()])
+
+
+def _show(found: Found) -> None:
+    from bentpipe.breaking.conditions import in_words
+    from bentpipe.breaking.goals import shown
+
+    goal, got = found.pair.goal, found.measured
+    verdict = "fails" if found.fails else "no failure found; the worst"
+    terminal.line(f"{found.title}: {verdict}")
+    terminal.line(f"  {goal.value}: {shown(goal, got.value)} (failure: {goal.worse} than {goal.limit:g})")
+    for line in in_words(found.scenario):
+        terminal.line(f"  - {line}")
+    if found.where:
+        terminal.line(f"  {found.where}")
+    if found.confirmed:
+        values = ", ".join(shown(goal, value) for value in found.confirmed)
+        terminal.line(f"  with {len(found.confirmed)} other seeds: {values}; it fails with {found.held}")
+    terminal.line(f"  {found.links:,} links, {found.runs:,} runs, {found.elapsed_s:.3g} s")

@@ -1,0 +1,334 @@
+"""A search from the question to the answer: search, shrink, confirm, and say where the mechanism shows."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core, files
+from bentpipe.breaking import mechanism, record
+from bentpipe.breaking.conditions import Bounds, Conditions, in_words
+from bentpipe.breaking.goals import FALLBACK, YARDSTICK, Goal, Measured, find_goal
+from bentpipe.breaking.observation import Trace, traces
+from bentpipe.breaking.search import BATCH, Search
+from bentpipe.breaking.shrink import shrink
+from bentpipe.breaking.trials import Algorithm, Pair, Reporter, Tell, Trials, refuse
+from bentpipe.result import Result
+from bentpipe.spans import span
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.execution import Executor, run_case
+from bentpipe.sweeps.kept import FOLDER
+from bentpipe.units import seconds
+
+if TYPE_CHECKING:
+    from bentpipe.plot import Drawing
+
+SHRINK_SEEDS, CONFIRM_SEEDS = 3, 5
+"""Seeds of the median that decides while a link is shrunk, and further ones that confirm the result."""
+FINALISTS = 8
+"""The best links of the search that are tried with `SHRINK_SEEDS` before one of them is shrunk."""
+KEEP = 0.5
+"""A shrunk link must keep this share of what the found one's score has beyond the limit."""
+KEEP_BELOW = 0.9
+"""The same of the whole score, if that does not reach the limit."""
+SEARCHING = 0.8
+"""The share of a budget of time that the search has; the rest is for shrinking and confirming."""
+FILE, PAGE, FIGURE = "found.toml", "found.json", "found.svg"
+"""Files of an answer."""
+
+
+@dataclass
+class Found:
+    """The worst link that a search found.
+
+    Attributes:
+        pair: the goal, the algorithm and the yardstick.
+        conditions: the link, shrunk unless the search was interrupted.
+        seed: of the run.
+        measured: the goal's number there.
+        confirmed: that number with other seeds.
+        where: where the mechanism shows, a sentence from the trace.
+        links: links that were tried by the search.
+        runs: simulations in all.
+        elapsed_s: how long it took.
+        cpu_s: processor time of this process.
+        interrupted: whether the user stopped it.
+        command: the command that finds it again.
+    """
+
+    pair: Pair
+    conditions: Conditions
+    seed: int
+    measured: Measured
+    confirmed: Sequence[float] = ()
+    where: str = ""
+    links: int = 0
+    runs: int = 0
+    elapsed_s: float = 0.0
+    cpu_s: float = 0.0
+    interrupted: bool = False
+    command: str = ""
+    _seen: tuple[Any, Any] | None = field(default=None, repr=False)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the number is beyond the limit of the goal."""
+        return self.pair.goal.fails(self.measured.value)
+
+    @property
+    def held(self) -> int:
+        """The number of other seeds with which it fails."""
+        return sum(map(self.pair.goal.fails, self.confirmed))
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario as plain data."""
+        found = self.pair.scenario(self.conditions, self.seed)
+        found["record"] = {**found["record"], "links": True}
+        if self.pair.subject.own:
+            for flow in found["flow"]:
+                if flow.get("cc") == self.pair.subject.cc:
+                    flow["cc"] = record.name_of(self.pair.subject.text)
+        return found
+
+    def text(self) -> str:
+        """The file of the failure (`bentpipe.breaking.record`)."""
+        head = record.Record(
+            algorithm=record.name_of(self.pair.subject.text),
+            goal=self.pair.goal.name,
+            value=self.measured.value,
+            yardstick=record.name_of(self.pair.yardstick.text),
+            subject_value=self.measured.subject,
+            yardstick_value=self.measured.yardstick,
+            confirmed=f"{self.held} of {len(self.confirmed)}",
+            where=self.where,
+            cause="",
+            command=self.command,
+        )
+        return head.text(self.scenario, self.title)
+
+    @property
+    def title(self) -> str:
+        """What it shows, in a line."""
+        return f"{self.pair.subject.label}: {self.pair.goal.title}"
+
+    def figure(self) -> Drawing:
+        """The algorithm beside the yardstick over time."""
+        from bentpipe.breaking.figure import figure
+
+        return figure(self.pair, self.scenario, *self.traces(), self.title)
+
+    def traces(self) -> tuple[dict[str, dict[str, Trace]], dict[str, Result]]:
+        """The traces of the flows of each run by its role, and its result."""
+        if self._seen is None:
+            found, results = {}, {}
+            own = {**self.pair.subject.own, **self.pair.yardstick.own}
+            plain = self.pair.scenario(self.conditions, self.seed)
+            plain["record"] = {**plain["record"], "links": True}
+            for role, scenario in self.pair.goal.scenarios(plain, self.pair.yardstick.cc).items():
+                ran = run_case(0, Case({}, scenario, controllers=own))
+                if ran.raw is None:
+                    raise _core.ControllerError(str(ran.error))
+                found[role] = traces(ran)
+                results[role] = Result(ran.raw, scenario)
+            self._seen = found, results
+        return self._seen
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain values; an infinite number is None."""
+        return {
+            "algorithm": record.name_of(self.pair.subject.text),
+            "goal": self.pair.goal.name,
+            "yardstick": record.name_of(self.pair.yardstick.text),
+            "fails": self.fails,
+            "value": _finite(self.measured.value),
+            "limit": self.pair.goal.limit,
+            "subject_value": _finite(self.measured.subject),
+            "yardstick_value": _finite(self.measured.yardstick),
+            "confirmed": [_finite(value) for value in self.confirmed],
+            "link": in_words(self.scenario),
+            "where": self.where,
+            "scenario": self.scenario,
+            "links": self.links,
+            "runs": self.runs,
+            "elapsed_s": self.elapsed_s,
+            "cpu_s": self.cpu_s,
+            "interrupted": self.interrupted,
+            "command": self.command,
+        }
+
+    def write(self, folder: Path) -> list[Path]:
+        """Writes the file, the answer as JSON, and the figure unless the search was interrupted.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        text = self.text()
+        files.replace(folder / FILE, lambda work: work.write_text(text, encoding="utf-8"))
+        answer = json.dumps({"schema": 1, **self.to_dict()}, indent=2)
+        files.replace(folder / PAGE, lambda work: work.write_text(answer, encoding="utf-8"))
+        if self.interrupted:
+            return [folder / FILE]
+        from bentpipe.plot import save
+
+        return [folder / FILE, save(self.figure(), folder / FIGURE)]
+
+
+def break_(
+    algorithm: Any,
+    goal: str = "slow",
+    *,
+    against: Any = None,
+    rate: str | None = None,
+    rtt: str | None = None,
+    buffer: str | None = None,
+    without: Sequence[str] = (),
+    changes: int = 3,
+    duration: str = "30 s",
+    seed: int = 1,
+    runs: int | None = None,
+    budget: str = "60 s",
+    out: str | Path | None = None,
+    fresh: bool = False,
+    workers: int = 0,
+    progress: Tell | None = None,
+    executor: Callable[[], Executor] | None = None,
+    command: str = "",
+) -> Found:
+    """Searches the link on which an algorithm is worst, and shrinks it to what matters (docs/break.md).
+
+        found = bp.break_("bbr", "stall", runs=2000)
+        print(found.where)
+        found.figure()
+
+    Args:
+        algorithm: a name, a name with parameters ("vegas alpha=2"), "FILE.py:CLASS", or a class.
+        goal: a name of `bentpipe.breaking.goals.GOALS`.
+        against: the yardstick; by default Reno, and CUBIC for Reno itself.
+        rate: bounds of the rate, "1-10 Mbit/s", or a value.
+        rtt: bounds of the round trip without queues, "10-600 ms".
+        buffer: bounds of the queue, "0.2..4 bdp".
+        without: parts that no link has: names of `bentpipe.breaking.conditions.PARTS`.
+        changes: most changes of the time line.
+        duration: simulated time of a run.
+        seed: of the search, and the first of its runs.
+        runs: stop after this number of runs, and not by time. The answer then does not depend on the
+            number of workers.
+        budget: otherwise, how long the search may take.
+        out: a folder for the file, the figure and the runs. Runs that are there are not made again, so the
+            same call goes on after a stop.
+        fresh: forget the runs that are there.
+        workers: threads, or processes for controllers in Python; 0: one per processor.
+        progress: called with the state of the search.
+        executor: makes the executor of the runs, in place of this machine.
+        command: the command that finds it again, for the file.
+
+    Raises:
+        KeyboardInterrupt: the user stopped it before any link was tried. Later the worst so far is returned.
+        ScenarioError: a name or a value is wrong, cmaes is missing, or another process uses `out`.
+        ControllerError: the algorithm failed in every run.
+        OSError: `out` cannot be written.
+    """
+    began, cpu = time.monotonic(), time.process_time()
+    pair = _pair(algorithm, find_goal(goal), against)
+    given = {"rate": rate, "rtt": rtt, "buffer": buffer}
+    spans = {name: span(name, text) for name, text in given.items() if text is not None}
+    bounds = Bounds(seconds(duration, "duration"), spans, tuple(without), changes)
+    until = None if runs is not None else began + SEARCHING * seconds(budget, "budget")
+    space = bounds.variables(two=pair.goal.second != "none", cross=pair.goal.pulses)
+    search = Search(space, seed)
+    place = None if out is None else Path(out) / FOLDER
+    with Trials(pair, place, fresh=fresh, workers=workers, executor=executor) as trials:
+        report = Reporter(progress, trials)
+        report.at("searching")
+        best: list[tuple[float, Conditions, Measured]] = []
+        links, asked, interrupted = 0, 0, False
+        try:
+            while asked < runs if runs is not None else time.monotonic() < (until or 0.0) or not links:
+                tried = [bounds.conditions(point, cross=pair.goal.pulses) for point in search.ask()]
+                answers = trials.measure([(link, seed) for link in tried])
+                scores = [-math.inf if answer is None else answer.score for answer in answers]
+                search.tell(scores)
+                links, asked = links + BATCH, asked + 2 * BATCH
+                best += [(s, c, a) for s, c, a in zip(scores, tried, answers, strict=True) if a is not None]
+                best = sorted(best, key=lambda one: -one[0])[:FINALISTS]
+                share = asked / runs if runs else (time.monotonic() - began) / seconds(budget, "budget")
+                report.at(f"searching, worst so far {_worst(best)}", min(1.0, share))
+            if not best:
+                refuse(trials)
+            found = _settled(pair, trials, best, seed, report)
+        except KeyboardInterrupt:
+            if not best:
+                raise
+            interrupted = True
+            found = Found(pair, best[0][1], seed, best[0][2], interrupted=True)
+        found.links, found.runs = links, trials.runs
+    found.elapsed_s, found.cpu_s = time.monotonic() - began, time.process_time() - cpu
+    found.command = command
+    if not interrupted:
+        found.where = mechanism.sentence(pair, found.scenario, found.traces()[0])
+    return found
+
+
+def _pair(algorithm: Any, goal: Goal, against: Any) -> Pair:
+    subject = Algorithm.of(algorithm)
+    if against is None:
+        against = FALLBACK if subject.cc == YARDSTICK else YARDSTICK
+    return Pair(goal, subject, Algorithm.of(against))
+
+
+def _worst(best: Sequence[tuple[float, Conditions, Measured]]) -> str:
+    return f"{best[0][2].value:.3g}" if best else "none"
+
+
+def _settled(
+    pair: Pair,
+    trials: Trials,
+    best: Sequence[tuple[float, Conditions, Measured]],
+    seed: int,
+    report: Reporter,
+) -> Found:
+    """The worst of the best links over several seeds, shrunk and confirmed."""
+    seeds = range(seed, seed + SHRINK_SEEDS)
+
+    def medians(links: Sequence[Conditions]) -> list[float]:
+        answers = trials.measure([(link, each) for link in links for each in seeds])
+        scores = [-math.inf if answer is None else answer.score for answer in answers]
+        return [statistics.median(scores[i : i + SHRINK_SEEDS]) for i in range(0, len(scores), SHRINK_SEEDS)]
+
+    report.at("trying the worst with other seeds")
+    links = [link for _, link, _ in best]
+    scores = medians(links)
+    top = max(range(len(links)), key=scores.__getitem__)
+    limit = limit_score(pair.goal)
+    enough = limit + KEEP * (scores[top] - limit) if scores[top] > limit else _below(scores[top])
+    shrunk = shrink(links[top], lambda some: [score >= enough for score in medians(some)], report.at)
+    report.at("confirming")
+    answers = trials.measure([(shrunk, seed + i) for i in range(SHRINK_SEEDS + CONFIRM_SEEDS)])
+    known = [(answer, seed + i) for i, answer in enumerate(answers[:SHRINK_SEEDS]) if answer is not None]
+    if not known:
+        refuse(trials)
+    # The seed of the median, so that the run that is shown is a usual one.
+    first, of = sorted(known, key=lambda one: one[0].score)[len(known) // 2]
+    rest = [answer.value for answer in answers[SHRINK_SEEDS:] if answer is not None]
+    return Found(pair, shrunk, of, first, rest)
+
+
+def _below(score: float) -> float:
+    return KEEP_BELOW * score if score > 0 else score
+
+
+def limit_score(goal: Goal) -> float:
+    """The score of a number at the limit of a goal, where rates are large beside `LITTLE`."""
+    return -math.log(goal.limit) if goal.worse == "less" else goal.limit
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,135 @@
+"""A found failure as a file: a scenario, which gives the same bits everywhere, and a head about it.
+
+The head is a comment whose lines are TOML, so `bentpipe run FILE` takes the file as any other scenario.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from bentpipe import _core
+from bentpipe.breaking.goals import find_goal
+from bentpipe.breaking.trials import Algorithm, Pair, Trials
+from bentpipe.foreign import quoted
+from bentpipe.plain import toml
+
+_WIDTH = 105
+
+
+@dataclass(frozen=True)
+class Record:
+    """The head of a file.
+
+    Attributes:
+        algorithm: the algorithm, as a command names it.
+        goal: the name of the goal.
+        value: its number, to the digit.
+        yardstick: the algorithm that it is compared with.
+        subject_value: the algorithm's quantity behind the number.
+        yardstick_value: that of the yardstick.
+        confirmed: in how many other seeds it fails, "5 of 5".
+        where: where the mechanism shows, a sentence that a program derived from the trace.
+        cause: why it happens, if somebody knows; written by hand.
+        command: how it was found.
+    """
+
+    algorithm: str
+    goal: str
+    value: float
+    yardstick: str
+    subject_value: float
+    yardstick_value: float
+    confirmed: str
+    where: str
+    cause: str
+    command: str
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The head of a file.
+
+        Raises:
+            ScenarioError: the file has no such head.
+            OSError: it cannot be read.
+        """
+        lines = path.read_text(encoding="utf-8").splitlines()
+        head = "\n".join(line[2:] for line in lines if line.startswith("# ") and " = " in line)
+        try:
+            table = tomllib.loads(head)
+            return cls(**{field.name: table[field.name] for field in fields(cls)})
+        except (tomllib.TOMLDecodeError, KeyError) as wrong:
+            raise _core.ScenarioError(
+                f"{path}: it has no head of a found failure ({quoted(str(wrong))})"
+            ) from None
+
+    def text(self, scenario: Mapping[str, Any], title: str) -> str:
+        """The whole file."""
+        head = [f"# {field.name} = {toml(getattr(self, field.name))}" for field in fields(self)]
+        return "\n".join([*head, "", f"title = {toml(title)}", *_body(scenario), ""])
+
+
+def again(path: Path) -> float:
+    """The number of a file's goal, from runs that are made now.
+
+    Raises:
+        ScenarioError: the file is no record of a failure.
+        ControllerError: a run failed.
+        OSError: it cannot be read.
+    """
+    head = Record.read(path)
+    scenario = tomllib.loads(path.read_text(encoding="utf-8"))
+    pair = Pair(find_goal(head.goal), Algorithm.of(head.algorithm), Algorithm.of(head.yardstick))
+    with Trials(pair, workers=1) as trials:
+        (found,) = trials.measure_scenarios([scenario])
+        if found is None:
+            raise _core.ControllerError(trials.failed)
+        return found.value
+
+
+def _body(scenario: Mapping[str, Any]) -> list[str]:
+    """A scenario as lines of TOML."""
+    found = [f"{key} = {toml(scenario[key])}" for key in ("duration", "seed")]
+    for name, link in scenario["link"].items():
+        found += ["", f"[link.{name}]"]
+        for key, value in link.items():
+            found += _entry(key, value)
+    for flow in scenario["flow"]:
+        found += ["", "[[flow]]", *(f"{key} = {_inline(value)}" for key, value in flow.items())]
+    return [*found, "", "[record]", *(f"{key} = {toml(value)}" for key, value in scenario["record"].items())]
+
+
+def _inline(value: Any) -> str:
+    """A value as TOML in one line, with bare keys."""
+    match value:
+        case Mapping():
+            return f"{{ {', '.join(f'{key} = {_inline(item)}' for key, item in value.items())} }}"
+        case list() | tuple():
+            return f"[{', '.join(map(_inline, value))}]"
+    return toml(value)
+
+
+def _entry(key: str, value: Any) -> list[str]:
+    """A key of a link; a long list has a line for each item."""
+    text = f"{key} = {_inline(value)}"
+    if isinstance(value, list) and len(text) > _WIDTH:
+        return [f"{key} = [", *(f"  {_inline(item)}," for item in value), "]"]
+    return [text]
+
+
+def name_of(algorithm: Any) -> str:
+    """The algorithm as a command names it: "vegas alpha=2"."""
+    if isinstance(algorithm, str):
+        return algorithm
+    if isinstance(algorithm, Mapping):
+        more = [
+            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in algorithm.items()
+            if key != "name"
+        ]
+        return " ".join([str(algorithm["name"]), *more])
+    return str(getattr(algorithm, "__qualname__", algorithm))
