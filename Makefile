@@ -24,7 +24,7 @@ RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 # What `make docs-check` asks whether it is up to date; what takes longest first.
 CHECKED := scripts/plots_md.py scripts/gallery.py scripts/quic_md.py scripts/linux_truth_md.py scripts/leo_md.py scripts/emulators \
 	scripts/controllers_md.py scripts/queues_md.py scripts/scenario_md.py scripts/lab_notebook.py scripts/models_py.py python/tests/witness/closed_forms.py \
-	scripts/validate.py scripts/performance_md.py
+	scripts/validate.py scripts/performance_md.py scripts/zoo_md.py
 JOBS ?= $(shell nproc)
 
 # What is attacked, and for how many processor seconds in all.
@@ -116,6 +116,7 @@ docs: setup ## all pages, figures and classes that are written by programs, and 
 	$(BIN)/python scripts/readme_figures.py
 	$(BIN)/python scripts/validate.py closed-forms equilibria
 	$(BIN)/python scripts/performance_md.py
+	$(BIN)/python scripts/zoo_md.py
 	$(RUSTDOC)
 
 reproducing: setup ## docs/reproducing.md and docs/reproducing/, from a full run of all studies

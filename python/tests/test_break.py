@@ -291,3 +291,18 @@ def test_without_cmaes_the_verb_says_what_to_install(
     done = cli("break", "reno")
     assert done.exit_code == 2
     assert "pip install cmaes" in done.stderr
+
+
+ZOO = sorted((Path(__file__).parents[2] / "scenarios" / "zoo").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", ZOO, ids=lambda path: path.stem)
+def test_a_case_of_the_zoo_comes_out_to_the_digit(path: Path) -> None:
+    head = Record.read(path)
+    assert again(path) == head.value
+    assert GOALS[head.goal].fails(head.value)
+
+
+def test_the_zoo_has_twenty_cases_of_ten_algorithms() -> None:
+    assert len(ZOO) >= 20
+    assert len({Record.read(path).algorithm for path in ZOO}) >= 10

@@ -53,7 +53,7 @@ def figure(
         for role, style in queues.items():
             rows = results[role].link_trace
             rows = rows.filter(rows["link"].cast(str) == f"{LINK}/forward")
-            alone = {} if len(queues) > 1 else {"color": "0.3"}
+            alone = {} if len(queues) > 1 else {"color": "0.3", "linestyle": "-"}
             bottom.plot(rows["t_s"], rows["queue_packets"], drawstyle="steps-post", **(style | alone))
         for axes, label in (
             (top, "goodput / Mbit/s"),

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, files
+from bentpipe import files
 from bentpipe.breaking import mechanism, record
 from bentpipe.breaking.conditions import Bounds, Conditions, in_words
 from bentpipe.breaking.goals import FALLBACK, YARDSTICK, Goal, Measured, find_goal
-from bentpipe.breaking.observation import Trace, traces
+from bentpipe.breaking.observation import Trace
 from bentpipe.breaking.search import BATCH, Search
 from bentpipe.breaking.shrink import shrink
-from bentpipe.breaking.trials import Algorithm, Pair, Reporter, Tell, Trials, refuse
+from bentpipe.breaking.trials import Algorithm, Pair, Reporter, Tell, Trials, refuse, traced
 from bentpipe.result import Result
 from bentpipe.spans import span
-from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.execution import Executor, run_case
+from bentpipe.sweeps.execution import Executor
 from bentpipe.sweeps.kept import FOLDER
 from bentpipe.units import seconds
 
@@ -127,17 +126,7 @@ class Found:
     def traces(self) -> tuple[dict[str, dict[str, Trace]], dict[str, Result]]:
         """The traces of the flows of each run by its role, and its result."""
         if self._seen is None:
-            found, results = {}, {}
-            own = {**self.pair.subject.own, **self.pair.yardstick.own}
-            plain = self.pair.scenario(self.conditions, self.seed)
-            plain["record"] = {**plain["record"], "links": True}
-            for role, scenario in self.pair.goal.scenarios(plain, self.pair.yardstick.cc).items():
-                ran = run_case(0, Case({}, scenario, controllers=own))
-                if ran.raw is None:
-                    raise _core.ControllerError(str(ran.error))
-                found[role] = traces(ran)
-                results[role] = Result(ran.raw, scenario)
-            self._seen = found, results
+            self._seen = traced(self.pair, self.pair.scenario(self.conditions, self.seed))
         return self._seen
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,13 +10,16 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core
 from bentpipe.breaking.goals import find_goal
-from bentpipe.breaking.trials import Algorithm, Pair, Trials
+from bentpipe.breaking.trials import Algorithm, Pair, Trials, traced
 from bentpipe.foreign import quoted
 from bentpipe.plain import toml
+
+if TYPE_CHECKING:
+    from bentpipe.plot import Drawing
 
 _WIDTH = 105
 
@@ -81,14 +84,33 @@ def again(path: Path) -> float:
         ControllerError: a run failed.
         OSError: it cannot be read.
     """
-    head = Record.read(path)
-    scenario = tomllib.loads(path.read_text(encoding="utf-8"))
-    pair = Pair(find_goal(head.goal), Algorithm.of(head.algorithm), Algorithm.of(head.yardstick))
+    pair, scenario = _read(path)
     with Trials(pair, workers=1) as trials:
         (found,) = trials.measure_scenarios([scenario])
         if found is None:
             raise _core.ControllerError(trials.failed)
         return found.value
+
+
+def drawn(path: Path) -> Drawing:
+    """The figure of a file, from runs that are made now.
+
+    Raises:
+        ScenarioError: the file is no record of a failure.
+        ControllerError: a run failed.
+        OSError: it cannot be read.
+    """
+    from bentpipe.breaking.figure import figure
+
+    pair, scenario = _read(path)
+    return figure(pair, scenario, *traced(pair, scenario), scenario["title"])
+
+
+def _read(path: Path) -> tuple[Pair, dict[str, Any]]:
+    """The goal and the algorithms of a file, and its scenario."""
+    head = Record.read(path)
+    pair = Pair(find_goal(head.goal), Algorithm.of(head.algorithm), Algorithm.of(head.yardstick))
+    return pair, tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def _body(scenario: Mapping[str, Any]) -> list[str]:

@@ -14,13 +14,14 @@ from typing import Any, NoReturn, Self
 from bentpipe import _core
 from bentpipe.breaking.conditions import Conditions, scenario
 from bentpipe.breaking.goals import Goal, Measured
-from bentpipe.breaking.observation import observe, traces
+from bentpipe.breaking.observation import Trace, observe, traces
 from bentpipe.controller import named_algorithm
 from bentpipe.progress import State
 from bentpipe.registry import find
+from bentpipe.result import Result
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import share_out
-from bentpipe.sweeps.execution import Batch, Executor, Here, Processes, Ran, Threads
+from bentpipe.sweeps.execution import Batch, Executor, Here, Processes, Ran, Threads, run_case
 from bentpipe.sweeps.fingerprint import Fingerprints
 from bentpipe.sweeps.kept import Kept
 from bentpipe.sweeps.portable import portable
@@ -81,6 +82,28 @@ class Pair:
         if None in rows.values() or not self.goal.usable(scenario, rows):
             return None
         return self.goal.measure(scenario, rows)
+
+
+def traced(pair: Pair, scenario: Mapping[str, Any]) -> tuple[dict[str, dict[str, Trace]], dict[str, Result]]:
+    """The traces of the flows of each run of a link by its role, and its result, which has its links.
+
+    Args:
+        pair: the goal, the algorithm and the yardstick.
+        scenario: that of the algorithm.
+
+    Raises:
+        ControllerError: a run failed.
+    """
+    found, results = {}, {}
+    own = {**pair.subject.own, **pair.yardstick.own}
+    linked = {**scenario, "record": {**scenario["record"], "links": True}}
+    for role, each in pair.goal.scenarios(linked, pair.yardstick.cc).items():
+        ran = run_case(0, Case({}, each, controllers=own))
+        if ran.raw is None:
+            raise _core.ControllerError(str(ran.error))
+        found[role] = traces(ran)
+        results[role] = Result(ran.raw, each)
+    return found, results
 
 
 class Trials:

@@ -1,0 +1,176 @@
+"""Writes docs/zoo.md and its figure, or searches for rows of docs/zoo.csv.
+
+python scripts/zoo_md.py                             # the page, from scenarios/zoo/*.toml and docs/zoo.csv
+python scripts/zoo_md.py --check                     # does the page agree with the files?
+python scripts/zoo_md.py --search DIR [NAME...]      # rows that docs/zoo.csv lacks; failures go to DIR
+python scripts/zoo_md.py --figure                    # docs/zoo.svg
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import md
+
+import bentpipe as bp
+from bentpipe.breaking.conditions import in_words
+from bentpipe.breaking.goals import GOALS, shown
+from bentpipe.breaking.job import CONFIRM_SEEDS
+from bentpipe.breaking.record import Record, drawn
+from bentpipe.registry import find
+
+ZOO = md.ROOT / "scenarios" / "zoo"
+TABLE, PAGE, FIGURE = (md.DOCS / f"zoo.{kind}" for kind in ("csv", "md", "svg"))
+HEAD = md.ROOT / "scripts" / "zoo_head.md"
+SHOWN = "copa-slow"
+"""The case of the figure."""
+RUNS, DURATION = 480, "20 s"
+"""Runs of each search of the table, and the simulated time of each."""
+COLUMNS = ("cc", "goal", "value", "fails", "confirmed", "links", "runs", "cpu_s")
+
+
+def search(folder: Path, names: Sequence[str]) -> None:
+    """Searches the worst link of each algorithm for each goal, one after the other on one worker."""
+    folder.mkdir(parents=True, exist_ok=True)
+    known = {(row["cc"], row["goal"]) for row in rows()}
+    for name in names or [entry["id"] for entry in bp.controllers()]:
+        for goal in GOALS.values():
+            if (name, goal.name) in known:
+                continue
+            command = f"bentpipe break {name} --goal {goal.name} --runs {RUNS} --for '{DURATION}'"
+            try:
+                found = bp.break_(name, goal.name, runs=RUNS, duration=DURATION, workers=1, command=command)
+            except (bp.ScenarioError, bp.ControllerError) as error:
+                print(f"{name} {goal.name}: {error}", file=sys.stderr, flush=True)
+                continue
+            if found.fails:
+                (folder / f"{name}-{goal.name}.toml").write_text(found.text(), encoding="utf-8")
+            row = [
+                name, goal.name, f"{found.measured.value:.6g}", int(found.fails), found.held, found.links,
+                found.runs, f"{found.cpu_s:.2f}",
+            ]  # fmt: skip
+            new = not TABLE.exists()
+            with TABLE.open("a", encoding="utf-8", newline="") as stream:
+                writer = csv.writer(stream, lineterminator="\n")
+                writer.writerows([COLUMNS, row] if new else [row])
+            print(*row, flush=True)
+
+
+def rows() -> list[dict[str, str]]:
+    """The rows of the table."""
+    if not TABLE.exists():
+        return []
+    with TABLE.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def text() -> str:
+    """The page."""
+    cases = {path.stem: Record.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)}
+    algorithms = {record.algorithm for record in cases.values()}
+    head = HEAD.read_text(encoding="utf-8").format(cases=len(cases), algorithms=len(algorithms))
+    return "\n".join(
+        [
+            "<!-- Written from scenarios/zoo and docs/zoo.csv by scripts/zoo_md.py. Use `make docs`. -->",
+            "",
+            head,
+        ]
+        + _controllers()
+        + ["## The cases", "", *_cases(cases)]
+    )
+
+
+def _controllers() -> list[str]:
+    found = {(row["cc"], row["goal"]): row for row in rows()}
+    names = [entry["id"] for entry in bp.controllers() if any((entry["id"], goal) in found for goal in GOALS)]
+    lines = [
+        "## Every controller",
+        "",
+        md.wrapped(
+            f"Each number is the worst that a search of {RUNS} runs of {DURATION} found, shrunk, in the "
+            f"median of three seeds. A number in bold is a failure that at least {CONFIRM_SEEDS - 1} of "
+            f"{CONFIRM_SEEDS} other seeds confirm. Such a search is short: a number that is not in bold says "
+            "little, and a longer search finds worse ones. A dash means that there is no answer. "
+            f"[break.md](break.md#goals) defines the goals. {len(names)} of {len(bp.controllers())} "
+            "controllers were searched."
+        ),
+        "",
+        md.row("controller", *(f"`{goal}`" for goal in GOALS)),
+        md.row("---", *("---:" for _ in GOALS)),
+    ]
+    for name in names:
+        cells = []
+        for goal in GOALS.values():
+            row = found.get((name, goal.name))
+            value = "-" if row is None else shown(goal, float(row["value"]))
+            sure = row is not None and row["fails"] == "1" and int(row["confirmed"]) >= CONFIRM_SEEDS - 1
+            cells.append(f"**{value}**" if sure else value)
+        lines.append(md.row(f"[{find(name)['label']}](controllers/{name}.md)", *cells))
+    whole = sum(float(row["cpu_s"]) for row in found.values())
+    runs = sum(int(row["runs"]) for row in found.values())
+    return [*lines, "", md.wrapped(f"In all {runs:,} runs took {whole / 60:.0f} minutes of a processor."), ""]
+
+
+def _cases(cases: dict[str, Record]) -> list[str]:
+    lines = []
+    for name, record in cases.items():
+        goal = GOALS[record.goal]
+        scenario = tomllib.loads((ZOO / f"{name}.toml").read_text(encoding="utf-8"))
+        label, other = (
+            find(algorithm.split()[0])["label"] for algorithm in (record.algorithm, record.yardstick)
+        )
+        sign = "<" if goal.worse == "less" else ">"
+        words = [
+            f"**Number.** {goal.value[:1].upper()}{goal.value[1:]}: {shown(goal, record.value)} "
+            f"(failure: {sign} {goal.limit:g}). The yardstick is {other}. "
+            f"It fails with {record.confirmed} other seeds, too.",
+            f"**Link.** {'; '.join(in_words(scenario))}.",
+            f"**Where.** {record.where}",
+        ]
+        words += [f"**Cause.** {record.cause}"] if record.cause else []
+        which = name.removeprefix(f"{record.algorithm}-{record.goal}").replace("-", " ")
+        lines += [
+            f"### {label}: {record.goal}{which}",
+            "",
+            f"[{name}.toml](../scenarios/zoo/{name}.toml)",
+            "",
+        ]
+        for paragraph in words:
+            lines += [md.wrapped(paragraph), ""]
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Searches, writes or checks."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
+    what.add_argument("--figure", action="store_true", help="draw docs/zoo.svg")
+    what.add_argument(
+        "--search", nargs="+", metavar="DIR", help="the folder, and algorithms; without any, all"
+    )
+    given = parser.parse_args(arguments)
+    if given.search:
+        folder, *names = given.search
+        search(Path(folder), names)
+    elif given.figure:
+        bp.plot.save(drawn(ZOO / f"{SHOWN}.toml"), FIGURE)
+    elif given.check:
+        wrong = md.stale({PAGE: text()})
+        for line in wrong:
+            print(f"{line}: run `make docs`", file=sys.stderr)
+        return 1 if wrong else 0
+    else:
+        PAGE.write_text(text(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
