@@ -17,11 +17,12 @@ import pytest
 import bentpipe as bp
 from bentpipe.breaking.conditions import PARTS, Bounds, Change, Conditions, in_words, scenario
 from bentpipe.breaking.goals import GOALS
+from bentpipe.breaking.mechanism import sentence
 from bentpipe.breaking.observation import capacity, cross, floor, longest_gap, outages, standing
 from bentpipe.breaking.record import Record, again
 from bentpipe.breaking.search import BATCH, Choice, Number, Point, Search
 from bentpipe.breaking.shrink import shrink
-from bentpipe.breaking.trials import Algorithm
+from bentpipe.breaking.trials import Algorithm, Pair
 from bentpipe.progress import State
 
 needs_cmaes = pytest.mark.skipif(importlib.util.find_spec("cmaes") is None, reason="cmaes is not installed")
@@ -171,6 +172,36 @@ def test_a_standing_queue_counts_where_something_arrives_after_the_start() -> No
     rtt[::5] = 0.1  # empty for a fifth of the time
     assert standing(t, rtt, delivered, {0.0: 0.1}) == pytest.approx(0.0)
     assert standing(t, rtt, np.ones(100), {0.0: 0.1}) == 0.0
+
+
+def flow_trace(rate_bps: np.ndarray[Any, Any], cwnd: float) -> dict[str, np.ndarray[Any, Any]]:
+    """The trace of a flow to which bytes arrive at these rates, one a tenth of a second."""
+    t = np.arange(len(rate_bps)) / 10
+    full = np.full(len(t), cwnd)
+    delivered = np.cumsum(rate_bps) / 80
+    return {"t_s": t, "cwnd": full, "in_flight": full, "rtt_s": full * 0 + 0.3, "delivered_bytes": delivered}
+
+
+def test_the_place_of_a_failure_is_told_from_the_traces() -> None:
+    made = scenario(replace(PLAIN, duration_s=30.0, changes=(Change(9.0, "down", 1.0),)), "copa", 1)
+    t = np.arange(301) / 10
+    stuck = np.where(t < 9, 8e6, np.where(t < 25, 0.0, 8e6))
+    back = np.where((t < 9) | (t >= 12), 8e6, 0.0)
+    seen = {"subject": {"first": flow_trace(stuck, 4)}, "yardstick": {"first": flow_trace(back, 40)}}
+    pair = Pair(GOALS["slow"], Algorithm.of("copa"), Algorithm.of("reno"))
+    slow = sentence(pair, made, seen)
+    # Reno sends from 12 s on; means over a second begin to show it half a second before.
+    assert slow.startswith("From 11.5 s to 24.7 s Copa delivers 0 % of what Reno does")
+    assert "its window is near 4 segments, that of Reno near 40" in slow
+    assert "it begins after the outage at 9 s" in slow
+    stalled = sentence(Pair(GOALS["stall"], pair.subject, pair.yardstick), made, seen)
+    # From 8.9 s to 25 s, of which one second has no path.
+    assert stalled.startswith(
+        "Nothing of Copa arrives for 15.1 s, from 8.9 s to 25 s, with a window near 4 segments"
+    )
+    full = sentence(Pair(GOALS["queue"], pair.subject, pair.yardstick), made, seen)
+    # 300 ms where the path has 100 ms.
+    assert "Copa's queueing delay is 200 ms in the median and 200 ms at least" in full
 
 
 def test_a_link_is_shrunk_to_what_the_failure_needs() -> None:

@@ -90,10 +90,12 @@ class Found:
         """The scenario as plain data."""
         found = self.pair.scenario(self.conditions, self.seed)
         found["record"] = {**found["record"], "links": True}
-        if self.pair.subject.own:
-            for flow in found["flow"]:
-                if flow.get("cc") == self.pair.subject.cc:
-                    flow["cc"] = record.name_of(self.pair.subject.text)
+        own = {
+            one.cc: record.name_of(one.text) for one in (self.pair.subject, self.pair.yardstick) if one.own
+        }
+        for flow in found["flow"] if own else ():
+            if "cc" in flow:
+                flow["cc"] = own.get(flow["cc"], flow["cc"])
         return found
 
     def text(self) -> str:
@@ -296,6 +298,8 @@ def _settled(
     links = [link for _, link, _ in best]
     scores = medians(links)
     top = max(range(len(links)), key=scores.__getitem__)
+    if scores[top] == -math.inf:  # usable with the seed of the search alone
+        return Found(pair, links[0], seed, best[0][2])
     limit = limit_score(pair.goal)
     enough = limit + KEEP * (scores[top] - limit) if scores[top] > limit else _below(scores[top])
     shrunk = shrink(links[top], lambda some: [score >= enough for score in medians(some)], report.at)

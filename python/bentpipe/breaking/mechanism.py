@@ -9,8 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bentpipe.breaking.conditions import FIRST, LINK, SECOND
-from bentpipe.breaking.observation import LATE, Floats, Trace, floor, longest_gap, outages, rates, seconds
+from bentpipe.breaking.conditions import FIRST, LINK, PACKET, SECOND
+from bentpipe.breaking.observation import (
+    LATE,
+    Floats,
+    Trace,
+    capacity,
+    floor,
+    longest_gap,
+    outages,
+    rates,
+    seconds,
+)
 from bentpipe.breaking.trials import Pair
 from bentpipe.units import digits
 
@@ -117,8 +127,7 @@ def _stall(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
     begin, stop, length = longest_gap(one.t, one.trace["delivered_bytes"], end, outages(scenario, end))
     text = (
         f"nothing of {one.label} arrives for {_s(length)}, from {_s(begin)} to {_s(stop)}, with a window "
-        f"near {_segments(one, begin, stop)} and {_number(one.median('in_flight', begin, stop))} "
-        f"in flight; "
+        f"near {_segments(one, begin, stop)} and {_number(one.median('in_flight', begin, stop))} in flight; "
         f"{other.label} delivers {digits(_mean(other, begin, stop) / 1e6, 3)} Mbit/s in that time"
     )
     return _capital(text + _after(scenario, begin, one, other) + ".")
@@ -133,6 +142,8 @@ def _queue(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
     late = news & (one.t >= one.t[-1] / 4) & np.isfinite(rtt) & (rtt > 0)
     begin, end = float(one.t[-1] / 4), float(one.t[-1])
     queueing = (rtt - at)[late]
+    if not queueing.size:
+        return f"Nothing of {one.label} arrives after {_s(begin)}."
     text = (
         f"after {_s(begin)} {one.label}'s queueing delay is {_s(float(np.median(queueing)))} in the median "
         f"and {_s(max(float(queueing.min()), 0.0))} at least, over a round trip of {_s(float(at[-1]))}: "
@@ -145,8 +156,8 @@ def _queue(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
 def _losses(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
     """Of a flow that sends in vain."""
     end = float(one.t[-1])
-    rate = float(np.mean(list(rates(scenario).values())))
-    room = rate * _trip(scenario) / 8 / 1500 + int(scenario["link"][LINK]["queue"]["limit"].split()[0])
+    path = capacity(scenario) * _trip(scenario) / 8 / PACKET
+    room = path + int(scenario["link"][LINK]["queue"]["limit"].split()[0])
     return _capital(
         f"{one.label}'s window is near {_segments(one, 0.0, end)}, that of {other.label} near "
         f"{_window(other, 0.0, end)}; the path and its queue hold {room:.0f} packets at the mean rate."
