@@ -1,6 +1,6 @@
 """Tunes the parameters of A-LIAD for a set of links, and measures how much of the gain is over-fitted.
 
-    python examples/evolve.py                 # some minutes on one processor
+    python examples/evolve.py                 # 100 s of a processor
     python examples/evolve.py --quick         # to see that it works
 
 The search is that of `bentpipe break`. It sees some links with some seeds. The result is then measured on

@@ -276,7 +276,13 @@ RFC_9743: tuple[Criterion, ...] = (
         "Explore senders, receivers and routers that break the rules.",
         reason="All nodes of the simulator follow their rules.",
     ),
-    _rfc("7.6", "criterion", "Explore attacks from outside.", reason="Attackers are not simulated."),
+    _rfc(
+        "7.6",
+        "criterion",
+        "Explore attacks from outside.",
+        reason="No experiment has an attacker; `bentpipe break NAME --goal attack` searches for pulses "
+        "that stop it.",
+    ),
     _rfc(
         "7.7",
         "criterion",
