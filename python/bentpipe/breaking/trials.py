@@ -163,6 +163,8 @@ class Trials:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._kept is not None and kind is None:
+            self._kept.finish()
         self._held.close()
 
     def measure(self, links: Sequence[tuple[Conditions, int]]) -> list[Measured | None]:
