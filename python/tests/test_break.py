@@ -300,12 +300,26 @@ def test_a_search_that_is_stopped_keeps_the_worst_and_goes_on(tmp_path: Path) ->
 
 
 @needs_cmaes
+def test_a_search_needs_something_to_vary_and_choices_alone_will_do() -> None:
+    fixed: dict[str, Any] = {"rate": "1 Mbit/s", "rtt": "20 ms", "buffer": "1 bdp", "duration": "5 s"}
+    with pytest.raises(bp.ScenarioError, match="nothing is left to vary"):
+        bp.break_("reno", without=tuple(PARTS), **fixed)
+    search = Search([Choice("c", ("a", "b", "d"))], 1)
+    for _ in range(12):
+        search.tell([float(point["c"] == "b") for point in search.ask()])
+    assert search.best["c"] == "b"
+
+
+@needs_cmaes
 def test_a_controller_in_python_is_searched_too(tmp_path: Path) -> None:
     file = tmp_path / "still.py"
     file.write_text(STILL)
     found = bp.break_(f"{file}:Still", "slow", workers=1, **FEW)  # type: ignore[arg-type]
     assert found.fails
     assert tomllib.loads(found.text())["flow"][0]["cc"] == f"{file}:Still"
+    kept = tmp_path / "kept.toml"
+    kept.write_text(found.text())
+    assert again(kept) == found.measured.value
 
 
 def test_the_verb_lists_its_goals_and_refuses_others(cli: Callable[..., Any]) -> None:

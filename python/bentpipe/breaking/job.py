@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import files
+from bentpipe import _core, files
 from bentpipe.breaking import mechanism, record
 from bentpipe.breaking.conditions import Bounds, Conditions, in_words
 from bentpipe.breaking.goals import FALLBACK, YARDSTICK, Goal, Measured, find_goal
@@ -234,6 +234,8 @@ def break_(
     bounds = Bounds(seconds(duration, "duration"), spans, tuple(without), changes)
     until = None if runs is not None else began + SEARCHING * seconds(budget, "budget")
     space = bounds.variables(two=pair.goal.second != "none", cross=pair.goal.pulses)
+    if not space:
+        raise _core.ScenarioError("nothing is left to vary: give a range, or leave out fewer parts")
     search = Search(space, seed)
     place = None if out is None else Path(out) / FOLDER
     with Trials(pair, place, fresh=fresh, workers=workers, executor=executor) as trials:

@@ -252,7 +252,7 @@ def _s(value: float) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{value * 100:.2g} %"
+    return f"{100 * value:.2g} %" if value < 0.995 else f"{100 * value:.0f} %"
 
 
 def _capital(text: str) -> str:

@@ -110,7 +110,12 @@ def _read(path: Path) -> tuple[Pair, dict[str, Any]]:
     """The goal and the algorithms of a file, and its scenario."""
     head = Record.read(path)
     pair = Pair(find_goal(head.goal), Algorithm.of(head.algorithm), Algorithm.of(head.yardstick))
-    return pair, tomllib.loads(path.read_text(encoding="utf-8"))
+    scenario = tomllib.loads(path.read_text(encoding="utf-8"))
+    own = {name_of(one.text): one.cc for one in (pair.subject, pair.yardstick) if one.own}
+    for flow in scenario["flow"] if own else ():
+        if "cc" in flow:
+            flow["cc"] = own.get(flow["cc"], flow["cc"])
+    return pair, scenario
 
 
 def _body(scenario: Mapping[str, Any]) -> list[str]:

@@ -84,7 +84,8 @@ class Search:
     """
 
     def __init__(self, variables: Sequence[Number | Choice], seed: int) -> None:
-        self._numbers = [one for one in variables if isinstance(one, Number)]
+        # The strategy needs a number; one that nobody reads does no harm.
+        self._numbers = [one for one in variables if isinstance(one, Number)] or [Number("", 0.0, 1.0)]
         self._choices = [one for one in variables if isinstance(one, Choice)]
         self._random = np.random.default_rng(seed)
         self.best: Point = {}
