@@ -16,7 +16,7 @@ import bentpipe as bp
 from bentpipe._core import ScenarioError
 from bentpipe.weather import fades, store
 from bentpipe.weather.climate import climate, rain_attenuation
-from bentpipe.weather.fades import Law, depth_db, law, series_sum, synthesis
+from bentpipe.weather.fades import Law, Process, depth_db, law, series_sum
 from bentpipe.weather.station import geo_elevation
 
 PARIS, SINGAPORE, NEW_YORK = "48.86,2.35", "1.29,103.85", "40.71,-74.01"
@@ -31,7 +31,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 def at_once(fitted: Law, count: int, step_s: float, seed: int = 1) -> np.ndarray:
-    return next(synthesis(fitted, count, step_s, seed))
+    return fitted.attenuation(Process(step_s, seed).next(count))
 
 
 # The station

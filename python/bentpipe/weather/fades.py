@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,17 +182,6 @@ def depth_db(station: Station, availability: float) -> float:
     return rain_attenuation(station, exceeded)
 
 
-def synthesis(fitted: Law, count: int, step_s: float, seed: int) -> Iterator[Floats]:
-    """Attenuation in dB for ever, `count` values `step_s` apart at a time, not rounded.
-
-    P.1853-1, steps D1 to D5, but for D6: the filter begins in its stationary distribution, so nothing is
-    discarded.
-    """
-    process = _Process(step_s, seed)
-    while True:
-        yield fitted.attenuation(process.next(count))
-
-
 def times(count: int, step_s: float) -> Floats:
     """The instants of a series in seconds, in whole nanoseconds."""
     return np.round(np.arange(count) * (step_s * 1e9)) / 1e9
@@ -215,7 +204,7 @@ def _event(
     before = count // 2
     wanted = max(min(_YEAR_S / step_s, _SEARCHED), 4 * count)
     batch = max(_BATCH, 2 * count)
-    process = _Process(step_s, seed)
+    process = Process(step_s, seed)
     starts, places, peaks = [], np.empty(0, dtype=np.int64), np.empty(0)
     x = process.next(count)  # with the last of the batch before, so that no event is cut
     done = 0
@@ -236,10 +225,15 @@ def _event(
     return [int(value) for value in np.round(fitted.attenuation(x) * 100)]
 
 
-class _Process:
+class Process:
     """The Gaussian process of mean 0, variance 1 and correlation exp(-beta t).
 
-    P.1853-1, steps D1 to D3: X(k) = rho X(k-1) + sqrt(1 - rho^2) n(k) with rho = exp(-beta step).
+    P.1853-1, steps D1 to D3: X(k) = rho X(k-1) + sqrt(1 - rho^2) n(k) with rho = exp(-beta step). It begins
+    in its stationary distribution, so nothing is discarded (D6). `Law.attenuation` is D4 and D5.
+
+    Args:
+        step_s: seconds between two values.
+        seed: the same one gives the same values.
     """
 
     def __init__(self, step_s: float, seed: int) -> None:
