@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ class Source:
         if isinstance(overrides, Mapping):
             overrides = [(key, toml(value)) for key, value in overrides.items()]
         pairs, bare = self._without_relays(overrides)
-        self._check_keys([key for key, _ in pairs])
+        self._check_links(key for key, _ in pairs)
         pairs, classes = self._without_classes(pairs) if own else (pairs, {})
         pairs, recipes = self._without_recipes(pairs)
         try:
@@ -299,17 +299,12 @@ class Source:
             )
         return value
 
-    def _check_keys(self, keys: Sequence[str]) -> None:
-        """Checks that overrides change existing links, or make complete ones, and how they ask for traces.
+    def _check_links(self, keys: Iterable[str]) -> None:
+        """Checks that overrides change existing links, or make complete ones.
 
         Raises:
-            ScenarioError: a link has no such name, or traces no such key; the message says what is right.
+            ScenarioError: a link has no such name; the message has those that are near.
         """
-        if wrong := {"record.trace", "record.traces"}.intersection(keys):
-            raise _core.ScenarioError(
-                f"{self.name}: {wrong.pop()}: unknown key; record.interval=100ms records traces of flows, a "
-                "row every 100 ms, and record.links=true beside it those of links"
-            )
         parts = [key.split(".") for key in keys if key.startswith("link.")]
         changed = [name for _, name, *rest in parts if rest and name != "*"]
         if not changed:

@@ -656,7 +656,7 @@ WRONG = [
     (["run", "{file}", "--set", "flow.0.cc=renoo"], "reno"),
     (["run", "{file}", "--out", "{dir}"], "not a result directory"),
     (["run", "{file}", "--cc", "qqqqqq"], "bentpipe cc list has all"),
-    (["run", "{file}", "--set", "record.traces=true"], "record.interval=100ms records traces of flows"),
+    (["run", "{file}", "--set", "record.traces=true"], "records traces, a row every 100 ms"),
     (["run", "{other}"], "this is no scenario: line 2 and others are not TOML; a scenario has lines such as"),
     (["emulate", "{other}", "--", "true"], "this is no scenario: line 2"),
     (["compare", "--scenario", "{other}", "--cc", "reno"], "this is no scenario: line 2"),

@@ -32,6 +32,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("type", "kind"),
 ];
 
+const HOW_TO_TRACE: &str =
+    "interval = \"100 ms\" records traces, a row every 100 ms; links = true adds those of links";
 const HOW_IT_STARTS: &str =
     "how a flow starts is up to its algorithm: cc = { name = \"cubic\", slow_start = \"hystart++\" }";
 
@@ -59,6 +61,8 @@ const ADVICE: &[(&str, &str, &str, &str)] = &[
         "geo",
         "only a geostationary satellite stands still (geo); for MEO use timeline, or the scenario meo",
     ),
+    ("trace", "record", "interval", HOW_TO_TRACE),
+    ("traces", "record", "interval", HOW_TO_TRACE),
 ];
 
 /// Keys that a list begins with, since users need them most.
