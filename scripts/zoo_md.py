@@ -97,8 +97,8 @@ def _controllers() -> list[str]:
             f"{CONFIRM_SEEDS} other seeds confirm. Such a search is short: a number that is not in bold says "
             "little, and a longer search finds worse ones. A dash means that there is no answer. "
             f"[break.md](break.md#goals) defines the goals. {len(names)} of {len(bp.controllers())} "
-            "controllers were searched. Coupled algorithms on one path, DCTCP without a queue that marks, and "
-            "Enhanced TCP without needless timeouts act as Reno."
+            "controllers were searched. Coupled algorithms on one path, DCTCP without a queue that marks, "
+            "and Enhanced TCP without needless timeouts act as Reno."
         ),
         "",
         md.row("controller", *(f"`{goal}`" for goal in GOALS)),
