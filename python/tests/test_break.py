@@ -128,6 +128,7 @@ def test_every_link_of_the_space_is_a_correct_scenario(goal: str) -> None:
         assert cross(made) <= 0.5 * min(
             float(rate.split()[0]) * (1e6 if "M" in rate else 1e3) for _, rate in _steps(made)
         ) * (1.001 if not on.cross_off_s else math.inf)
+        assert not pulses or 0 < 5 * (on.cross_on_s + on.cross_off_s) <= 30.001
         assert not pulses or on.cross_off_s > 0
         assert two or (on.offset_s, on.late_s) == (0, 0)
 
@@ -219,6 +220,16 @@ def test_a_link_is_shrunk_to_what_the_failure_needs() -> None:
     found = shrink(replace(RICH, buffer_bdp=1.234567), stays, lambda _: None)
     assert found == Conditions(10.0, buffer_bdp=1.23, changes=(Change(9.5, "down", 1.0),))
     assert asked < 200
+
+
+def test_a_run_about_pulses_is_not_made_shorter_than_five_of_them() -> None:
+    pulsed = replace(PLAIN, duration_s=20.0, cross_share=1.0, cross_on_s=0.5, cross_off_s=1.5)
+
+    def stays(links: Sequence[Conditions]) -> list[bool]:
+        return [on.cross_share == 1.0 and on.cross_off_s == 1.5 and on.cross_on_s == 0.5 for on in links]
+
+    assert shrink(pulsed, stays, lambda _: None, pulses=5).duration_s == 10.0
+    assert shrink(pulsed, stays, lambda _: None).duration_s == 5.0
 
 
 def test_a_link_that_needs_nothing_becomes_the_plain_one_and_short() -> None:

@@ -24,6 +24,8 @@ FIRST, SECOND, CROSS = "first", "second", "cross"
 """Names of the flows: that of the algorithm, another TCP flow, and unresponsive traffic."""
 STEADY = 0.5
 """Unresponsive traffic without pauses takes this share of the link's least rate at most."""
+PULSES = 5
+"""A run about pulses has this number of them at least."""
 QUEUES = ("drop-tail", "codel", "fq-codel", "pie", "red")
 """Kinds of queues that are tried; the first is the plain one."""
 BOUNDS = {
@@ -227,9 +229,11 @@ class Bounds:
         kind = "pulses" if cross else point.get("cross", "none")
         if kind != "none":
             off = given["cross_off_s"] if kind == "pulses" else 0.0
-            found = replace(
-                found, cross_share=given["cross_share"], cross_on_s=given["cross_on_s"], cross_off_s=off
-            )
+            on = given["cross_on_s"]
+            # Of pulses that are too rare the period is shortened, not their share of the time.
+            rare = (on + off) * PULSES / self.duration_s if cross else 1.0
+            on, off = on / max(1.0, rare), off / max(1.0, rare)
+            found = replace(found, cross_share=given["cross_share"], cross_on_s=on, cross_off_s=off)
         if point.get("offset", "none") != "none":
             found = replace(found, offset_s=given["offset_share"] * found.rtt_s)
         if point.get("late", "none") != "none":

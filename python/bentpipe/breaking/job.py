@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, files
 from bentpipe.breaking import mechanism, record
-from bentpipe.breaking.conditions import Bounds, Conditions, in_words
+from bentpipe.breaking.conditions import PULSES, Bounds, Conditions, in_words
 from bentpipe.breaking.goals import FALLBACK, YARDSTICK, Goal, Measured, find_goal
 from bentpipe.breaking.observation import Trace
 from bentpipe.breaking.search import BATCH, Search
@@ -304,7 +304,12 @@ def _settled(
         return Found(pair, links[0], seed, best[0][2])
     limit = limit_score(pair.goal)
     enough = limit + KEEP * (scores[top] - limit) if scores[top] > limit else _below(scores[top])
-    shrunk = shrink(links[top], lambda some: [score >= enough for score in medians(some)], report.at)
+    shrunk = shrink(
+        links[top],
+        lambda some: [score >= enough for score in medians(some)],
+        report.at,
+        pulses=PULSES if pair.goal.pulses else 0,
+    )
     report.at("confirming")
     answers = trials.measure([(shrunk, seed + i) for i in range(SHRINK_SEEDS + CONFIRM_SEEDS)])
     known = [(answer, seed + i) for i, answer in enumerate(answers[:SHRINK_SEEDS]) if answer is not None]

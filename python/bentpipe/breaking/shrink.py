@@ -24,27 +24,35 @@ _NUMBERS = (
 )  # fmt: skip
 
 
-def shrink(found: Conditions, stays: Stays, tell: Callable[[str], None]) -> Conditions:
+def shrink(found: Conditions, stays: Stays, tell: Callable[[str], None], *, pulses: int = 0) -> Conditions:
     """A link with fewer and rounder differences from a plain one, on which the failure stays.
 
     Args:
         found: the link.
         stays: whether the failure stays on other links; on this one it does.
         tell: called with the current work.
+        pulses: pulses of unresponsive traffic that a run must have.
     """
+
+    def holds(links: Sequence[Conditions]) -> list[bool]:
+        """As given, where a run has its pulses."""
+        there = [pulses * (on.cross_on_s + on.cross_off_s) <= on.duration_s for on in links]
+        answers = iter(stays([on for on, enough in zip(links, there, strict=True) if enough]))
+        return [enough and next(answers) for enough in there]
+
     while True:
         tell(f"shrinking: {len(list(_simpler(found)))} differences")
-        simpler = _first(_simpler(found), stays)
+        simpler = _first(_simpler(found), holds)
         if simpler is None:
             break
         found = simpler
     tell("shrinking: a shorter run")
     while found.duration_s / 2 >= _SHORTEST_S:
         half = _shorter(found, rounded(found.duration_s / 2, 2))
-        if half is None or not stays([half])[0]:
+        if half is None or not holds([half])[0]:
             break
         found = half
-    return _rounded(found.tidy(), stays, tell)
+    return _rounded(found.tidy(), holds, tell)
 
 
 def _first(links: Iterator[Conditions], stays: Stays) -> Conditions | None:
