@@ -1,4 +1,5 @@
 from . import analysis as analysis
+from . import gym as gym
 from . import orbit as orbit
 from . import plot as plot
 from . import stats as stats

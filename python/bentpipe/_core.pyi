@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, final
@@ -10,6 +10,7 @@ __all__ = [
     "EVENTS_PER_PROGRESS",
     "ControllerError",
     "EmulatedNetwork",
+    "Environments",
     "KernelAgent",
     "KernelError",
     "KernelGroup",
@@ -25,6 +26,7 @@ __all__ = [
     "kernel_support",
     "kernel_sweep_groups",
     "load",
+    "measures",
     "orbit_path",
     "orbit_shells",
     "orbit_snapshot",
@@ -129,6 +131,29 @@ class EmulatedNetwork:
         """After the end, samples of these directions, a column a name, as in a run's result."""
 
 @final
+class Environments:
+    """Runs that pause at the end of each step, for agents that learn.
+
+    The settings are one JSON object: `flows` (names of the flows that agents control), `acts` ("rate",
+    "window", "both"), `step` ("ack", {"rtts": 0.5} or {"seconds": 0.1}), `scale`, `bounds` (two numbers),
+    `observe` (names of measures), `history`, `reward` (a list of name and weight), `most_steps` (or null).
+    """
+
+    def __new__(cls, settings: str, count: int, threads: int) -> Self: ...
+    def step(
+        self,
+        arrays: dict[str, NDArray[np.generic]],
+        fresh: Sequence[tuple[int, str, list[float]]],
+        only_fresh: bool,
+    ) -> None:
+        """Begins the episodes of `fresh` (number, scenario as JSON, first rate of each agent as a multiple of
+        that of its slowest link), and makes a step in each other environment unless `only_fresh`.
+
+        The arrays are flat: `actions` (float64) is read, and `observations` (float32), `rewards`, `measures`
+        (float64), `complete` and `cut_off` (bool) are filled. Python's lock is not held meanwhile.
+        """
+
+@final
 class RawResult:
     """What a run yields: one JSON object, and traces as columns."""
 
@@ -176,6 +201,9 @@ def load(path: str, overrides: list[tuple[str, str]] = ..., sweep: bool = False)
 
 def parse(text: str, name: str, overrides: list[tuple[str, str]] = ...) -> str: ...
 def check(scenario_json: str) -> str: ...
+def measures() -> str:
+    """The measures of a monitor interval as a JSON list: `name`, `low`, `high`, `neutral`, `about`."""
+
 def schema() -> str: ...
 def read_file(path: str | PathLike[str], limit: int, head: bool = False) -> bytes:
     """The bytes of a regular file of at most `limit` bytes, as the simulator reads the files of a scenario;

@@ -7,8 +7,10 @@ from bentpipe import _core
 PACKAGES = {
     "cmaes": "bentpipe break",
     "fpdf2": "bentpipe advise --pdf",
+    "gymnasium": "environments for agents that learn (bentpipe.gym)",
     "itur": "bentpipe weather",
     "marimo": "bentpipe explore",
+    "pettingzoo": "environments of several agents (bentpipe.gym.ParallelEnv)",
     "ray": "many runs on a cluster (--ray)",
 }
 """The purpose of each package, by its name on the package index. `pyproject.toml` has an extra for each."""

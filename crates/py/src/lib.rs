@@ -3,6 +3,7 @@
 mod controller;
 #[cfg(target_os = "linux")]
 mod emulation;
+mod environment;
 mod failure;
 mod kernel;
 mod orbit;
@@ -395,10 +396,12 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
     m.add_class::<pool::Threads>()?;
+    m.add_class::<environment::Environments>()?;
     #[cfg(target_os = "linux")]
     m.add_class::<emulation::EmulatedNetwork>()?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(queues, m)?)?;
+    m.add_function(wrap_pyfunction!(environment::measures, m)?)?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(parse, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;

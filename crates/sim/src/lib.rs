@@ -5,6 +5,7 @@
 
 mod capture;
 mod engine;
+pub mod environment;
 mod host;
 pub mod link;
 pub mod loss;
@@ -19,6 +20,7 @@ pub use capture::pcap;
 pub use engine::many::{Finished, Job, RunPool};
 #[doc(hidden)]
 pub use engine::run_by_reference;
+pub use engine::stepped::SteppedRun;
 pub use engine::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, no_supply, run, run_captured};
 pub use resolve::plan;
 pub use resolve::time_line_file::{TableReader, read_tables_by};

@@ -1,4 +1,4 @@
-"""Measurements besides speed: parallel runs, memory, and start-up time."""
+"""Measurements besides speed: parallel runs, environments of agents, memory, and start-up time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from bentpipe.bench import cpu
 from bentpipe.bench.cases import Case
@@ -28,6 +30,8 @@ def measure(*, pairs: int, quick: bool, tell: Callable[[str], None]) -> dict[str
     """All measurements of this file."""
     found: dict[str, Any] = {"parallel": parallel(pairs, quick=quick)}
     tell("parallel runs: done")
+    found["environments"] = environments(pairs, quick=quick)
+    tell("environments: done")
     found["memory"] = {
         "idle": memory(IDLE, 1000 if quick else 100_000, 1, quick=quick),
         "flight": memory(FLIGHT, 10 if quick else 1000, 10_000, quick=quick),
@@ -57,6 +61,31 @@ def parallel(pairs: int, *, quick: bool) -> dict[str, Any]:
 
 def _times(answer: dict[str, Any]) -> dict[str, float]:
     return {"cpu_s": answer["cpu_s"], "wall_s": answer["wall_s"]}
+
+
+def environments(pairs: int, *, quick: bool) -> dict[str, Any]:
+    """Steps of Aurora's task on one thread and on two, in turns, CPU and wall seconds.
+
+    Rates follow random actions of a fixed seed. What counts is the call that advances all environments; the
+    episodes begin before.
+    """
+    from bentpipe.gym.batch import Batch
+    from bentpipe.gym.task import aurora
+
+    count, steps = 128, 40 if quick else 400
+    threads = min(2, os.cpu_count() or 1)
+    actions = np.random.default_rng(1).normal(size=(steps, count))
+
+    def advance(threads: int) -> dict[str, float]:
+        batch = Batch(aurora(), count, threads)
+        batch.begin({i: np.random.default_rng(i) for i in range(count)})
+        before, began = time.process_time(), time.perf_counter()
+        for row in actions:
+            batch.step(row)
+        return {"cpu_s": time.process_time() - before, "wall_s": time.perf_counter() - began}
+
+    taken = [{"one": advance(1), "several": advance(threads)} for _ in range(pairs)]
+    return {"threads": threads, "count": count, "steps": steps, "pairs": taken}
 
 
 def memory(case: Case, flows: int, each: int, *, quick: bool) -> dict[str, Any]:

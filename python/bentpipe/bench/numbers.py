@@ -139,3 +139,11 @@ def parallel(stored: dict[str, Any]) -> tuple[Spread, Spread]:
     pairs = stored["parallel"]["pairs"]
     cpu = Spread.of([pair["several"]["cpu_s"] / pair["one"]["cpu_s"] for pair in pairs])
     return cpu, Spread.of([pair["one"]["wall_s"] / pair["several"]["wall_s"] for pair in pairs])
+
+
+def environments(stored: dict[str, Any]) -> tuple[Spread, Spread]:
+    """Steps of agents' environments per CPU second of one thread, and per second on several threads."""
+    found = stored["environments"]
+    steps = found["count"] * found["steps"]
+    one = Spread.of([steps / pair["one"]["cpu_s"] for pair in found["pairs"]])
+    return one, Spread.of([steps / pair["several"]["wall_s"] for pair in found["pairs"]])

@@ -8,7 +8,7 @@ from typing import Any
 
 from bentpipe import terminal
 from bentpipe.bench.cases import CASES, GROWTH
-from bentpipe.bench.numbers import Figures, Spread, figures, growth, judged, parallel, verdict
+from bentpipe.bench.numbers import Figures, Spread, environments, figures, growth, judged, parallel, verdict
 
 _HEADS = (
     "<",
@@ -103,7 +103,7 @@ def show(stored: dict[str, Any]) -> None:
     for name, _, *row in rows(stored):
         shown.add_row(name, *row)
     terminal.console().print(shown)
-    for line in [_ns3(stored), *_facts(stored)]:
+    for line in [_ns3(stored), *_facts(stored), *_steps(stored)]:
         terminal.line(line)
 
 
@@ -149,6 +149,23 @@ def _facts(stored: dict[str, Any]) -> list[str]:
     return found
 
 
+def _steps(stored: dict[str, Any]) -> list[str]:
+    """The speed of agents' environments, a sentence each."""
+    if "environments" not in stored:
+        return []
+    one, several = environments(stored)
+    count, threads = stored["environments"]["count"], stored["environments"]["threads"]
+    return [
+        f"{count} environments on one thread: {_steps_of(one)} steps per CPU second; asked 100,000",
+        f"{count} environments on {threads} threads: {_steps_of(several)} steps per second by the "
+        "wall clock; asked 180,000",
+    ]
+
+
+def _steps_of(spread: Spread) -> str:
+    return f"{spread.median:,.0f} ({spread.least:,.0f} to {spread.most:,.0f})"
+
+
 def markdown(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     """A table in Markdown; heads as for `terminal.table`."""
     lines = ["| " + " | ".join(head.lstrip("<~") for head in heads) + " |"]
@@ -171,6 +188,8 @@ def tables(stored: dict[str, Any]) -> Mapping[str, str]:
         ),
         "ns3": f"{_ns3(stored)}.",
     }
+    if "environments" in stored:
+        made["environments"] = "\n".join(f"- {line}." for line in _steps(stored))
     if "parallel" in stored:
         made["beside"] = "\n".join(f"- {line}." for line in _facts(stored))
     return made

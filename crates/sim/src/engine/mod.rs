@@ -15,6 +15,7 @@ mod multipath;
 mod network;
 mod reference;
 mod relations;
+pub(crate) mod stepped;
 
 use bentpipe_cc::{Controller, Start};
 

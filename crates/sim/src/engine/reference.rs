@@ -58,9 +58,26 @@ impl Reference {
     /// # Errors
     /// The run was stopped, or exceeds a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
-        let end = self.network.end;
+        self.advance(self.network.end, watch)?;
+        Ok(self.network)
+    }
+
+    /// The instant of the next event, or an earlier one at which an event was moved; [`Time::MAX`] if there
+    /// is none.
+    pub(super) fn next(&self) -> Time {
+        self.events.peek().map_or(Time::MAX, |&Reverse((at, _))| at)
+    }
+
+    /// Processes all events up to `until`, and those of that instant. Returns false if the run must end
+    /// because it keeps too much.
+    ///
+    /// # Errors
+    /// As for [`Reference::run`].
+    pub(super) fn advance(&mut self, until: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
         let mut until_look = EVENTS_PER_LOOK;
-        while let Some(Reverse((at, event))) = self.events.pop().filter(|&Reverse((at, _))| at <= end) {
+        while self.next() <= until
+            && let Some(Reverse((at, event))) = self.events.pop()
+        {
             self.network.now = at;
             if let Some(tap) = &mut self.network.tap
                 && matches!(event, Event::Timer(_))
@@ -77,12 +94,17 @@ impl Reference {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
-                if !self.network.look(at.secs() / end.secs(), watch)? {
-                    break;
+                if !self.network.look(at.secs() / self.network.end.secs(), watch)? {
+                    return Ok(false);
                 }
             }
         }
-        Ok(self.network)
+        Ok(true)
+    }
+
+    /// The state of the run.
+    pub(super) fn into_network(self) -> Network {
+        self.network
     }
 
     /// A packet leaves a direction.

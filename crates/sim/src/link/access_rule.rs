@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The opportunities of one transmitter, in order.
-pub(super) trait AccessRule: fmt::Debug {
+pub(super) trait AccessRule: fmt::Debug + Send {
     /// The instant of the next opportunity, or the instant at which the next ones are assigned.
     fn due(&self) -> u64;
 

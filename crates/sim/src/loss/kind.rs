@@ -56,7 +56,7 @@ pub(super) trait PlannedLoss {
 }
 
 /// A loss model's rule in use. All its draws come from the same stream.
-pub(super) trait LossRule: fmt::Debug {
+pub(super) trait LossRule: fmt::Debug + Send {
     /// Is the next packet, of `size` bytes and fully sent at `sent`, lost?
     fn strikes(&mut self, sent: Time, size: u16, random: &mut Stream) -> bool;
 

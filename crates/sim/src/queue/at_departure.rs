@@ -41,7 +41,7 @@ impl Class {
 }
 
 /// A rule that decides at departure, in front of one transmitter.
-pub(crate) trait AtDeparture: fmt::Debug {
+pub(crate) trait AtDeparture: fmt::Debug + Send {
     /// Takes a packet that comes at `now`, or drops it. If the transmitter is `idle`, it asks for the packet
     /// at once, so the packet needs no room.
     fn enqueue(&mut self, now: Time, packet: Packet, class: Class, idle: bool, store: &mut Store);

@@ -16,7 +16,7 @@ use crate::queue::packet_store::{Fifo, Store};
 
 /// The computation of such a queue. Sizes are in bytes on the wire. Packets without a header are
 /// acknowledgements and packets of flows that do not use it.
-pub(super) trait Computation: fmt::Debug {
+pub(super) trait Computation: fmt::Debug + Send {
     /// A packet arrives, whether there is room for it or not.
     fn arrives(&mut self, size: u16, header: Option<&Header>);
 

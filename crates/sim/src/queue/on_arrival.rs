@@ -54,7 +54,7 @@ impl Arrival {
 }
 
 /// A rule that decides on arrival, in front of one transmitter.
-pub(crate) trait OnArrival: fmt::Debug {
+pub(crate) trait OnArrival: fmt::Debug + Send {
     /// Decides about a packet.
     fn judge(&mut self, arrival: &Arrival) -> Verdict;
 

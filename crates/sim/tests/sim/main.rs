@@ -4,6 +4,7 @@ mod outcome;
 
 mod accounts;
 mod closed_forms;
+mod environments;
 mod extra_segments;
 mod extremes;
 mod link_layers;

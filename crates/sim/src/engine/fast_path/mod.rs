@@ -107,21 +107,44 @@ impl FastPath {
     /// # Errors
     /// The run was stopped, or exceeds a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
-        self.work(watch)?;
-        let Network { directions, .. } = &mut self.network;
-        self.delay_lines.iter_mut().for_each(|line| line.settle(&self.hops, directions));
-        Ok(self.network)
+        self.work(self.network.end, watch)?;
+        Ok(self.into_network())
     }
 
-    fn work(&mut self, watch: &mut Watch<'_>) -> Result<(), RunError> {
+    /// The state of the run, with the packets on its delay lines counted.
+    pub(super) fn into_network(mut self) -> Network {
+        let Network { directions, .. } = &mut self.network;
+        self.delay_lines.iter_mut().for_each(|line| line.settle(&self.hops, directions));
+        self.network
+    }
+
+    /// The instant of the next event; [`Time::MAX`] if there is none.
+    pub(super) fn next(&self) -> Time {
+        self.events.earliest()
+    }
+
+    /// Processes all events up to `until`, and those of that instant. Returns false if the run must end
+    /// because it keeps too much.
+    ///
+    /// # Errors
+    /// As for [`FastPath::run`].
+    #[inline(never)]
+    pub(super) fn advance(&mut self, until: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
+        self.work(until, watch)
+    }
+
+    /// [`FastPath::advance`]. A whole run has a copy of its own, in which the run is a local variable. That
+    /// saves 2 instructions per packet.
+    #[inline(always)]
+    fn work(&mut self, until: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
         let (end, count) = (self.network.end, self.partitions.count);
         let mut until_look = EVENTS_PER_LOOK;
         loop {
             let first = self.events.earliest();
-            if first > end {
-                return Ok(());
+            if first > until {
+                return Ok(true);
             }
-            let last = end.min(Time(first.0.saturating_add(self.partitions.lookahead.0 - 1)));
+            let last = until.min(Time(first.0.saturating_add(self.partitions.lookahead.0 - 1)));
             for partition in 0..count {
                 // Until then the partitions are processed one after the other.
                 let spent = |now: Time| {
@@ -130,7 +153,7 @@ impl FastPath {
                 let mut share = |now| (first.secs() + spent(now)) / end.secs();
                 self.network.now = self.events.go_to(partition, self.network.now);
                 if !self.work_until(last, &mut until_look, &mut share, watch)? {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
         }
@@ -138,6 +161,7 @@ impl FastPath {
 
     /// Processes all events of the current partition until `last`. `share` gives the part of the run that is
     /// over at an instant. Returns false if the run must end because it keeps too much.
+    #[inline(always)]
     fn work_until(
         &mut self,
         last: Time,
@@ -171,6 +195,7 @@ impl FastPath {
     }
 
     /// The first packet in flight on direction `i` arrives at the far end.
+    #[inline(always)]
     fn on_arrival(&mut self, i: usize) {
         // The direction's next arrival replaces this one among the events; without a next one, the entry is
         // removed.

@@ -1,0 +1,274 @@
+//! The measures of a monitor interval, by name: what agents observe, and what rewards consist of.
+//!
+//! The first three are the observation of Aurora (N. Jay, N. Rotman, P. B. Godfrey, M. Schapira, A. Tamar: "A
+//! Deep Reinforcement Learning Perspective on Internet Congestion Control", ICML 2019). Their formulae are
+//! those of the paper's environment, whose sources are public (PCC-RL, `src/common/sender_obs.py`). Two rules differ, since an
+//! interval without acknowledgements is no good news: it keeps the latency of the one before, where
+//! that environment says 0; and the throughput is that of all acknowledged packets, where it leaves out one.
+
+use bentpipe_cc::Span;
+
+use crate::environment::agent::Brought;
+
+/// A measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Measure {
+    /// Its name, which ends in its unit; a measure without a unit is a pure number.
+    pub name: &'static str,
+    /// The smallest value; smaller ones are raised to it.
+    pub low: f64,
+    /// The largest value; larger ones are cut to it.
+    pub high: f64,
+    /// The value before the first interval.
+    pub neutral: f64,
+    /// What it is.
+    pub about: &'static str,
+    value: fn(&MonitorInterval, &Life) -> f64,
+}
+
+/// An interval, in bytes and seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MonitorInterval {
+    pub(super) time: Span,
+    pub(super) mss: f64,
+    pub(super) sent: u64,
+    pub(super) acked: u64,
+    pub(super) lost: u64,
+    pub(super) in_flight: u64,
+    /// The decision that was in force.
+    pub(super) rate: f64,
+    pub(super) cwnd: u64,
+    pub(super) brought: Brought,
+}
+
+/// What the life of a connection has shown so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Life {
+    /// The mean round-trip time of the last interval that had a sample.
+    pub(super) rtt_mean: f64,
+    /// The smallest of these means.
+    pub(super) rtt_mean_min: f64,
+    /// The smallest sample.
+    pub(super) rtt_min: f64,
+    /// The largest rate of acknowledged data, bytes per second.
+    pub(super) throughput_max: f64,
+    /// Bytes of payload per second that the slowest direction of the path carries.
+    pub(super) capacity: f64,
+}
+
+impl Life {
+    /// Adds an interval. `rtt_min`: the smallest sample of the connection, if there is one.
+    pub(super) fn add(&mut self, interval: &MonitorInterval, rtt_min: Option<f64>) {
+        if interval.brought.rtts > 0 {
+            self.rtt_mean = interval.brought.rtt_mean;
+            let least = if self.rtt_mean_min > 0.0 { self.rtt_mean_min } else { f64::INFINITY };
+            self.rtt_mean_min = least.min(self.rtt_mean);
+        }
+        self.rtt_min = rtt_min.unwrap_or(0.0);
+        self.throughput_max = self.throughput_max.max(interval.throughput());
+    }
+}
+
+impl MonitorInterval {
+    fn per_second(&self, bytes: u64) -> f64 {
+        ratio(bytes as f64, self.time.secs(), 0.0)
+    }
+
+    fn throughput(&self) -> f64 {
+        self.per_second(self.acked)
+    }
+}
+
+/// `a / b`, or `without` if `b` is 0.
+fn ratio(a: f64, b: f64, without: f64) -> f64 {
+    if b > 0.0 { a / b } else { without }
+}
+
+const MOST_BPS: f64 = 1e13;
+const MOST_SEGMENTS: f64 = 1e10;
+const MOST_SECONDS: f64 = 1e5;
+
+/// How many measures there are.
+pub const MEASURES: usize = 21;
+
+/// Every measure.
+pub const ALL: [Measure; MEASURES] = [
+    Measure {
+        name: "latency_gradient",
+        low: -1.0,
+        high: 10.0,
+        neutral: 0.0,
+        about: "Mean RTT of the later half of the samples less that of the earlier half, per second of the interval (Aurora)",
+        value: |i, _| ratio(i.brought.rtt_rise, i.time.secs(), 0.0),
+    },
+    Measure {
+        name: "latency_ratio",
+        low: 1.0,
+        high: 10_000.0,
+        neutral: 1.0,
+        about: "Mean RTT over the smallest mean RTT of any interval so far (Aurora)",
+        value: |_, life| ratio(life.rtt_mean, life.rtt_mean_min, 1.0),
+    },
+    Measure {
+        name: "send_ratio",
+        low: 0.0,
+        high: 1_000.0,
+        neutral: 1.0,
+        about: "Data sent over data acknowledged; 1 if nothing was acknowledged (Aurora)",
+        value: |i, _| ratio(i.sent as f64, i.acked as f64, 1.0),
+    },
+    Measure {
+        name: "throughput_bps",
+        low: 0.0,
+        high: MOST_BPS,
+        neutral: 0.0,
+        about: "Data acknowledged per second",
+        value: |i, _| 8.0 * i.throughput(),
+    },
+    Measure {
+        name: "throughput_pps",
+        low: 0.0,
+        high: MOST_SEGMENTS,
+        neutral: 0.0,
+        about: "The same in full segments per second",
+        value: |i, _| ratio(i.throughput(), i.mss, 0.0),
+    },
+    Measure {
+        name: "throughput_share",
+        low: 0.0,
+        high: 1_000.0,
+        neutral: 0.0,
+        about: "The same as a part of the rate of the slowest link of the path, which no sender knows: for rewards",
+        value: |i, life| ratio(i.throughput(), life.capacity, 0.0),
+    },
+    Measure {
+        name: "throughput_ratio",
+        low: 0.0,
+        high: 1.0,
+        neutral: 0.0,
+        about: "The same over its largest value so far",
+        value: |i, life| ratio(i.throughput(), life.throughput_max, 0.0),
+    },
+    Measure {
+        name: "sent_bps",
+        low: 0.0,
+        high: MOST_BPS,
+        neutral: 0.0,
+        about: "Data sent per second, retransmissions included",
+        value: |i, _| 8.0 * i.per_second(i.sent),
+    },
+    Measure {
+        name: "rate_bps",
+        low: 0.0,
+        high: MOST_BPS,
+        neutral: 0.0,
+        about: "The rate at which the agent paces; 0 if it sets a window alone",
+        value: |i, _| 8.0 * i.rate,
+    },
+    Measure {
+        name: "rate_ratio",
+        low: 0.0,
+        high: 1_000.0,
+        neutral: 1.0,
+        about: "That rate over the largest throughput so far",
+        value: |i, life| ratio(i.rate, life.throughput_max, 1.0),
+    },
+    Measure {
+        name: "cwnd_segments",
+        low: 0.0,
+        high: MOST_SEGMENTS,
+        neutral: 0.0,
+        about: "The congestion window",
+        value: |i, _| ratio(i.cwnd as f64, i.mss, 0.0),
+    },
+    Measure {
+        name: "in_flight_segments",
+        low: 0.0,
+        high: MOST_SEGMENTS,
+        neutral: 0.0,
+        about: "Data in flight when the interval ends",
+        value: |i, _| ratio(i.in_flight as f64, i.mss, 0.0),
+    },
+    Measure {
+        name: "in_flight_ratio",
+        low: 0.0,
+        high: 10_000.0,
+        neutral: 0.0,
+        about: "The same over the largest throughput so far times the smallest RTT",
+        value: |i, life| ratio(i.in_flight as f64, life.throughput_max * life.rtt_min, 0.0),
+    },
+    Measure {
+        name: "rtt_mean_s",
+        low: 0.0,
+        high: MOST_SECONDS,
+        neutral: 0.0,
+        about: "Mean RTT",
+        value: |_, life| life.rtt_mean,
+    },
+    Measure {
+        name: "rtt_min_s",
+        low: 0.0,
+        high: MOST_SECONDS,
+        neutral: 0.0,
+        about: "The smallest RTT so far",
+        value: |_, life| life.rtt_min,
+    },
+    Measure {
+        name: "rtt_ratio",
+        low: 0.0,
+        high: 10_000.0,
+        neutral: 1.0,
+        about: "Mean RTT over the smallest RTT so far",
+        value: |_, life| ratio(life.rtt_mean, life.rtt_min, 1.0),
+    },
+    Measure {
+        name: "queueing_s",
+        low: 0.0,
+        high: MOST_SECONDS,
+        neutral: 0.0,
+        about: "Mean RTT less the smallest RTT so far",
+        value: |_, life| life.rtt_mean - life.rtt_min,
+    },
+    Measure {
+        name: "loss_share",
+        low: 0.0,
+        high: 1.0,
+        neutral: 0.0,
+        about: "Data declared lost as a part of the data acknowledged or declared lost",
+        value: |i, _| ratio(i.lost as f64, (i.lost + i.acked) as f64, 0.0),
+    },
+    Measure {
+        name: "mark_share",
+        low: 0.0,
+        high: 1.0,
+        neutral: 0.0,
+        about: "Data acknowledged as marked \"congestion experienced\", as a part of the data acknowledged",
+        value: |i, _| ratio(i.brought.marked as f64, i.acked as f64, 0.0),
+    },
+    Measure {
+        name: "acks",
+        low: 0.0,
+        high: MOST_SEGMENTS,
+        neutral: 0.0,
+        about: "Acknowledgements",
+        value: |i, _| i.brought.acks as f64,
+    },
+    Measure {
+        name: "interval_s",
+        low: 0.0,
+        high: MOST_SECONDS,
+        neutral: 0.0,
+        about: "Length of the interval",
+        value: |i, _| i.time.secs(),
+    },
+];
+
+/// The values of all measures, in the order of [`ALL`].
+pub(super) fn values(interval: &MonitorInterval, life: &Life) -> [f64; MEASURES] {
+    ALL.map(|measure| (measure.value)(interval, life).clamp(measure.low, measure.high))
+}
+
+/// The number of a measure.
+pub(super) fn number(name: &str) -> Option<usize> {
+    ALL.iter().position(|measure| measure.name == name)
+}

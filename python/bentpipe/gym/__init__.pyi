@@ -1,0 +1,11 @@
+from .env import Env as Env
+from .env import VectorEnv as VectorEnv
+from .parallel import ParallelEnv as ParallelEnv
+from .policy import Policy as Policy
+from .policy import PolicyController as PolicyController
+from .task import AURORA_OBSERVATION as AURORA_OBSERVATION
+from .task import AURORA_REWARD as AURORA_REWARD
+from .task import Measure as Measure
+from .task import Task as Task
+from .task import aurora as aurora
+from .task import measures as measures

@@ -1,0 +1,123 @@
+"""Random ranges of a scenario: a value for each key, drawn anew for each episode."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bentpipe._core import ScenarioError
+from bentpipe.sweeps.columns import quantity
+
+_EXAMPLE = '("1 Mbit/s", "50 Mbit/s"), {"log": ("10 ms", "1 s")}, or a list of values'
+_WHOLE = {"bps": "bit/s", "s": "ns", "packets": "packets", "segments": "segments"}
+"""The unit in which a drawn value is whole, by the kind of its range."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values of a key, uniform between two ends, uniform in their logarithm, or one of a list."""
+
+    key: str
+    low: float = 0.0
+    high: float = 0.0
+    unit: str = ""
+    log: bool = False
+    whole: bool = False
+    choices: tuple[Any, ...] = ()
+
+    def draw(self, random: np.random.Generator) -> Any:
+        """A value as a scenario has it. Every range takes one draw."""
+        if self.choices:
+            return self.choices[int(random.integers(len(self.choices)))]
+        share = float(random.random())
+        if self.log:
+            value = self.low * math.exp(share * math.log(self.high / self.low))
+        else:
+            value = self.low + (self.high - self.low) * share
+        if self.unit == "s":
+            return f"{round(value * 1e9)} ns"
+        if self.unit in _WHOLE:
+            return f"{round(value)} {_WHOLE[self.unit]}"
+        if self.unit:
+            return f"{value:.12g} {self.unit}"
+        return round(value) if self.whole else value
+
+
+def ranges(domain: Mapping[str, Any]) -> list[Range]:
+    """The ranges of a domain, in the order of their keys.
+
+    Raises:
+        ScenarioError: a range is none; the message names its key.
+    """
+    return [_range(key, domain[key]) for key in sorted(domain)]
+
+
+def _range(key: str, given: Any) -> Range:
+    log = isinstance(given, Mapping)
+    if log:
+        if set(given) != {"log"}:
+            raise ScenarioError(f"domain: {key}: write {_EXAMPLE}")
+        given = given["log"]
+    if isinstance(given, list) and not log:
+        if not given:
+            raise ScenarioError(f"domain: {key}: the list is empty; write {_EXAMPLE}")
+        return Range(key, choices=tuple(given))
+    if not (isinstance(given, tuple | list) and len(given) == 2):
+        raise ScenarioError(f"domain: {key}: {given!r} is no range; write {_EXAMPLE}")
+    (low, unit), (high, other) = (_end(key, end) for end in given)
+    if unit != other:
+        raise ScenarioError(
+            f"domain: {key}: both ends need the same kind of unit, not {given[0]!r} and {given[1]!r}"
+        )
+    if not low <= high or log and low <= 0:
+        above = " and above 0" if log else ""
+        raise ScenarioError(
+            f"domain: {key}: the ends must be in order{above}, not {given[0]!r} and {given[1]!r}"
+        )
+    whole = all(isinstance(end, int) for end in given)
+    return Range(key, float(low), float(high), unit, log, whole)
+
+
+def _end(key: str, end: Any) -> tuple[Fraction, str]:
+    if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end):
+        return Fraction(str(end)), ""
+    found = quantity(end)
+    if found is None:
+        raise ScenarioError(
+            f"domain: {key}: {end!r} is neither a number nor one with a unit; write {_EXAMPLE}"
+        )
+    return found
+
+
+def put(table: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a dotted key of a table, "link.sat.loss.rate" or "flow.0.start".
+
+    Raises:
+        ScenarioError: the key leads through something that is no table.
+    """
+    *path, last = key.split(".")
+    place: Any = table
+    for name in path:
+        if isinstance(place, list):
+            place = place[_index(place, name, key)]
+        elif isinstance(place, dict):
+            place = place.setdefault(name, {})
+        else:
+            break
+    if isinstance(place, list):
+        place[_index(place, last, key)] = value
+    elif isinstance(place, dict):
+        place[last] = value
+    else:
+        raise ScenarioError(f"domain: {key}: the scenario has no table there")
+
+
+def _index(place: list[Any], name: str, key: str) -> int:
+    if name.isdigit() and int(name) < len(place):
+        return int(name)
+    raise ScenarioError(f"domain: {key}: {name} is not the number of an entry; there are {len(place)}")
