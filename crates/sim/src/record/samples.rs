@@ -14,8 +14,8 @@ const NONE: u64 = u64::MAX;
 /// columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowSamples {
-    /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight, delivered and sent again; ssthresh in bytes.
-    rows: Rows<3, 3, 1>,
+    /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight and delivered; ssthresh in bytes, segments sent again.
+    rows: Rows<3, 2, 2>,
     /// For each flow, the bytes of a segment and of its whole transfer.
     sizes: Vec<(u32, u64)>,
 }
@@ -44,8 +44,8 @@ impl FlowSamples {
             rtt.map_or((NONE, NONE), |Rtt { smoothed, latest, .. }| (smoothed.0, latest.0));
         let numbers = Numbers {
             wide: [decision.cwnd, smoothed, latest],
-            slim: [tcp.sender.in_flight(), delivered, tcp.sender.counters().retransmitted],
-            still: [decision.ssthresh],
+            slim: [tcp.sender.in_flight(), delivered],
+            still: [decision.ssthresh, tcp.sender.counters().retransmitted],
         };
         self.rows.push(now, f, numbers);
     }
@@ -54,8 +54,8 @@ impl FlowSamples {
     pub fn trace(&self) -> FlowTrace {
         let mut trace = FlowTrace::with_capacity(self.len());
         for row in self.rows.iter() {
-            let Numbers { wide, slim, still: [ssthresh] } = row.numbers;
-            let ([cwnd, smoothed, latest], [in_flight, delivered, retransmitted]) = (wide, slim);
+            let Numbers { wide, slim, still: [ssthresh, retransmitted] } = row.numbers;
+            let ([cwnd, smoothed, latest], [in_flight, delivered]) = (wide, slim);
             let (mss, bytes) = self.sizes[row.of as usize];
             let segments = |bytes: u64| bytes as f64 / f64::from(mss);
             let seconds = |ns: u64| if ns == NONE { f64::NAN } else { Time(ns).secs() };

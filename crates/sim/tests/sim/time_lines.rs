@@ -37,7 +37,7 @@ struct Contract {
 #[derive(Clone, Copy, Debug)]
 enum Room {
     Packets(usize),
-    /// What the link sends in so many ns.
+    /// What the link sends in this time, ns.
     Time(u64),
 }
 
