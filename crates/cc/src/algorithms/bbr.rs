@@ -351,7 +351,8 @@ impl<E: Extension> Bbr<E> {
             self.rtprop_at = flow.now;
         }
         if !self.idle && self.extension.begins_probe_rtt(self.mode, expired) {
-            self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt);
+            // The greater window counts: Linux sets the mode before it saves (`bbr_update_min_rtt`, `bbr_save_cwnd`).
+            self.kept.save(self.cwnd, true);
             self.mode = Mode::ProbeRtt;
             self.probe_rtt_end = None;
         }

@@ -226,7 +226,7 @@ impl Extension for Leo {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::{Event, Hint};
+    use crate::event::{Congestion, Event, Hint, Life};
     use alloc::vec::Vec;
 
     use super::Kalman;
@@ -281,6 +281,30 @@ mod tests {
             let share = pipe.run(12.0, |_| ());
             assert!(share > 0.9, "{share}");
         }
+    }
+
+    /// `leocc_update_min_rtt` sets the mode before it calls `leocc_save_cwnd`, which then keeps the greater of this window and the one
+    /// of the last recovery. STARTUP begins with that window.
+    #[test]
+    fn after_probe_rtt_the_window_is_the_greatest_that_was_kept() {
+        let mut pipe = Pipe::new("leocc", &[], 0.4, 0.0);
+        pipe.run(10.0, |_| ());
+        let long = pipe.w(); // of 400 ms
+        pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Loss));
+        pipe.cc.on(&pipe.flow, Event::Life(Life::Recovered));
+        pipe.reroute(0.1);
+        pipe.run(15.0, |_| ());
+        let short = pipe.w();
+        assert!(short < 0.5 * long, "{short} of {long}");
+        pipe.cc.on(&pipe.flow, Event::Hint(Hint::PathChange(NOW)));
+        let (mut least, mut after) = (short, None);
+        pipe.run(16.0, |p| {
+            if p.w() > 2.0 * least && after.is_none() {
+                after = Some(p.w());
+            }
+            least = least.min(p.w());
+        });
+        near(after.expect("PROBE_RTT ends"), long, 0.01);
     }
 
     #[test]
