@@ -41,6 +41,7 @@ OTHERS = (
     Experiment("linux-truth", "Simulator beside Linux kernel, as root", "bentpipe validate kernel --full"),
     Experiment("quic-truth", "TCP and QUIC, simulated and real, as root", "bentpipe validate quic --full"),
     Experiment("starlink", "BBR over measured Starlink capacity", "python scripts/starlink.py DIR"),
+    Experiment("leocc", "LeoCC in its authors' setting and in ours", "python scripts/leocc.py DIR"),
 )
 """Experiments that `bentpipe study run` does not run."""
 

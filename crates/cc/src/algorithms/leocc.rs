@@ -2,7 +2,9 @@
 //! Satellite Dynamics, SIGCOMM 2025. The rules are those of the authors' kernel module (repository SpaceNetLab/LeoCC at 867e673, `leocc.c`,
 //! both variants); the paper itself was not available.
 //!
-//! Unit: bytes, bytes per second. Valid as BBR is, which it extends (`bbr.rs`); what follows is the difference.
+//! Unit: bytes, bytes per second. Valid as BBR is, which it extends (`bbr.rs`), on paths whose RTT without queues varies by less than
+//! `fluctuation` between reconfigurations. On others it takes that variation for a queue: it paces at a rate that its own pacing limits,
+//! and falls far below BBR (docs/leo.md, "Why LeoCC is below BBR here"). What follows is the difference from BBR.
 //!
 //! | rule | function there | here |
 //! |---|---|---|
@@ -19,7 +21,9 @@
 //!    `period` and `offset` replace hints by a clock, as the variant for trace replay does: 100 ms before `offset` in each period.
 //!  * `fluctuation` is a constant, as in that variant. The other takes the range of 90 % of the pings of a second.
 //!  * until the rate's filter has had a value, BtlBw is followed. The module's filter says 0 then, which lets the pipe run empty once.
-//!  * filters are real-valued. The module's are in 1/256, with variances of 5 bits.
+//!  * filters are real-valued. The module's are in 1/256, with variances of 5 bits: its gain settles at 0.60, ours at 0.62.
+//!  * the module changes the gain that probes one ACK after it begins to follow the filtered rate, and for all its connections at once.
+//!    If a pause ends PROBE_RTT, it leaves the age of RTprop as it was.
 //!  * all deviations of `bbr.rs`.
 
 use crate::event::{Event, Hint};
