@@ -51,7 +51,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
 /// The times of the delay lines of a scenario. All lines are in use.
 fn delay_lines(text: &str) -> Vec<u64> {
     let mut run = fast_path(&plan(text, &[]));
-    run.work(&mut |_| true).unwrap();
+    run.advance(run.network.end, &mut |_| true).unwrap();
     assert!(run.delay_lines.iter().all(|line| line.count > 1_000), "{:?}", run.delay_lines);
     run.delay_lines.iter().map(|line| line.time).collect()
 }
@@ -240,7 +240,7 @@ fn a_run_that_records_too_much_ends_in_an_error() {
         );
         let mut run = fast_path(&plan(&text, &[]));
         run.network.recorder.most = 10_000;
-        let said = run.work(&mut |_| true).expect_err(record).to_string();
+        let said = run.advance(run.network.end, &mut |_| true).expect_err(record).to_string();
         assert!(said.contains("more than 10000 rows; choose a longer interval"), "{record}: {said}");
         let tapped = run.network.tap.map_or(0, |tap| tap.rows());
         assert!(run.network.recorder.rows() + tapped < 10_000 + 200_000, "{record}");
