@@ -254,7 +254,7 @@ def test_the_page_works_as_printed(cli, monkeypatch, tmp_path: Path) -> None:
             (tmp_path / named[1]).write_text(text)
         elif language == "python":
             exec(text, names)
-        else:
+        elif language == "sh":
             for line in text.splitlines():
                 done = cli(*shlex.split(line)[1:])
                 assert done.exit_code == 0, done.output
