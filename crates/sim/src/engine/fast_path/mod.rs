@@ -133,8 +133,7 @@ impl FastPath {
         self.work(until, watch)
     }
 
-    /// [`FastPath::advance`]. A whole run has a copy of its own, in which the run is a local variable. That
-    /// saves 2 instructions per packet.
+    /// [`FastPath::advance`]. A whole run has a copy of its own, in which the run is a local variable.
     #[inline(always)]
     fn work(&mut self, until: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
         let (end, count) = (self.network.end, self.partitions.count);
