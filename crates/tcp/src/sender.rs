@@ -279,8 +279,7 @@ impl Sender {
         &self.options
     }
 
-    /// Counters. Inlined, so that a caller pays for what it reads.
-    #[inline]
+    /// Counters.
     pub fn counters(&self) -> Counters {
         let sent = self.board.next() - self.skipped() + self.counters.retransmitted;
         Counters { sent, ..self.counters }

@@ -16,10 +16,6 @@ const NONE: u64 = u64::MAX;
 pub struct FlowSamples {
     /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight and delivered; ssthresh in bytes.
     rows: Rows<3, 2, 1>,
-    /// For each flow, the segments sent again by its last sample.
-    again: Vec<u64>,
-    /// The samples by which a flow had sent segments again since its sample before, and how many in all.
-    changes: Vec<(usize, u64)>,
     /// For each flow, the bytes of a segment and of its whole transfer.
     sizes: Vec<(u32, u64)>,
 }
@@ -31,8 +27,7 @@ impl FlowSamples {
             Source::Tcp { options, bytes, .. } => (options.mss, bytes.unwrap_or(u64::MAX)),
             Source::Cbr(_) => (1, 0), // constant-rate flows are not sampled
         };
-        let (rows, again) = (Rows::new(flows.len()), vec![0; flows.len()]);
-        Self { rows, again, changes: Vec::new(), sizes: flows.iter().map(size).collect() }
+        Self { rows: Rows::new(flows.len()), sizes: flows.iter().map(size).collect() }
     }
 
     /// How many samples there are.
@@ -52,37 +47,16 @@ impl FlowSamples {
             slim: [tcp.sender.in_flight(), delivered],
             still: [decision.ssthresh],
         };
-        let again = tcp.sender.counters().retransmitted;
-        if self.again[f] != again {
-            self.sent_again(f, again);
-        }
         self.rows.push(now, f, numbers);
-    }
-
-    /// By the next sample, which is of flow `f`, it has sent `again` segments again.
-    #[cold]
-    #[inline(never)]
-    fn sent_again(&mut self, f: usize, again: u64) {
-        self.again[f] = again;
-        self.changes.push((self.rows.len(), again));
     }
 
     /// The samples as columns.
     pub fn trace(&self) -> FlowTrace {
         let mut trace = FlowTrace::with_capacity(self.len());
-        // Of each flow its sizes, and the segments sent again so far.
-        let mut flows: Vec<_> = self.sizes.iter().map(|&(mss, bytes)| (mss, bytes, 0)).collect();
-        let mut changes = self.changes.iter().copied();
-        let mut next = changes.next().unwrap_or((usize::MAX, 0));
-        for (i, row) in self.rows.iter().enumerate() {
+        for row in self.rows.iter() {
             let Numbers { wide: [cwnd, smoothed, latest], slim: [in_flight, delivered], still: [ssthresh] } =
                 row.numbers;
-            let (mss, bytes, again) = &mut flows[row.of as usize];
-            if next.0 == i {
-                *again = next.1;
-                next = changes.next().unwrap_or((usize::MAX, 0));
-            }
-            let (mss, bytes) = (*mss, *bytes);
+            let (mss, bytes) = self.sizes[row.of as usize];
             let segments = |bytes: u64| bytes as f64 / f64::from(mss);
             let seconds = |ns: u64| if ns == NONE { f64::NAN } else { Time(ns).secs() };
             trace.t_s.push(row.at.secs());
@@ -93,7 +67,6 @@ impl FlowSamples {
             trace.srtt_s.push(seconds(smoothed));
             trace.rtt_s.push(seconds(latest));
             trace.delivered_bytes.push((delivered * u64::from(mss)).min(bytes));
-            trace.retransmitted_packets.push(*again);
         }
         trace
     }

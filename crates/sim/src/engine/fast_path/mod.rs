@@ -107,7 +107,7 @@ impl FastPath {
     /// # Errors
     /// The run was stopped, or exceeds a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
-        self.work(self.network.end, watch)?;
+        self.advance(self.network.end, watch)?;
         Ok(self.into_network())
     }
 
@@ -128,14 +128,7 @@ impl FastPath {
     ///
     /// # Errors
     /// As for [`FastPath::run`].
-    #[inline(never)]
     pub(super) fn advance(&mut self, until: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
-        self.work(until, watch)
-    }
-
-    /// [`FastPath::advance`]. A whole run has a copy of its own, in which the run is a local variable.
-    #[inline(always)]
-    fn work(&mut self, until: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
         let (end, count) = (self.network.end, self.partitions.count);
         let mut until_look = EVENTS_PER_LOOK;
         loop {
@@ -160,7 +153,6 @@ impl FastPath {
 
     /// Processes all events of the current partition until `last`. `share` gives the part of the run that is
     /// over at an instant. Returns false if the run must end because it keeps too much.
-    #[inline(always)]
     fn work_until(
         &mut self,
         last: Time,
@@ -194,7 +186,6 @@ impl FastPath {
     }
 
     /// The first packet in flight on direction `i` arrives at the far end.
-    #[inline(always)]
     fn on_arrival(&mut self, i: usize) {
         // The direction's next arrival replaces this one among the events; without a next one, the entry is
         // removed.
