@@ -112,7 +112,7 @@ impl Environment {
         self.drivers[agent].history.iter().copied()
     }
 
-    /// The values of all measures in the last interval of an agent, in the order of [`ALL`].
+    /// The values of all measures in the last interval of an agent, in the order of [`ALL_MEASURES`](super::ALL_MEASURES).
     pub fn measures(&self, agent: usize) -> &[f64; MEASURES] {
         &self.drivers[agent].latest
     }
