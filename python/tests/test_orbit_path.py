@@ -376,7 +376,7 @@ def test_an_epoch_far_from_the_tles_is_refused(cli: Callable[..., SimpleNamespac
     assert damaged.exit_code == 2
     assert "line" in damaged.stderr
     missing = cli("orbit", "path", "Rome", "Vienna", "--tle", tmp_path / "none.tle")
-    assert missing.exit_code == 1
+    assert missing.exit_code == 2
     both = cli("orbit", "path", *given, "--shell", "starlink-s1")
     assert both.exit_code == 2
     assert "exclude each other" in both.stderr

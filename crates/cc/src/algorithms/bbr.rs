@@ -351,8 +351,9 @@ impl<E: Extension> Bbr<E> {
             self.rtprop_at = flow.now;
         }
         if !self.idle && self.extension.begins_probe_rtt(self.mode, expired) {
-            // The greater window counts: Linux sets the mode before it saves (`bbr_update_min_rtt`, `bbr_save_cwnd`).
-            self.kept.save(self.cwnd, true);
+            // The greater window counts: `leocc.c` sets the mode before it saves. Linux does so for BBR as well
+            // (`bbr_update_min_rtt`, `bbr_save_cwnd`), which is not followed here yet.
+            self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt || E::REMEASURES);
             self.mode = Mode::ProbeRtt;
             self.probe_rtt_end = None;
         }
