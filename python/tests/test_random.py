@@ -190,7 +190,7 @@ def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threa
         paths = [table.path, *(joined["path"] for joined in table.subflow or ())]
         if table.both_ways:
             turned = [f"{name.partition('/')[0]}{'' if '/' in name else '/reverse'}" for name in table.path]
-            paths.append(turned)
+            paths.append(table.ack_path or turned)
         rows = len(paths) if table.both_ways else 1 + len(paths) if table.subflow else parts
         for flow in itertools.islice(flows, table.count * rows):
             number = int(flow["name"].rpartition("/")[2]) - 1 if flow["half"] == "subflow" else 0
