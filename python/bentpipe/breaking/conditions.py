@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -280,27 +279,27 @@ def scenario(
         "queue": {"kind": queue or on.queue, "limit": f"{on.packets()} packets"},
     }
     for key, text, first in (("rate", _rate, on.rate_bps), ("delay", _time, on.rtt_s / 2)):
-        steps = [(0.0, first), *((c.at_s, c.value) for c in on.changes if c.kind == key)]
-        if len(steps) > 1:
-            link[key] = [[_time(at), text(value)] for at, value in steps]
+        course = [(0.0, first), *((c.at_s, c.value) for c in on.changes if c.kind == key)]
+        if len(course) > 1:
+            link[key] = [[_time(at), text(value)] for at, value in course]
     downs = merged([(c.at_s, c.at_s + c.value) for c in on.changes if c.kind == "down"])
     if downs:
         link["up"] = [["0 s", True]]
         for begin, end in downs:
             link["up"] += [[_time(begin), False], [_time(end), True]]
-    losses: list[dict[str, Any]] = []
+    lost: list[dict[str, Any]] = []
     if on.loss_rate and on.burst > 1:
-        losses.append(
-            {"kind": "bernoulli-burst", "rate": _digits(on.loss_rate), "mean_length": _digits(on.burst)}
+        lost.append(
+            {"kind": "bernoulli-burst", "rate": rounded(on.loss_rate), "mean_length": rounded(on.burst)}
         )
     elif on.loss_rate:
-        losses.append({"kind": "packet-error", "rate": _digits(on.loss_rate)})
+        lost.append({"kind": "packet-error", "rate": rounded(on.loss_rate)})
     if on.outage_s:
-        losses.append({"kind": "outage", "every": _time(on.outage_every_s), "length": _time(on.outage_s)})
-    if losses:
-        link["loss"] = losses if len(losses) > 1 else losses[0]
+        lost.append({"kind": "outage", "every": _time(on.outage_every_s), "length": _time(on.outage_s)})
+    if lost:
+        link["loss"] = lost if len(lost) > 1 else lost[0]
     if on.ack_loss_rate:
-        link["reverse"] = {"loss": {"kind": "packet-error", "rate": _digits(on.ack_loss_rate)}}
+        link["reverse"] = {"loss": {"kind": "packet-error", "rate": rounded(on.ack_loss_rate)}}
     flows = [{"name": FIRST, "cc": cc, "path": [LINK]}]
     if second is not None:
         flows.append({"name": SECOND, "cc": second, "path": [LINK]})
@@ -336,38 +335,46 @@ def merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return found
 
 
-def _digits(value: float) -> float:
-    """A number to four significant digits."""
-    return float(f"{value:.4g}")
+def rounded(value: float, digits: int = 4) -> float:
+    """A number to `digits` significant digits."""
+    return float(f"{value:.{digits}g}")
+
+
+def steps(values: Any) -> list[tuple[str, str]]:
+    """The values of a key of the link over time: the instant of each, and the value from then on."""
+    return [tuple(step) for step in values] if isinstance(values, list) else [("0 s", values)]
+
+
+def losses(link: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The loss models of a link, none, one or several."""
+    found = link.get("loss", [])
+    return found if isinstance(found, list) else [found]
 
 
 def _rate(bps: float) -> str:
     """A rate to four digits: "1.25 Mbit/s"."""
     if bps >= 1e6:
-        return f"{_digits(bps / 1e6):g} Mbit/s"
-    return f"{_digits(max(bps, 1000.0) / 1e3):g} kbit/s"
+        return f"{rounded(bps / 1e6):g} Mbit/s"
+    return f"{rounded(max(bps, 1000.0) / 1e3):g} kbit/s"
 
 
 def _time(seconds: float) -> str:
     """A time to four digits: "12.5 ms"."""
     if seconds >= 1 or seconds == 0:
-        return f"{_digits(seconds):g} s"
-    return f"{_digits(seconds * 1e3):g} ms"
+        return f"{rounded(seconds):g} s"
+    return f"{rounded(seconds * 1e3):g} ms"
 
 
 def in_words(scenario: Mapping[str, Any]) -> list[str]:
     """The link of one of these scenarios in words, and each part that a plain link lacks."""
     link, flows = scenario["link"][LINK], {flow["name"]: flow for flow in scenario["flow"]}
-    steps = {
-        key: link[key] if isinstance(link[key], list) else [["0 s", link[key]]] for key in ("rate", "delay")
-    }
+    (rate, *rates), (delay, *delays) = steps(link["rate"]), steps(link["delay"])
     queue = link["queue"]
     found = [
-        f"{steps['rate'][0][1]}, {steps['delay'][0][1]} each way, "
+        f"{rate[1]}, {delay[1]} each way, "
         f"{'a queue' if queue['kind'] == QUEUES[0] else queue['kind']} of {queue['limit']}"
     ]
-    losses = link.get("loss", [])
-    for loss in losses if isinstance(losses, list) else [losses]:
+    for loss in losses(link):
         if loss["kind"] == "outage":
             found.append(f"an outage of {loss['length']} every {loss['every']}")
         else:
@@ -387,13 +394,8 @@ def in_words(scenario: Mapping[str, Any]) -> list[str]:
         found.append(f"the second flow has {flows[SECOND]['extra_delay']} more each way")
     if "start" in flows.get(SECOND, {}):
         found.append(f"the second flow begins at {flows[SECOND]['start']}")
-    found += [f"at {at} the rate becomes {rate}" for at, rate in steps["rate"][1:]]
-    found += [f"at {at} the delay becomes {delay}" for at, delay in steps["delay"][1:]]
+    found += [f"at {at} the rate becomes {value}" for at, value in rates]
+    found += [f"at {at} the delay becomes {value}" for at, value in delays]
     ups = link.get("up", [])
     found += [f"no path from {ups[i][0]} to {ups[i + 1][0]}" for i in range(1, len(ups) - 1, 2)]
     return found
-
-
-def rounded(value: float, digits: int) -> float:
-    """A number to `digits` significant digits."""
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else value

@@ -90,12 +90,8 @@ class Found:
         """The scenario as plain data."""
         found = self.pair.scenario(self.conditions, self.seed)
         found["record"] = {**found["record"], "links": True}
-        own = {
-            one.cc: record.name_of(one.text) for one in (self.pair.subject, self.pair.yardstick) if one.own
-        }
-        for flow in found["flow"] if own else ():
-            if "cc" in flow:
-                flow["cc"] = own.get(flow["cc"], flow["cc"])
+        algorithms = (self.pair.subject, self.pair.yardstick)
+        record.rename(found, {one.cc: record.name_of(one.text) for one in algorithms if one.own})
         return found
 
     def text(self) -> str:

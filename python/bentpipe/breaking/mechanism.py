@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bentpipe.breaking.conditions import FIRST, LINK, PACKET, SECOND
+from bentpipe.breaking.conditions import FIRST, LINK, PACKET, SECOND, steps
 from bentpipe.breaking.observation import (
     LATE,
+    SETTLED,
     Floats,
     Trace,
     capacity,
+    course,
     floor,
     longest_gap,
     outages,
+    queueing,
     rates,
     seconds,
 )
@@ -136,17 +139,14 @@ def _stall(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
 def _queue(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
     """Of a queue that stays."""
     least = floor(scenario, FIRST)
-    at = np.array(list(least.values()))[np.searchsorted(np.array(list(least)), one.t, side="right") - 1]
-    rtt = one.trace["rtt_s"]
-    news = np.diff(one.trace["delivered_bytes"], prepend=0.0) > 0
-    late = news & (one.t >= one.t[-1] / 4) & np.isfinite(rtt) & (rtt > 0)
-    begin, end = float(one.t[-1] / 4), float(one.t[-1])
-    queueing = (rtt - at)[late]
-    if not queueing.size:
+    begin, end = float(SETTLED * one.t[-1]), float(one.t[-1])
+    found = queueing(one.t, one.trace["rtt_s"], one.trace["delivered_bytes"], least)
+    if not found.size:
         return f"Nothing of {one.label} arrives after {_s(begin)}."
     text = (
-        f"after {_s(begin)} {one.label}'s queueing delay is {_s(float(np.median(queueing)))} in the median "
-        f"and {_s(max(float(queueing.min()), 0.0))} at least, over a round trip of {_s(float(at[-1]))}: "
+        f"after {_s(begin)} {one.label}'s queueing delay is {_s(float(np.median(found)))} in the median "
+        f"and {_s(max(float(found.min()), 0.0))} at least, over a round trip of "
+        f"{_s(float(course(least, one.t)[-1]))}: "
         f"its window is near {_segments(one, begin, end)}, that of {other.label} near "
         f"{_window(other, begin, end)}"
     )
@@ -187,9 +187,7 @@ def _after(scenario: Mapping[str, Any], begin: float, one: Seen, other: Seen) ->
 
 def _back(scenario: Mapping[str, Any], flow: Seen, over: float) -> float | None:
     """The time from an event until a flow has half of the link's rate again; None: not before the end."""
-    steps = rates(scenario)
-    at = np.searchsorted(np.array(list(steps)), flow.t, side="right") - 1
-    enough = flow.arriving(1.0) >= _BACK * np.array(list(steps.values()))[at]
+    enough = flow.arriving(1.0) >= _BACK * course(rates(scenario), flow.t)
     there = flow.t[enough & (flow.t >= over)]
     return float(there[0] - over) if there.size else None
 
@@ -200,8 +198,7 @@ def _events(scenario: Mapping[str, Any]) -> list[tuple[float, float, str]]:
     link = scenario["link"][LINK]
     found = []
     for key, what in (("rate", "the change of the rate"), ("delay", "the change of the delay")):
-        steps = link[key] if isinstance(link[key], list) else []
-        found += [(seconds(at), seconds(at), what) for at, _ in steps[1:]]
+        found += [(seconds(at), seconds(at), what) for at, _ in steps(link[key])[1:]]
     found += [(begin, stop, "the outage") for begin, stop in outages(scenario, end)]
     for flow in scenario["flow"]:
         if flow["name"] == SECOND and "start" in flow:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bentpipe import measures
-from bentpipe.breaking.conditions import CROSS, LINK, merged
+from bentpipe.breaking.conditions import CROSS, LINK, losses, merged, steps
 from bentpipe.result import each_once
 from bentpipe.spans import FACTORS
 from bentpipe.sweeps.execution import Ran
@@ -108,42 +108,48 @@ def longest_gap(
 
 
 def standing(t: Floats, rtt: Floats, delivered: Floats, least: Mapping[float, float]) -> float:
-    """The standing queueing delay of round trips at these times, s; `least` as `floor` has it.
+    """The standing queueing delay of round trips at these times, s; `least` as `floor` has it."""
+    found = queueing(t, rtt, delivered, least)
+    return max(0.0, float(np.percentile(found, STANDING))) if found.size else 0.0
+
+
+def queueing(t: Floats, rtt: Floats, delivered: Floats, least: Mapping[float, float]) -> Floats:
+    """The queueing delays of these round trips after `SETTLED` of the run, s; `least` as `floor` has it.
 
     A trace repeats the last round trip until there is another, so times when nothing arrived are left out.
     """
-    news = np.diff(delivered, prepend=0.0) > 0
-    seen = news & (t >= SETTLED * t[-1]) & np.isfinite(rtt) & (rtt > 0) if t.size else news
-    if not seen.any():
-        return 0.0
-    at = np.searchsorted(np.array(list(least)), t[seen], side="right") - 1
-    queueing = rtt[seen] - np.array(list(least.values()))[at]
-    return max(0.0, float(np.percentile(queueing, STANDING)))
+    seen = np.diff(delivered, prepend=0.0) > 0
+    if t.size:
+        seen &= (t >= SETTLED * t[-1]) & np.isfinite(rtt) & (rtt > 0)
+    found: Floats = rtt[seen] - course(least, t[seen])
+    return found
+
+
+def course(values: Mapping[float, float], t: Floats) -> Floats:
+    """The value at each instant, of values from some instants on (`floor`, `rates`)."""
+    found: Floats = np.array(list(values.values()))[np.searchsorted(list(values), t, side="right") - 1]
+    return found
 
 
 def floor(scenario: Mapping[str, Any], flow: str) -> dict[float, float]:
     """The round trip without queues of a flow, s, from each instant on."""
-    delay = scenario["link"][LINK]["delay"]
     own = next((one.get("extra_delay") for one in scenario["flow"] if one["name"] == flow), None)
     more = seconds(own) if own else 0.0
-    steps = delay if isinstance(delay, list) else [["0 s", delay]]
-    return {seconds(at): 2 * (seconds(value) + more) for at, value in steps}
+    return {seconds(at): 2 * (seconds(value) + more) for at, value in steps(scenario["link"][LINK]["delay"])}
 
 
 def rates(scenario: Mapping[str, Any]) -> dict[float, float]:
     """The rate of the link, bit/s, from each instant on."""
-    rate = scenario["link"][LINK]["rate"]
-    steps = rate if isinstance(rate, list) else [["0 s", rate]]
-    return {seconds(at): bits(value) for at, value in steps}
+    return {seconds(at): bits(value) for at, value in steps(scenario["link"][LINK]["rate"])}
 
 
 def capacity(scenario: Mapping[str, Any]) -> float:
     """The mean rate of the link over the run, outages included, bit/s."""
     end = seconds(scenario["duration"])
-    steps = list(rates(scenario).items())
-    ends = [*(at for at, _ in steps[1:]), end]
+    parts = list(rates(scenario).items())
+    ends = [*(at for at, _ in parts[1:]), end]
     whole = 0.0
-    for (begin, rate), stop in zip(steps, ends, strict=True):
+    for (begin, rate), stop in zip(parts, ends, strict=True):
         whole += rate * max(0.0, min(stop, end) - min(begin, end))
     return whole / end
 
@@ -177,9 +183,8 @@ def outages(scenario: Mapping[str, Any], end: float) -> list[tuple[float, float]
 
 def repeated(scenario: Mapping[str, Any]) -> list[tuple[float, float]]:
     """Period and length of the outages that repeat, s."""
-    losses = scenario["link"][LINK].get("loss", [])
-    losses = losses if isinstance(losses, list) else [losses]
-    return [(seconds(one["every"]), seconds(one["length"])) for one in losses if one["kind"] == "outage"]
+    every = losses(scenario["link"][LINK])
+    return [(seconds(one["every"]), seconds(one["length"])) for one in every if one["kind"] == "outage"]
 
 
 def seconds(text: str) -> float:

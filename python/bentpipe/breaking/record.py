@@ -5,7 +5,6 @@ The head is a comment whose lines are TOML, so `bentpipe run FILE` takes the fil
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core
 from bentpipe.breaking.goals import find_goal
-from bentpipe.breaking.trials import Algorithm, Pair, Trials, traced
+from bentpipe.breaking.trials import Algorithm, Pair, Trials, parameters, traced
 from bentpipe.foreign import quoted
 from bentpipe.plain import toml
 
@@ -111,11 +110,15 @@ def _read(path: Path) -> tuple[Pair, dict[str, Any]]:
     head = Record.read(path)
     pair = Pair(find_goal(head.goal), Algorithm.of(head.algorithm), Algorithm.of(head.yardstick))
     scenario = tomllib.loads(path.read_text(encoding="utf-8"))
-    own = {name_of(one.text): one.cc for one in (pair.subject, pair.yardstick) if one.own}
-    for flow in scenario["flow"] if own else ():
-        if "cc" in flow:
-            flow["cc"] = own.get(flow["cc"], flow["cc"])
+    rename(scenario, {name_of(one.text): one.cc for one in (pair.subject, pair.yardstick) if one.own})
     return pair, scenario
+
+
+def rename(scenario: Mapping[str, Any], names: Mapping[Any, Any]) -> None:
+    """Replaces controllers in Python by other names of them: that of a file, or that of a run."""
+    for flow in scenario["flow"] if names else ():
+        if "cc" in flow:
+            flow["cc"] = names.get(flow["cc"], flow["cc"])
 
 
 def _body(scenario: Mapping[str, Any]) -> list[str]:
@@ -153,10 +156,5 @@ def name_of(algorithm: Any) -> str:
     if isinstance(algorithm, str):
         return algorithm
     if isinstance(algorithm, Mapping):
-        more = [
-            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
-            for key, value in algorithm.items()
-            if key != "name"
-        ]
-        return " ".join([str(algorithm["name"]), *more])
+        return " ".join([str(algorithm["name"]), *parameters(algorithm)])
     return str(getattr(algorithm, "__qualname__", algorithm))

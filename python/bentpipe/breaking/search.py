@@ -147,10 +147,8 @@ class Search:
             # It seeks the lowest, takes finite numbers alone, and needs some difference between them.
             worst = 1 - min(filter(math.isfinite, scores))
             costs = [-score if math.isfinite(score) else worst for score in scores]
-            told = [
-                (one, cost + 1e-9 * i) for i, (one, cost) in enumerate(zip(self._asked, costs, strict=True))
-            ]
-            self._climb.tell(told)
+            pairs = enumerate(zip(self._asked, costs, strict=True))
+            self._climb.tell([(one, cost + 1e-9 * i) for i, (one, cost) in pairs])
         if not math.isfinite(top) or self._since >= _STALLED or self._climb.should_stop():
             self._climb, self._start, self._left = None, None, _SPREAD // 2
 

@@ -60,8 +60,13 @@ class Algorithm:
             name = cc.__qualname__
             return cls(given, name, f"python:{name}", own={name: cc})
         entry = find(cc if isinstance(cc, str) else cc["name"])
-        more = [] if isinstance(cc, str) else [f"{k}={v}" for k, v in cc.items() if k != "name"]
-        return cls(cc, " ".join([entry["label"], *more]), cc, entry["queue"])
+        return cls(cc, " ".join([entry["label"], *parameters(cc)]), cc, entry["queue"])
+
+
+def parameters(cc: Any) -> list[str]:
+    """The parameters of an algorithm, each as a command has it: "alpha=2.0"."""
+    given = cc.items() if isinstance(cc, Mapping) else ()
+    return [f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in given if k != "name"]
 
 
 @dataclass(frozen=True)
