@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import md
 import numpy as np
 import polars as pl
-import starlink
 
 import bentpipe as bp
 from bentpipe import stats, terminal
@@ -31,8 +31,7 @@ from bentpipe.experiments.leo import EXPERIMENT, page
 from bentpipe.timeline.traces import leoreplayer
 from bentpipe.truth.writing import read_rows, write_rows
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-TABLE = DOCS / "validation" / "leocc.csv"
+TABLE = md.DOCS / "validation" / "leocc.csv"
 SEEDS = 10
 LENGTH_S = 60.0
 RATE_BPS = 48.7e6
@@ -202,15 +201,15 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The table of the page."""
     found = {(row["setting"], row["cc"]): row for row in rows}
     lines = [
-        starlink._line(["path", "BBR, Mbit/s", *SENDERS, "RTT, p95, ms: BBR", *SENDERS]),
-        starlink._line(["---", *["---:"] * (2 + 2 * len(SENDERS))]),
+        md.row("path", "BBR, Mbit/s", *SENDERS, "RTT, p95, ms: BBR", *SENDERS),
+        md.row("---", *["---:"] * (2 + 2 * len(SENDERS))),
     ]
     for name in dict.fromkeys(row["setting"] for row in rows):
         bbr = found[name, "bbr"]
         others = [found[name, cc] for cc in SENDERS.values()]
         ratios = [_cell(row["ratio"], row["half"]) for row in others]
         trips = [f"{1e3 * row['rtt_p95_s']:.0f}" for row in (bbr, *others)]
-        lines.append(starlink._line([name, f"{bbr['goodput_bps'] / 1e6:.1f}", *ratios, *trips]))
+        lines.append(md.row(name, f"{bbr['goodput_bps'] / 1e6:.1f}", *ratios, *trips))
     return "\n".join(lines)
 
 
@@ -235,8 +234,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if TABLE.exists():
         rows += [row for row in read_rows(TABLE) if row["setting"] not in made]
     write_rows(TABLE, rows)
-    starlink._fill(page.PAGE, table(read_rows(TABLE)), "scripts/leocc.py")
-    (DOCS / "leo.md").write_text(EXPERIMENT.text(EXPERIMENT.read(DOCS / "leo.csv")), encoding="utf-8")
+    md.fill(page.PAGE, table(read_rows(TABLE)), "scripts/leocc.py")
+    (md.DOCS / "leo.md").write_text(EXPERIMENT.text(EXPERIMENT.read(md.DOCS / "leo.csv")), encoding="utf-8")
     return 0
 
 

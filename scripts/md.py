@@ -1,11 +1,14 @@
 """Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from bentpipe.files import replace
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -52,6 +55,22 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
         break_on_hyphens=False,
         break_long_words=False,
     )
+
+
+def fill(page: Path, tables: str, mark: str) -> None:
+    """Puts tables between the marks of a page that is written by hand.
+
+    Args:
+        page: the page; if there is none, the tables are the page.
+        tables: text, without empty lines around it.
+        mark: what the marks name.
+    """
+    begin, end = f"<!-- tables: {mark} -->", "<!-- end tables -->"
+    block = f"{begin}\n\n{tables}\n\n{end}"
+    if page.is_file():
+        text = page.read_text(encoding="utf-8")
+        block = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
+    replace(page, lambda work: work.write_text(block.rstrip("\n") + "\n", encoding="utf-8"))
 
 
 def stale(pages: Mapping[Path, str], folder: Path | None = None) -> list[str]:

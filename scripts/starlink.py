@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+import md
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -36,7 +37,6 @@ DAY = "20240527"
 DAYS = (DAY, "20240528", "20240529")
 RAW = Path("datasets/maine_starlink_trip/raw")
 PLACE, DISH = RAW / "starlink", RAW / "dish_history"
-DOCS = Path(__file__).resolve().parent.parent / "docs"
 NEAR_S = 15 * 60.0
 """UDP and TCP took turns, about seven minutes apart. A pair across the lunch break is not a neighbour."""
 HEADER = 52
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("directory", type=Path, help="with datasets/maine_starlink_trip/raw in it")
-    parser.add_argument("--out", type=Path, default=DOCS, help="where starlink.md lies; default docs")
+    parser.add_argument("--out", type=Path, default=md.DOCS, help="where starlink.md lies; default docs")
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args(arguments)
     place = given.directory / PLACE / DAY
@@ -395,7 +395,8 @@ def write(
         out / "validation" / "starlink.csv", lambda work: work.write_text(table.getvalue(), encoding="utf-8")
     )
     figure(out / "starlink.svg", found, labels)
-    _fill(out / "starlink.md", _tables(rows, labels, capacities, transfers, found["measured"], skipped, seen))
+    tables = _tables(rows, labels, capacities, transfers, found["measured"], skipped, seen)
+    md.fill(out / "starlink.md", tables, "scripts/starlink.py")
     terminal.line(table.getvalue().rstrip())
 
 
@@ -420,21 +421,21 @@ def _tables(
 
     named = {day: f"downlink, {day[6:]} May" for day in DAYS} | {"uplink": f"uplink, {DAY[6:]} May"}
     titles = ("", "tests", "window falls, none resent", "window rises", "tests with 5 KB", "tests with less")
-    lines = [_line(titles), _line(["---", *["---:"] * (len(titles) - 1)])]
+    lines = [md.row(*titles), md.row("---", *["---:"] * (len(titles) - 1))]
     for key, of in seen.items():
-        lines.append(_line([named[key], *map(str, (of.tests, of.falls, of.rises, of.least, of.below))]))
+        lines.append(md.row(named[key], *map(str, (of.tests, of.falls, of.rises, of.least, of.below))))
     heads = (
         "sender and path", "goodput / capacity of tests, %: p10, p50, p90",
         "of half seconds, %: p10, p50, p90",
         "idle half seconds, %", "sent again in tests, %: p10, p50, p90",
     )  # fmt: skip
-    lines += ["", _line(heads), _line(["---"] * len(heads))]
+    lines += ["", md.row(*heads), md.row(*["---"] * len(heads))]
     for row in rows:
         goodput, slot, again = (
             ", ".join(percent(row, f"{key}_p{share}", digits) for share in (10, 50, 90))
             for key, digits in (("goodput", 0), ("slot", 0), ("again", 2))
         )
-        lines.append(_line([labels[row["transfers"]], goodput, slot, percent(row, "idle_slots", 1), again]))
+        lines.append(md.row(labels[row["transfers"]], goodput, slot, percent(row, "idle_slots", 1), again))
     capacity = np.array([c.mean_bps for c in capacities]) / 1e6
     rtt = np.array([c.rtt_s for c in capacities]) * 1e3
     others = [(c.mean_bps, near(capacities, c.begin_s, within_s=2 * NEAR_S)) for c in capacities]
@@ -455,20 +456,6 @@ def _tables(
         "So much of a difference between tests is the drive.",
     ]
     return "\n".join(lines)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _fill(page: Path, tables: str, mark: str = "scripts/starlink.py") -> None:
-    """Puts the tables between the marks of the page; without a page, the tables are the page."""
-    begin, end = f"<!-- tables: {mark} -->", "<!-- end tables -->"
-    block = f"{begin}\n\n{tables}\n\n{end}"
-    if page.is_file():
-        text = page.read_text(encoding="utf-8")
-        block = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
-    files.replace(page, lambda work: work.write_text(block.rstrip("\n") + "\n", encoding="utf-8"))
 
 
 SHOWN = {

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import md
 import numpy as np
 import polars as pl
-import starlink
 import starlink_model as model
 from numpy.typing import NDArray
 from starlink_counts import MSS
@@ -151,8 +151,8 @@ def distributions(udp: dict[str, list[Floats]], together: Both, files: Sequence[
         drive = pl.read_csv(files[0], infer_schema_length=None)
         rows.append(_pooled("Autobahn, April 2024", drive["download"], drive["upload"]))
     for road in files[1:2]:
-        told = pl.read_csv(road, infer_schema_length=None, null_values="")
-        both = told.drop_nulls(["download_mbps", "upload_mbps"])
+        measured = pl.read_csv(road, infer_schema_length=None, null_values="")
+        both = measured.drop_nulls(["download_mbps", "upload_mbps"])
         for words, moves in (("moves", True), ("is parked", False)):
             own = both.filter((pl.col("average_speed") > 0) == moves)
             rows.append(_pooled(f"Osnabrück, UDP, car {words}", own["download_mbps"], own["upload_mbps"]))
@@ -177,9 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", type=Path, nargs="*", help="throughput.csv and iperf.csv")
-    parser.add_argument(
-        "--out", type=Path, default=starlink.DOCS, help="where starlink.md lies; default docs"
-    )
+    parser.add_argument("--out", type=Path, default=md.DOCS, help="where starlink.md lies; default docs")
     given = parser.parse_args(arguments)
     for file in given.files:
         if not file.is_file():

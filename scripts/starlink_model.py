@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+import md
 import numpy as np
 import starlink
 from numpy.typing import NDArray
@@ -524,9 +525,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("what", choices=("fit", "validate", "race"))
     parser.add_argument("directory", type=Path, nargs="?", help="with datasets/maine_starlink_trip/raw in it")
-    parser.add_argument(
-        "--out", type=Path, default=starlink.DOCS, help="where starlink.md lies; default docs"
-    )
+    parser.add_argument("--out", type=Path, default=md.DOCS, help="where starlink.md lies; default docs")
     given = parser.parse_args(arguments)
     if given.what == "race":
         write(given.out, "race", race())
@@ -556,8 +555,8 @@ def write(out: Path, what: str, rows: Sequence[Sequence[str]], mark: str | None 
     place.parent.mkdir(parents=True, exist_ok=True)
     files.replace(place, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
     lines = [rows[0], ["---", *["---:"] * (len(rows[0]) - 1)], *rows[1:]]
-    table = "\n".join(map(starlink._line, lines))
-    starlink._fill(out / "starlink.md", table, mark or f"scripts/starlink_model.py {what}")
+    table = "\n".join(md.row(*cells) for cells in lines)
+    md.fill(out / "starlink.md", table, mark or f"scripts/starlink_model.py {what}")
     terminal.line(text.getvalue().rstrip())
 
 
