@@ -31,6 +31,10 @@ Set = Annotated[
 Seed = Annotated[int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")]
 FirstSeed = Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")]
 Workers = Annotated[int, typer.Option(metavar="N", min=0, help="In parallel; 0: one per processor.")]
+Ray = Annotated[
+    str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Repeat runs that are in DIR already.")]
 PcapAt = Annotated[
     str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import DONE, FAILED, Json, Stopped, write_and_show
+from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, write_and_show
 
 if TYPE_CHECKING:
     from bentpipe.breaking.job import Found
@@ -65,11 +65,9 @@ def break_verb(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Write the scenario and the figure there; resume."),
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are in DIR already.")] = False,
-    workers: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
-    ray: Annotated[
-        Text, typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
-    ] = None,
+    fresh: Fresh = False,
+    workers: Workers = 0,
+    ray: Ray = None,
     replay: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Run a found failure again instead, and compare its number."),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import Json, Stopped, Workers, write_and_show
+from bentpipe.verbs import Fresh, Json, Stopped, Workers, write_and_show
 
 
 def evaluate_verb(
@@ -34,7 +34,7 @@ def evaluate_verb(
         ),
     ] = None,
     workers: Workers = 0,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are in DIR already.")] = False,
+    fresh: Fresh = False,
     json: Json = False,
 ) -> None:
     """Evaluate an algorithm beside CUBIC and Reno by what RFC 9743 and the TCP evaluation suite ask for.

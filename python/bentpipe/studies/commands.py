@@ -9,11 +9,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Stopped, Workers
-
-Ray = Annotated[
-    str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
-]
+from bentpipe.verbs import FAILED, Json, Ray, Stopped, Workers
 
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Set, Stopped, Workers, overrides
+from bentpipe.verbs import FAILED, Json, Ray, Set, Stopped, Workers, overrides
 
 if TYPE_CHECKING:
     from bentpipe.sweeps.engine import Runs
@@ -59,9 +59,7 @@ def sweep_verb(
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Only this part of the runs: 2/8. All write to one DIR.")
     ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
-    ] = None,
+    ray: Ray = None,
     traces: Annotated[
         bool, typer.Option("--traces", help="Keep the traces that the scenario records.")
     ] = False,
