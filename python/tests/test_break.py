@@ -196,7 +196,7 @@ def test_the_place_of_a_failure_is_told_from_the_traces() -> None:
     assert "its window is near 4 segments, that of Reno near 40" in slow
     assert "it begins after the outage at 9 s" in slow
     stalled = sentence(Pair(GOALS["stall"], pair.subject, pair.yardstick), made, seen)
-    # From 8.9 s to 25 s, of which one second has no path.
+    # From 8.9 s to 25 s; there is no path for one second.
     assert stalled.startswith(
         "Nothing of Copa arrives for 15.1 s, from 8.9 s to 25 s, with a window near 4 segments"
     )
