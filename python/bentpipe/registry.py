@@ -56,8 +56,8 @@ def check_parameters(cc: str, names: Iterable[str]) -> None:
     own = [one["name"] for one in find(cc)["params"]]
     for name in names:
         if name not in {*own, *shared}:
-            said = unknown(f"parameter of {cc}", name, own)
-            raise _core.ScenarioError(f"{said}; see bentpipe cc show {cc}")
+            hint = _known("parameter", name, own)
+            raise _core.ScenarioError(f'{cc} has no parameter "{name}"; {hint}; see bentpipe cc show {cc}')
 
 
 MOST_NAMES, _SOME_NAMES = 20, 8
@@ -144,14 +144,17 @@ def chooses(key: str) -> bool:
 
 def unknown(what: str, name: str, known: list[str]) -> str:
     """One line that says that `name` is unknown and lists near names, or all names if none is near."""
+    return f"no {what} is called {name!r}; {_known(what, name, known)}"
+
+
+def _known(what: str, name: str, known: list[str]) -> str:
+    """The names near an unknown one, or all names if none is near."""
     import difflib
 
     if near := difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5):
-        hint = f"did you mean {' or '.join(near)}?"
-    elif len(known) > MOST_NAMES:
+        return f"did you mean {' or '.join(near)}?"
+    if len(known) > MOST_NAMES:
         verb = _LISTS.get(what)
         where = f"; bentpipe {verb} list has all" if verb else ""
-        hint = f"there are {len(known)}, for example {', '.join(known[:_SOME_NAMES])}{where}"
-    else:
-        hint = f"there are {', '.join(known) or 'none'}"
-    return f"no {what} is called {name!r}; {hint}"
+        return f"there are {len(known)}, for example {', '.join(known[:_SOME_NAMES])}{where}"
+    return f"there are {', '.join(known) or 'none'}"

@@ -664,7 +664,7 @@ WRONG = [
     (["scenario", "new", "--from", "{other}"], "this is no scenario: line 2"),
     (
         ["run", "{file}", "--cc", "star foo=1"],
-        "no parameter of star is called 'foo'; there are bw_at_timeout",
+        'star has no parameter "foo"; there are bw_at_timeout',
     ),
     (
         ["run", "{file}", "--cc", "star afer_timeout=lift"],
