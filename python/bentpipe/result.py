@@ -161,7 +161,7 @@ class Result:
         """The flows over time.
 
         Columns t_s; flow, its name, of short flows "NAME/1" and so on; cwnd, ssthresh and in_flight in
-        segments; srtt_s; rtt_s; delivered_bytes.
+        segments; srtt_s; rtt_s; delivered_bytes and retransmitted_packets, both so far.
         Empty unless the scenario records flows.
         """
         return self._columns("trace", "flow")

@@ -35,6 +35,17 @@ def test_the_bandwidth_delay_product(traced):
     assert any(text.get_text() == "BDP" for text in bp.plot.cwnd(traced).axes[0].texts)
 
 
+def test_another_column_of_the_trace_takes_the_place_of_the_window(traced):
+    figure = bp.plot.cwnd(traced, column="retransmitted_packets")
+    assert figure.axes[0].get_ylabel() == "segments sent again"
+    drawn = figure.data.group_by("flow").agg(pl.col("retransmitted_packets").last()).sort("flow")
+    rows = traced.trace.group_by("flow").agg(pl.col("retransmitted_packets").last())
+    again = rows.with_columns(pl.col("flow").cast(pl.String)).sort("flow")
+    assert drawn["retransmitted_packets"].to_list() == again["retransmitted_packets"].to_list() != [0, 0, 0]
+    with pytest.raises(bp.ScenarioError, match="retransmitted_packets"):
+        bp.plot.cwnd(traced, column="retransmitted")
+
+
 @pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
 def test_the_same_figure_gives_the_same_bytes(traced, tmp_path, ending):
     first, second = (bp.plot.save(bp.plot.cwnd(traced), tmp_path / f"{i}.{ending}") for i in (1, 2))

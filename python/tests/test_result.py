@@ -45,6 +45,9 @@ def test_the_trace_is_long_and_names_its_flows(traced):
     delivered = traced.flows.filter(pl.col("name") == "star")["delivered_bytes"].item()
     assert 0.9 * delivered <= star["delivered_bytes"].max() <= delivered
     assert (star["cwnd"] >= 1).all()
+    again = star["retransmitted_packets"]
+    assert again.is_sorted() and again.min() == 0
+    assert 0 < again.max() <= traced.flows.filter(pl.col("name") == "star")["retransmitted_packets"].item()
 
 
 def test_the_link_trace_names_link_and_direction(traced):

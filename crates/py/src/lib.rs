@@ -182,6 +182,7 @@ fn columns<'py>(py: Python<'py>, trace: FlowTrace) -> PyResult<Bound<'py, PyDict
     out.set_item("srtt_s", PyArray1::from_vec(py, trace.srtt_s))?;
     out.set_item("rtt_s", PyArray1::from_vec(py, trace.rtt_s))?;
     out.set_item("delivered_bytes", PyArray1::from_vec(py, trace.delivered_bytes))?;
+    out.set_item("retransmitted_packets", PyArray1::from_vec(py, trace.retransmitted_packets))?;
     Ok(out)
 }
 

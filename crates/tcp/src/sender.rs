@@ -279,6 +279,12 @@ impl Sender {
         &self.options
     }
 
+    /// The segments sent again so far.
+    #[inline]
+    pub fn retransmitted(&self) -> u64 {
+        self.counters.retransmitted
+    }
+
     /// Counters.
     pub fn counters(&self) -> Counters {
         let sent = self.board.next() - self.skipped() + self.counters.retransmitted;

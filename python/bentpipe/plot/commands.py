@@ -103,9 +103,17 @@ def _verb(name: str) -> Callable[[Callable[..., Drawing]], None]:
 
 
 @_verb("cwnd")
-def _cwnd(places: Results) -> Drawing:
+def _cwnd(
+    places: Results,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Draw this instead: retransmitted_packets, in_flight or srtt_s of the trace."
+        ),
+    ] = None,
+) -> Drawing:
     """Draw windows over time, with the data in flight and the bandwidth-delay product."""
-    return plot.cwnd(places)
+    return plot.cwnd(places, column=column)
 
 
 @_verb("goodput")

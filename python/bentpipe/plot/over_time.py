@@ -18,8 +18,17 @@ from bentpipe.plot.routes import Route, buffer_packets, route
 from bentpipe.registry import unknown
 from bentpipe.result import Result
 
+COLUMNS = {
+    "retransmitted_packets": ("segments sent again", 1.0),
+    "in_flight": ("in flight / segments", 1.0),
+    "srtt_s": ("smoothed round-trip time / ms", 1e3),
+}
+"""Columns of the trace that may take the place of the window: the name of the axis, and a factor."""
 
-def cwnd(given: Given, *, in_flight: bool = True, ssthresh: bool = False) -> Drawing:
+
+def cwnd(
+    given: Given, *, in_flight: bool = True, ssthresh: bool = False, column: str | None = None
+) -> Drawing:
     """Congestion window over time, one line per flow, with the capacity of the path.
 
     The dashed lines are the bandwidth-delay product (BDP) of the first flow's path and, if the scenario gives
@@ -29,11 +38,14 @@ def cwnd(given: Given, *, in_flight: bool = True, ssthresh: bool = False) -> Dra
         given: a run that records its flows, or several.
         in_flight: draw the data in flight too.
         ssthresh: draw the slow-start thresholds too, thinner.
+        column: a column of `COLUMNS` that is drawn in place of the window.
 
     Raises:
-        ScenarioError: a result has no trace.
+        ScenarioError: a result has no trace, or there is no such column.
     """
     runs = results(given, "trace")
+    if column is not None:
+        return _traced(runs, column)
     found = curves(runs, _column("cwnd"))
     fig, axes = figure()
     with styled():
@@ -64,6 +76,24 @@ def cwnd(given: Given, *, in_flight: bool = True, ssthresh: bool = False) -> Dra
         axes.set_ylim(bottom=0)
         note(fig, about(runs, found))
     fig.data = data
+    return fig
+
+
+def _traced(runs: dict[str, Result], column: str) -> Drawing:
+    """A column of the trace over time, one line per flow."""
+    if column not in COLUMNS:
+        raise _core.ScenarioError(unknown("column", column, list(COLUMNS)))
+    label, factor = COLUMNS[column]
+    if not all(column in result.trace.columns for result in runs.values()):
+        raise _core.ScenarioError(f"a result was stored without {column}; repeat the run")
+    found = curves(runs, _column(column))
+    fig, axes = figure()
+    with styled():
+        draw(axes, found, scale=factor, drawstyle="steps-post")
+        finish(fig, axes, label)
+        axes.set_ylim(bottom=0)
+        note(fig, about(runs, found))
+    fig.data = table(found, column)
     return fig
 
 

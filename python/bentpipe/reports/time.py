@@ -25,6 +25,7 @@ _DRAWN = (
     ("cwnd", "congestion window, segments", "Congestion window.", 1.0),
     ("in_flight", "in flight, segments", "In flight.", 1.0),
     ("srtt_s", "smoothed RTT, ms", "Smoothed RTT.", 1e3),
+    ("retransmitted_packets", "segments sent again", "Segments sent again so far.", 1.0),
 )
 
 Choices = dict[str, list[Curve]]
@@ -134,6 +135,7 @@ def _series(rows: pl.DataFrame, points: int) -> dict[str, tuple[Sequence[float],
     return {
         column: thinned(t, factor * rows[column].fill_null(float("nan")).to_numpy(), points)
         for column, *_, factor in _DRAWN
+        if column in rows.columns
     }
 
 

@@ -24,6 +24,7 @@ _TRACE = {
     "srtt_s": "Float64",
     "rtt_s": "Float64",
     "delivered_bytes": "UInt64",
+    "retransmitted_packets": "UInt64",
 }
 
 Types = Mapping[str, type[Key]]

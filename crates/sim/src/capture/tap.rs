@@ -98,11 +98,11 @@ impl Tap {
     #[cold]
     #[inline(never)]
     pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut CarriedStore) {
-        let back = self.other(packet.flow).map_or(0, |other| self.conversations[other].sent());
-        let conversation = &mut self.conversations[packet.flow as usize];
         if self.capture.is_some() {
-            store.on(packet).shown = conversation.depart(now, packet, back);
+            let back = self.other(packet.flow).map_or(0, |other| self.conversations[other].sent());
+            store.on(packet).shown = self.conversations[packet.flow as usize].depart(now, packet, back);
         }
+        let conversation = &self.conversations[packet.flow as usize];
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
             note(trace, &mut self.losses, (now, self.entity));
@@ -156,9 +156,10 @@ impl Tap {
     }
 
     fn at_host(&mut self, now: Time, packet: &Packet, store: &CarriedStore, receiving: bool) {
+        let Some(capture) = &self.capture else { return };
         // Where both ends write, the second direction's receiver is the host of the first one's sender.
         let answering = self.conversations[packet.flow as usize].twin().filter(|twin| !twin.opens);
-        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving != answering.is_some())) {
+        if capture.spot == Spot::Host(receiving != answering.is_some()) {
             self.write(now, packet, store, answering.map_or(packet.flow, |twin| twin.other as u32));
         }
     }

@@ -14,8 +14,9 @@ const NONE: u64 = u64::MAX;
 /// columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowSamples {
-    /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight and delivered; ssthresh in bytes.
-    rows: Rows<3, 2, 1>,
+    /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight and delivered; ssthresh in
+    /// bytes, segments sent again.
+    rows: Rows<3, 2, 2>,
     /// For each flow, the bytes of a segment and of its whole transfer.
     sizes: Vec<(u32, u64)>,
 }
@@ -45,7 +46,7 @@ impl FlowSamples {
         let numbers = Numbers {
             wide: [decision.cwnd, smoothed, latest],
             slim: [tcp.sender.in_flight(), delivered],
-            still: [decision.ssthresh],
+            still: [decision.ssthresh, tcp.sender.retransmitted()],
         };
         self.rows.push(now, f, numbers);
     }
@@ -54,8 +55,8 @@ impl FlowSamples {
     pub fn trace(&self) -> FlowTrace {
         let mut trace = FlowTrace::with_capacity(self.len());
         for row in self.rows.iter() {
-            let Numbers { wide: [cwnd, smoothed, latest], slim: [in_flight, delivered], still: [ssthresh] } =
-                row.numbers;
+            let Numbers { wide, slim, still: [ssthresh, retransmitted] } = row.numbers;
+            let ([cwnd, smoothed, latest], [in_flight, delivered]) = (wide, slim);
             let (mss, bytes) = self.sizes[row.of as usize];
             let segments = |bytes: u64| bytes as f64 / f64::from(mss);
             let seconds = |ns: u64| if ns == NONE { f64::NAN } else { Time(ns).secs() };
@@ -67,6 +68,7 @@ impl FlowSamples {
             trace.srtt_s.push(seconds(smoothed));
             trace.rtt_s.push(seconds(latest));
             trace.delivered_bytes.push((delivered * u64::from(mss)).min(bytes));
+            trace.retransmitted_packets.push(retransmitted);
         }
         trace
     }

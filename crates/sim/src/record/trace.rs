@@ -21,6 +21,8 @@ pub struct FlowTrace {
     pub rtt_s: Vec<f64>,
     /// In-order payload bytes delivered so far.
     pub delivered_bytes: Vec<u64>,
+    /// Retransmissions so far.
+    pub retransmitted_packets: Vec<u64>,
 }
 
 impl FlowTrace {
@@ -35,6 +37,7 @@ impl FlowTrace {
             srtt_s: Vec::with_capacity(rows),
             rtt_s: Vec::with_capacity(rows),
             delivered_bytes: Vec::with_capacity(rows),
+            retransmitted_packets: Vec::with_capacity(rows),
         }
     }
 }

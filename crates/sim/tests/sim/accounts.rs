@@ -1,6 +1,6 @@
 //! A packet that is still inside a link when the run ends is neither dropped nor lost, whatever is known of its fate.
 
-use bentpipe_sim::record::{LinkReport, Report};
+use bentpipe_sim::record::{LinkReport, Report, SegmentEvent};
 
 use crate::outcome::{outcome, report};
 
@@ -113,5 +113,45 @@ fn a_handover_loses_what_is_in_flight_when_it_comes() {
         let report = report(&text);
         check(&report);
         assert!(lost.contains(&report.links[0].dropped_error), "{duration}: {:?}", report.links[0]);
+    }
+}
+
+/// The segments of a trace are an account of their own: at each sample as many were sent again as the trace has by then.
+#[test]
+fn a_sample_has_the_retransmissions_so_far() {
+    let outcome = outcome(
+        r#"
+        duration = "20 s"
+        record = { interval = "50 ms", segments = true }
+        [link.x]
+        rate = "4 Mbit/s"
+        delay = "30 ms"
+        queue = { kind = "drop-tail", limit = "20 packets" }
+        loss = [{ kind = "packet-error", rate = 0.01 }, { kind = "outage", from = "8 s", to = "10 s" }]
+        [[flow]]
+        name = "one"
+        cc = "cubic"
+        path = ["x"]
+        [[flow]]
+        name = "two"
+        cc = "reno"
+        path = ["x"]
+        "#,
+    );
+    let (trace, segments) = (outcome.flows.trace(), &outcome.segments);
+    let again = |flow: u32, until: f64| {
+        let before = segments.t_s.partition_point(|t| *t <= until);
+        let of_flow =
+            |i: &usize| segments.flow[*i] == flow && segments.event[*i] == SegmentEvent::Resent as u8;
+        (0..before).filter(of_flow).count() as u64
+    };
+    for (i, found) in trace.retransmitted_packets.iter().enumerate().step_by(7) {
+        assert_eq!(*found, again(trace.flow[i], trace.t_s[i]), "{} s", trace.t_s[i]);
+    }
+    for (flow, report) in (0..).zip(&outcome.report.flows) {
+        assert!(report.retransmitted_packets > 20 && report.timeouts > 0, "{report:?}");
+        let last = trace.flow.iter().rposition(|f| *f == flow).expect("samples");
+        let missing = report.retransmitted_packets - trace.retransmitted_packets[last];
+        assert!(missing <= 3, "{missing} in the last 50 ms");
     }
 }
