@@ -427,13 +427,17 @@ def validate(directory: Path) -> list[list[str]]:
         rows.append([f"{day[6:]} May", "measured downlink", *_columns(seen), ""])
         for name, setting in VALIDATED.items():
             found = simulate(replace(setting, rate=rate), TESTS)
-            rows.append([f"{day[6:]} May", name, *_columns(found), _fails(found, seen)])
+            rows.append([f"{day[6:]} May", name, *_columns(found), _marked(_fails(found, seen))])
         seen = transfers(directory, day, "uplink")
         rows.append([f"{day[6:]} May", "measured uplink", "", *_columns(seen)[1:], ""])
-        rows.append(
-            [f"{day[6:]} May", "CUBIC with HyStart, uplink", "", *_columns(up)[1:], _fails_up(up, seen)]
-        )
+        name = "CUBIC with HyStart, uplink"
+        rows.append([f"{day[6:]} May", name, "", *_columns(up)[1:], _marked(_fails_up(up, seen))])
     return rows
+
+
+def _marked(letters: str) -> str:
+    """The cell of a row: marks that fail in red, which GitHub and the site draw alike."""
+    return letters if letters == "none" else f"🔴 {letters}"
 
 
 def _columns(of: Tests) -> list[str]:
