@@ -22,10 +22,15 @@
 //!  * a controller has no randomness. The order within a pair alternates from pair to pair, and the first of a decision from
 //!    decision to decision; the paper draws it. Flows that run in step can therefore disturb each other's probes.
 //!  * two pairs per decision until two steps agree, then one (branch NSDI-2018). Pairs that disagree move nothing.
-//!  * an interval lasts one smoothed RTT and begins with an ACK. A segment belongs to the interval in which it was sent (known
-//!    by `RateSample::prior_delivered`); a loss to that of the segment whose ACK revealed it.
+//!  * an interval lasts one smoothed RTT, or as long as its rate needs for ten segments (NSDI-2018, `CUDT::start_monitor`), and
+//!    begins with an ACK. A segment belongs to the interval in which it was sent (known by `RateSample::prior_delivered`); a
+//!    loss to that of the segment whose ACK revealed it.
 //!  * x is the rate that was set. Where less than 4/5 of it was sent, because the application or the receiver held the sender
-//!    back, the interval says nothing and is measured again: such a sender does not change its rate.
+//!    back, the interval says nothing and is measured again: such a sender does not change its rate. What was sent is what was
+//!    acknowledged or lost (master, `PccMonitorIntervalQueue::IsUtilityAvailable`).
+//!  * a retransmission has no RTT in TCP (RFC 6298 section 3). In the code it has one, because the receiver acknowledges the
+//!    number of the transmission (NSDI-2018, `CUDT::processCtrl`). The slope of an interval whose acknowledgements have fewer
+//!    than two RTTs counts as none; its losses count.
 //!  * |dRTT/dT| below `filter` counts as none (the code rounds to 0.02). In the starting phase the first 50 lost segments do
 //!    not count, and until they are used up neither does a slope below 0.2 (NSDI-2018).
 //!  * `losses`: in the code (NSDI-2018, with which the paper's figures were made) c is 1 where an interval loses 3 % or less,
@@ -38,8 +43,9 @@
 //!    median RTT is 41 ms instead of 80 ms. Over GEO it is 560 ms instead of 1110 ms.
 //!  * `latency` is the paper's 900. That branch's own default is 0 (`double latency = 0`), which bears any delay. With 0 the
 //!    buffer of a BDP is full in the median, at 10 Mbit/s and 40 ms as over GEO, and 9 and 10 % are sent again.
-//!  * the code's second guesses at unlikely results and its smallest step and rate (0.5 and 1.3 Mbit/s) are left out. The rate
-//!    stays above two segments per RTT, and a step at most halves it.
+//!  * the code's second guesses at unlikely results, its emergency stop (half the rate where more than half was lost,
+//!    `onMonitorEnds`) and its smallest step and rate (0.5 and 1.3 Mbit/s) are left out. The rate stays above two segments per
+//!    RTT, and a step at most halves it.
 //!  * the connection begins with the sender's initial window, and with that window per RTT from the first RTT on.
 //!  * a loss changes nothing by itself, ECN is ignored. A timeout halves the rate and ends the starting phase (NSDI-2018,
 //!    `onTimeout`).
@@ -371,7 +377,8 @@ impl Controller for Vivace {
             }
         }
         let due = self.intervals.back().is_none_or(|last| {
-            flow.delivered > last.from && (self.replanned || flow.now.since(last.began).secs() >= rtt)
+            let over = || flow.now.since(last.began).secs() >= last.duration(rtt, self.mss);
+            flow.delivered > last.from && (self.replanned || over())
         });
         if due {
             self.begin(flow);

@@ -31,6 +31,8 @@ pub(super) struct MonitorInterval {
     acked: u64,
     pub(super) lost: u64,
     app_limited: bool,
+    /// Acknowledgements of its segments.
+    acks: u32,
     /// For the regression: RTTs are counted from the first.
     first: Option<f64>,
     n: f64,
@@ -40,6 +42,8 @@ pub(super) struct MonitorInterval {
     tr: f64,
 }
 
+/// Segments that an interval takes at least (branch NSDI-2018, `CUDT::start_monitor`).
+const FEWEST: f64 = 10.0;
 /// Less than this share of the rate was sent: something else than the rate limited the sender.
 const HELD_BACK: f64 = 0.8;
 
@@ -55,6 +59,7 @@ impl MonitorInterval {
             acked: 0,
             lost: 0,
             app_limited: false,
+            acks: 0,
             first: None,
             n: 0.0,
             t: 0.0,
@@ -62,6 +67,11 @@ impl MonitorInterval {
             tt: 0.0,
             tr: 0.0,
         }
+    }
+
+    /// How long it takes, seconds: a round trip of `rtt` seconds, or as long as its rate needs for [`FEWEST`] segments.
+    pub(super) fn duration(&self, rtt: f64, mss: u32) -> f64 {
+        rtt.max(FEWEST * f64::from(mss) / self.rate)
     }
 
     /// Nothing more is sent in it.
@@ -74,6 +84,7 @@ impl MonitorInterval {
         self.acked = self.acked.saturating_add(ack.acked);
         self.lost = self.lost.saturating_add(ack.lost);
         self.app_limited |= app_limited;
+        self.acks = self.acks.saturating_add(1);
         let Some(rtt) = ack.rtt.map(|rtt| rtt.min) else { return };
         // The smallest RTT of an ACK is that of its last segment, which no delayed ACK held up.
         let sent = flow.now.secs() - rtt.secs() - self.began.secs();
@@ -105,11 +116,12 @@ impl MonitorInterval {
         if slope.is_finite() { slope } else { 0.0 }
     }
 
-    /// Did something else than the rate limit the sender? Two segments are left to the ends.
+    /// Did something else than the rate limit the sender? Two segments are left to the ends. The acknowledgements count, and not the RTTs: those
+    /// of retransmissions have none, and an interval of retransmissions was sent like any other.
     pub(super) fn is_limited(&self, mss: u32) -> bool {
         let lasted: Span = self.ended.since(self.began);
         let wanted = HELD_BACK * self.rate * lasted.secs() - 2.0 * f64::from(mss);
-        self.app_limited || (self.sent() as f64) < wanted || self.n < 2.0
+        self.app_limited || (self.sent() as f64) < wanted || self.acks < 2
     }
 }
 
