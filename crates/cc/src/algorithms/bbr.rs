@@ -351,10 +351,10 @@ impl<E: Extension> Bbr<E> {
             self.rtprop_at = flow.now;
         }
         if !self.idle && self.extension.begins_probe_rtt(self.mode, expired) {
-            // The greater window counts: `leocc.c` sets the mode before it saves. Linux does so for BBR as well
-            // (`bbr_update_min_rtt`, `bbr_save_cwnd`), which is not followed here yet.
-            self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt || E::REMEASURES);
+            // The mode is set before the window is saved, so the window of the last save counts if it is greater (Linux,
+            // `bbr_update_min_rtt` and `bbr_save_cwnd`; `leocc.c` as well).
             self.mode = Mode::ProbeRtt;
+            self.save_window();
             self.probe_rtt_end = None;
         }
         if self.mode == Mode::ProbeRtt {
@@ -430,6 +430,11 @@ impl<E: Extension> Bbr<E> {
         self.settle();
     }
 
+    /// Remembers the window for the end of a recovery or of PROBE_RTT (Linux, `bbr_save_cwnd`).
+    fn save_window(&mut self) {
+        self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt);
+    }
+
     /// Recovery is over: the window from before it comes back.
     fn restore(&mut self) {
         self.cwnd = self.kept.restore(self.cwnd);
@@ -463,7 +468,7 @@ impl<E: Extension> Bbr<E> {
             return;
         }
         let continues = self.continues(flow, why);
-        self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt);
+        self.save_window();
         self.cwnd = self.answer(flow, why);
         self.kept.repair();
         if !continues {

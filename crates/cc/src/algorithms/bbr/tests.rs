@@ -72,6 +72,29 @@ fn probe_rtt_comes_every_ten_seconds_and_holds_four_segments() {
     }
 }
 
+/// Linux tcp_bbr.c: `bbr_update_min_rtt` sets the mode before `bbr_save_cwnd`, which then keeps the greater window. The path was 101 ms when a loss
+/// saved the window, is 51 ms for a while, and 101 ms again when PROBE_RTT begins. The window of 2 BDP and 3 quanta of two segments is 208 segments
+/// at 101 ms, and 108 at 51 ms and some for the ACKs that the shorter path brings at once.
+#[test]
+fn after_probe_rtt_the_greater_of_its_window_and_that_of_the_last_loss_comes_back() {
+    let mut pipe = Pipe::new("bbr", &[], 0.1, 0.0);
+    pipe.run(5.0, |_| {});
+    pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Loss));
+    pipe.cc.on(&pipe.flow, Event::Life(Life::Recovered));
+    pipe.reroute(0.05);
+    pipe.run(8.0, |_| {});
+    assert!(pipe.w() < 130.0, "{}", pipe.w());
+    pipe.reroute(0.1);
+    let (mut before, mut after) = (0.0, None);
+    pipe.run(25.0, |p| {
+        if before == 4.0 && p.w() > 4.0 {
+            after.get_or_insert(p.w());
+        }
+        before = p.w();
+    });
+    near(after.expect("PROBE_RTT ended"), 208.0, 0.05);
+}
+
 #[test]
 fn a_rise_of_the_propagation_delay_is_learned_within_two_windows() {
     let mut pipe = Pipe::new("bbr", &[], 0.1, 0.0);
