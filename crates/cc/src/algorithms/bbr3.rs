@@ -327,8 +327,10 @@ impl Bbr3 {
             (self.min_rtt, self.min_rtt_at) = (Some(least), self.probe_min_at);
         }
         if due && !self.idle && self.state != State::ProbeRtt {
-            self.kept.save(self.cwnd, self.state == State::ProbeRtt);
+            // The state is set before the window is saved, so the window of the last save counts if it is greater (draft,
+            // BBRCheckProbeRTT and BBRSaveCwnd; google/bbr, `bbr_update_min_rtt` and `bbr_save_cwnd`).
             self.state = State::ProbeRtt;
+            self.save_window(flow);
             self.probe_rtt_end = None;
             self.acks = Acks::Stopping;
             self.start_round(flow);
@@ -399,6 +401,11 @@ impl Bbr3 {
         if why == Congestion::Timeout && !self.collapsed { self.segments(1) } else { self.cwnd }
     }
 
+    /// BBRSaveCwnd (google/bbr, `bbr_save_cwnd`).
+    fn save_window(&mut self, flow: &Flow) {
+        self.kept.save(self.cwnd, self.state == State::ProbeRtt || flow.phase != Phase::Open);
+    }
+
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         if self.collapsed || why == Congestion::Ecn {
             return;
@@ -406,8 +413,8 @@ impl Bbr3 {
         let Self { bw_lo, inflight_lo, inflight_hi, .. } = *self;
         self.saved = Some(Saved { left: None, bw_lo, inflight_lo, inflight_hi });
         self.signalled = why == Congestion::Loss;
+        self.save_window(flow);
         if why == Congestion::Timeout {
-            self.kept.save(self.cwnd, self.state == State::ProbeRtt);
             self.lose_flight(flow);
             self.cwnd = self.answer(why);
             self.kept.repair();

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use crate::algorithms::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
 use crate::controller::Controller;
 use crate::event::{Congestion, Event, Life};
+use crate::registry::Value;
 use crate::report::{Ack, Flow, Phase, RateSample, RttSample};
 use crate::rig::{near, probe};
 use crate::time::{Rate, Span};
@@ -53,6 +54,31 @@ fn probes_come_every_two_to_three_seconds_and_probe_rtt_every_five() {
     assert!(holds.len() >= 9, "{holds:?}");
     for pair in holds.windows(2) {
         assert!((5.0..6.0).contains(&(pair[1] - pair[0])), "{holds:?}");
+    }
+}
+
+/// google/bbr, `bbr_update_min_rtt`, and the draft, BBRCheckProbeRTT: the state is set before BBRSaveCwnd, which then keeps the greater window. The
+/// path was 101 ms when a loss saved the window, is 51 ms for a while, and 101 ms again when ProbeRTT begins. The window is 2 BDP, 202 segments at 101 ms;
+/// ProbeRTT has half a BDP.
+#[test]
+fn after_probe_rtt_the_greater_of_its_window_and_that_of_the_last_loss_comes_back() {
+    for id in ["bbr2", "bbr3"] {
+        let mut pipe = Pipe::new(id, &[("probe_rtt_interval", Value::Number(12.0))], 0.1, 0.0);
+        pipe.run(2.0, |_| {});
+        pipe.cc.on(&pipe.flow, Event::Congestion(Congestion::Loss));
+        pipe.cc.on(&pipe.flow, Event::Life(Life::Recovered));
+        pipe.reroute(0.05);
+        pipe.run(4.0, |_| {});
+        assert!(pipe.w() < 150.0, "{id}: {}", pipe.w());
+        pipe.reroute(0.1);
+        let (mut held, mut after) = (false, None);
+        pipe.run(25.0, |p| {
+            if held && p.w() > 60.0 {
+                after.get_or_insert(p.w());
+            }
+            held |= p.secs() > 5.0 && p.w() < 60.0;
+        });
+        near(after.expect("ProbeRTT ended"), 202.0, 0.02);
     }
 }
 
