@@ -155,6 +155,11 @@ class Controller(ABC):
         self.cwnd = initial_window
         self.ssthresh = math.inf
 
+    @classmethod
+    def files_read(cls) -> list[Path]:
+        """Files that the controller reads beside its source. A stored run is repeated if one has changed."""
+        return []
+
     @abstractmethod
     def on_ack(self, flow: FlowState, ack: AckReport) -> None:
         """New data was acknowledged."""
@@ -277,6 +282,7 @@ _METHODS = (
     "on_rate_change",
     "backoff",
     "probes",
+    "files_read",
 )
 _KNOWN = ("cwnd", "ssthresh", "pacing_rate", "mss", *_METHODS)
 _LOOKED_FOR = tuple(name for name in _KNOWN if name not in ("mss", "__init__"))

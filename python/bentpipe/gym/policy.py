@@ -20,9 +20,8 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bentpipe._core import ScenarioError
 from bentpipe.controller import AckReport, Controller, FlowState
@@ -140,11 +139,6 @@ OBSERVED: dict[str, tuple[Callable[[_Interval], float], float]] = {
 """The measures that a controller can observe, and the value of each before the first interval."""
 
 
-@cache
-def _loaded(file: Path) -> Policy:
-    return Policy.load(file)
-
-
 class PolicyController(Controller):
     """A controller whose pacing rate is set by a policy. A subclass names the file of its policy.
 
@@ -153,10 +147,26 @@ class PolicyController(Controller):
 
     file = ""
     """The file, which `Policy.save` wrote; a relative path begins at the file of the class."""
+    policy: ClassVar[Policy]
+    """The policy. It is read with the class, so that it goes to other machines with it."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.file:
+            cls.policy = Policy.load(cls._file())
+
+    @classmethod
+    def files_read(cls) -> list[Path]:
+        """The file of the policy, and the rules by which it decides."""
+        return [cls._file(), Path(__file__)]
+
+    @classmethod
+    def _file(cls) -> Path:
+        return Path(inspect.getfile(cls)).parent / cls.file
 
     def __init__(self, mss: int, initial_window: float) -> None:
         super().__init__(mss, initial_window)
-        self._policy = _loaded(Path(inspect.getfile(type(self))).parent / self.file)
+        self._policy = self.policy
         neutral = [OBSERVED[name][1] for name in self._policy.observe]
         self._seen = deque(neutral * self._policy.history, maxlen=len(neutral) * self._policy.history)
         self._interval: _Interval | None = None

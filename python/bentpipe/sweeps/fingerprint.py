@@ -95,9 +95,9 @@ def run_key(point: str, seed: int) -> str:
 def source_hash(cls: Callable[..., Any]) -> str:
     """The hash of the code of a controller; "" if it has no source.
 
-    For one from a file, the hash covers the file and the files beside it that it imports; comments and layout
-    do not count. For one from a notebook or from the script itself, it covers the definitions that its code
-    refers to there.
+    For one from a file, the hash covers the file, the files beside it that it imports, and those that it
+    reads (`Controller.files_read`); comments and layout do not count. For one from a notebook or from the
+    script itself, it covers the definitions that its code refers to there.
     """
     file = source_file(cls)
     if file is None or cls.__module__ == "__main__":
@@ -114,6 +114,8 @@ def source_hash(cls: Callable[..., Any]) -> str:
         except (SyntaxError, ValueError):
             code = path.read_text(errors="replace")
         found.update(code.encode())
+    for name in getattr(cls, "files_read", list)():
+        found.update(_file_hash(str(name)).encode())
     return found.hexdigest()
 
 
