@@ -4,6 +4,7 @@ python scripts/zoo_md.py                             # the page, from scenarios/
 python scripts/zoo_md.py --check                     # does the page agree with the files?
 python scripts/zoo_md.py --search DIR [NAME...]      # rows that docs/zoo.csv lacks; failures go to DIR
 python scripts/zoo_md.py --figure                    # docs/zoo.svg
+sudo bentpipe break --replay scenarios/zoo --kernel --seeds 3 -o DIR    # DIR/kernel.csv: docs/zoo-kernel.csv
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ from bentpipe.breaking.goals import GOALS, shown
 from bentpipe.breaking.job import CONFIRM_SEEDS
 from bentpipe.breaking.record import Record, drawn
 from bentpipe.registry import find
+from bentpipe.truth.writing import DIGITS, read_rows
 
 ZOO = md.ROOT / "scenarios" / "zoo"
 TABLE, PAGE, FIGURE = (md.DOCS / f"zoo.{kind}" for kind in ("csv", "md", "svg"))
+KERNEL = md.DOCS / "zoo-kernel.csv"
 HEAD = md.ROOT / "scripts" / "zoo_head.md"
+CAUSES = md.ROOT / "scripts" / "zoo_kernel.toml"
+"""Why the kernel does not confirm a case, by its name; written by hand."""
 SHOWN = "copa-slow"
 """The case of the figure."""
 RUNS, DURATION = 480, "20 s"
@@ -81,6 +86,7 @@ def text() -> str:
             head,
         ]
         + _controllers()
+        + _kernel(cases)
         + ["## The cases", "", *_cases(cases)]
     )
 
@@ -115,6 +121,69 @@ def _controllers() -> list[str]:
     whole = sum(float(row["cpu_s"]) for row in found.values())
     runs = sum(int(row["runs"]) for row in found.values())
     return [*lines, "", md.wrapped(f"In all {runs:,} runs took {whole / 60:.0f} minutes of a processor."), ""]
+
+
+def _kernel(cases: dict[str, Record]) -> list[str]:
+    """The section about the cases in the kernel."""
+    played = {row["case"]: row for row in read_rows(KERNEL)}
+    causes = tomllib.loads(CAUSES.read_text(encoding="utf-8"))
+    releases = {row["release"] for row in played.values()}
+    table = [
+        md.row(
+            "case", "sender", "simulated", "with Linux's options", "kernel", "ratio", "confirmed", "remark"
+        ),
+        md.row("---", "---", "---:", "---:", "---:", "---:", "---", "---"),
+    ]
+    counts = {"confirmed": 0, "played": 0, "skipped": 0, "alike": 0, "options": 0}
+    for name, record in cases.items():
+        goal, row = GOALS[record.goal], played.get(name)
+        link = f"[{name}](../scenarios/zoo/{name}.toml)"
+        simulated = shown(goal, record.value)
+        if row is None or row["simulated"] != float(f"{record.value:.{DIGITS}g}"):
+            table.append(md.row(link, "", simulated, "", "", "", "", "not played since it has changed"))
+            continue
+        if row["skipped"]:
+            counts["skipped"] += 1
+            table.append(md.row(link, row["sender"] or "", simulated, "", "", "", "skipped", row["skipped"]))
+            continue
+        counts["played"] += 1
+        counts["confirmed"] += bool(row["confirmed"])
+        fails = None if row["linux"] is None else goal.fails(row["linux"])
+        counts["alike"] += fails == row["confirmed"]
+        counts["options"] += fails is False and not row["confirmed"]
+        remark = causes.get(name, "" if row["confirmed"] else "The cause is unknown.")
+        late = "" if row["kept_time"] else "The emulator did not keep time."
+        seeds = f"{'yes' if row['confirmed'] else '**no**'}, {row['fails']} of {row['seeds']}"
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:,.2f}"
+        words = " ".join(word for word in (remark, late) if word)
+        linux = "" if row["linux"] is None else shown(goal, row["linux"])
+        kernel = shown(goal, row["kernel"])
+        table.append(md.row(link, row["sender"], simulated, linux, kernel, ratio, seeds, words))
+    share = 100 * counts["confirmed"] / max(1, counts["played"])
+    return [
+        "## In the kernel",
+        "",
+        md.wrapped(
+            f"Linux {', '.join(sorted(releases))} confirms {counts['confirmed']} of the "
+            f"{counts['played']} cases that were played with its TCP ({share:.0f} %); {counts['skipped']} "
+            "cannot be played. A case is confirmed if it fails by the goal's limit with more than half of "
+            "its seeds. This kernel has Reno, CUBIC and BBR of its own (`kernel:`); other algorithms run "
+            "through [the agent](kernel.md) (`agent:`). [break.md](break.md#in-the-kernel) says how a case "
+            "is played. The number of the kernel is the median of its seeds, and the ratio is this number "
+            "over the simulated one."
+        ),
+        "",
+        md.wrapped(
+            'The searches simulated the default profile of a sender, and the column "with Linux\'s options" '
+            f'has the number of the same seeds with `profile = "linux"`. In {counts["alike"]} of the '
+            f"{counts['played']} cases this simulation fails where the kernel does, or neither does. Of the "
+            f"{counts['played'] - counts['confirmed']} cases that the kernel does not confirm, "
+            f"{counts['options']} do not fail in this simulation either."
+        ),
+        "",
+        *table,
+        "",
+    ]
 
 
 def _cases(cases: dict[str, Record]) -> list[str]:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.truth.job import AtOnce
 from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, write_and_show
 
 if TYPE_CHECKING:
     from bentpipe.breaking.job import Found
+    from bentpipe.breaking.replay import Replayed
     from bentpipe.progress import State
 
 Text = str | None
+KERNEL = "kernel.csv"
+"""The table of failures that were played again in the kernel."""
 
 
 def break_verb(
@@ -70,8 +75,22 @@ def break_verb(
     ray: Ray = None,
     replay: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Run a found failure again instead, and compare its number."),
+        typer.Option(
+            metavar="FILE",
+            help="Run a found failure again instead, or all of a folder, and compare the numbers.",
+        ),
     ] = None,
+    kernel: Annotated[
+        bool,
+        typer.Option(
+            "--kernel",
+            help="Replay with the kernel's TCP behind the emulated link, in real time. Needs root.",
+        ),
+    ] = False,
+    seeds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Seeds of each case in the kernel; the median counts.")
+    ] = 1,
+    at_once: AtOnce = 4,
     list_: Annotated[bool, typer.Option("--list", help="List goals and parts of a link instead.")] = False,
     json: Json = False,
 ) -> int:
@@ -82,8 +101,13 @@ def break_verb(
     if list_:
         _list(json=json)
         return DONE
+    if kernel and replay is None:
+        raise typer.BadParameter("say what to replay: --replay FILE", param_hint="--kernel")
     if replay is not None:
-        return _replay(replay, json=json)
+        files = sorted(replay.glob("*.toml")) if replay.is_dir() else [replay]
+        if kernel:
+            return _in_kernel(files, seeds, at_once, out, json=json)
+        return _replay(files, json=json)
     if algorithm is None:
         raise typer.BadParameter("give an algorithm; bentpipe cc list has all", param_hint="NAME")
     from bentpipe.breaking.job import break_
@@ -147,18 +171,67 @@ def _command() -> str:
     return shlex.join(left)
 
 
-def _replay(file: Path, *, json: bool) -> int:
-    """Runs a failure again. Exit status 1: the number is another one."""
+def _replay(files: Sequence[Path], *, json: bool) -> int:
+    """Runs failures again. Exit status 1: a number is another one."""
     from bentpipe.breaking.record import Record, again
 
-    head, now = Record.read(file), again(file)
-    same = now == head.value
+    rows = []
+    for file in files:
+        head, now = Record.read(file), again(file)
+        rows.append({"file": str(file), "value": head.value, "now": now, "same": now == head.value})
+        if not json:
+            words = "as it was found" if rows[-1]["same"] else f"not {head.value!r}, as it was found"
+            terminal.line(f"{head.algorithm}, {head.goal}: {now!r}, {words}")
     if json:
-        terminal.answer({"file": str(file), "value": head.value, "now": now, "same": same})
-    else:
-        words = "as it was found" if same else f"not {head.value!r}, as it was found"
-        terminal.line(f"{head.algorithm}, {head.goal}: {now!r}, {words}")
-    return DONE if same else FAILED
+        terminal.answer({"cases": rows})
+    return DONE if all(row["same"] for row in rows) else FAILED
+
+
+def _in_kernel(files: Sequence[Path], seeds: int, at_once: int, out: Path | None, *, json: bool) -> int:
+    """Plays failures again with the kernel's TCP. Exit status 1: none could be played."""
+    from bentpipe.breaking.replay import replay, share
+    from bentpipe.files import try_place
+    from bentpipe.truth.writing import write_rows
+
+    if out is not None:
+        try_place(out / KERNEL)
+    with terminal.Bar("cases") as bar:
+        rows = replay(files, seeds=seeds, at_once=at_once, progress=lambda done, of: bar(done / of))
+    cells = [row.as_dict() for row in rows]
+
+    def write() -> None:
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            write_rows(out / KERNEL, cells)
+
+    def show() -> None:
+        if json:
+            terminal.answer({"cases": cells, "share": share(rows)})
+            return
+        for row in rows:
+            terminal.line(_verdict(row))
+        terminal.line(share(rows))
+
+    write_and_show(write, show)
+    return DONE if any(row.values for row in rows) else FAILED
+
+
+def _verdict(row: Replayed) -> str:
+    """A case in the kernel, in a line."""
+    from bentpipe.breaking.goals import GOALS, shown
+
+    goal = GOALS[row.record.goal]
+    what = f"{row.name} ({row.sender}), {goal.name}" if row.sender else f"{row.name}, {goal.name}"
+    if row.value is None:
+        return f"{what}: skipped, {row.skipped}"
+    word = "confirmed" if row.confirmed else "not confirmed"
+    linux = "" if row.linux is None else f", {shown(goal, row.linux)} with Linux's options"
+    late = "" if row.kept_time else "; the emulator did not keep time"
+    seeds = "" if len(row.values) == 1 else f", with {row.fails} of {len(row.values)} seeds"
+    return (
+        f"{what}: {word}{seeds}; {shown(goal, row.value)} in the kernel, "
+        f"{shown(goal, row.record.value)} in simulation{linux}{late}"
+    )
 
 
 def _list(*, json: bool) -> None:

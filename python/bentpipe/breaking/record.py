@@ -83,7 +83,7 @@ def again(path: Path) -> float:
         ControllerError: a run failed.
         OSError: it cannot be read.
     """
-    pair, scenario = _read(path)
+    pair, scenario = read(path)
     with Trials(pair, workers=1) as trials:
         (found,) = trials.measure_scenarios([scenario])
         if found is None:
@@ -101,12 +101,17 @@ def drawn(path: Path) -> Drawing:
     """
     from bentpipe.breaking.figure import figure
 
-    pair, scenario = _read(path)
+    pair, scenario = read(path)
     return figure(pair, scenario, *traced(pair, scenario), scenario["title"])
 
 
-def _read(path: Path) -> tuple[Pair, dict[str, Any]]:
-    """The goal and the algorithms of a file, and its scenario."""
+def read(path: Path) -> tuple[Pair, dict[str, Any]]:
+    """The goal and the algorithms of a file, and its scenario.
+
+    Raises:
+        ScenarioError: the file is no record of a failure.
+        OSError: it cannot be read.
+    """
     head = Record.read(path)
     pair = Pair(find_goal(head.goal), Algorithm.of(head.algorithm), Algorithm.of(head.yardstick))
     scenario = tomllib.loads(path.read_text(encoding="utf-8"))

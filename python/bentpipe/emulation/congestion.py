@@ -36,7 +36,7 @@ def chosen(name: str) -> str:
         ScenarioError: the kernel has none of this name.
     """
     for candidate in kernel_names(name):
-        if _is_there(candidate):
+        if is_there(candidate):
             return candidate
     raise _core.ScenarioError(f"cc: this kernel has no congestion control called {name}; {_advice(name)}")
 
@@ -58,8 +58,11 @@ def _advice(name: str) -> str:
     return f"it has {', '.join(there)}{more}"
 
 
-def _is_there(name: str) -> bool:
-    """Asked by a socket of its own: the list in /proc has only loaded algorithms."""
+def is_there(name: str) -> bool:
+    """Whether the kernel has an algorithm of this name; a module is loaded, if this process may.
+
+    It is asked by a socket: the list in /proc has only loaded algorithms.
+    """
     if not 0 < len(name) <= LONGEST_NAME:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as asking:

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from bentpipe.emulation.congestion import is_there
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
 from bentpipe.truth.curve import Side
@@ -115,7 +116,7 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
     for sender in sorted(senders, key=str):
         if sender.home == "kernel":
-            if names[sender] not in known and not _loads(names[sender]):
+            if not is_there(names[sender]):
                 refused[sender] = "this kernel does not have it"
             continue
         if sender.home == "native" and names[sender] in known:
@@ -131,18 +132,6 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
             continue
         held.callback(made.close)
     return names, refused
-
-
-def _loads(name: str) -> bool:
-    """Whether the kernel finds an algorithm of its own that is a module. Asking for it is enough."""
-    import socket
-
-    with socket.socket() as sock:
-        try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
-        except OSError:
-            return False
-    return True
 
 
 def rows(cells: Sequence[Cell], folder: Path, *, progress: Progress) -> list[dict[str, Any]]:

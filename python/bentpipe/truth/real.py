@@ -96,7 +96,7 @@ class Transfer:
             ended = [process.returncode for process in self._programs]
             if any(ended):
                 why = f"the programs ended with {ended[0]} and {ended[1]}"
-                raise TransferFailed(f"{self.cell.key}: {_last_line(complaint or wrong) or why}")
+                raise TransferFailed(f"{self.cell.key}: {last_line(complaint or wrong) or why}")
             received = int(json.loads(said.splitlines()[-1])["bytes"])
             sent = json.loads(self._samples.read_text(encoding="utf-8"))
         finally:
@@ -145,7 +145,8 @@ def _said(process: subprocess.Popen[str]) -> tuple[str, str]:
         return process.communicate()
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
+    """The last line of what a program has said; empty if it said nothing."""
     lines = text.strip().splitlines()
     return lines[-1] if lines else ""
 

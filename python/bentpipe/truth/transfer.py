@@ -1,13 +1,13 @@
 """One bulk transfer over plain sockets, as a program of its own at each end.
 
-    transfer.py receive --port P --for S
+    transfer.py receive --port P --for S [--every S --out FILE]
     transfer.py send HOST --port P --for S --cc NAME --every S --out FILE
 
 Nothing but one TCP connection crosses the link. Either says "ready" and then reads a line: the instant of
 the connection on the monotonic clock, which all namespaces of a machine share. `--for` is the time for which
-the transfer is watched from then on. The receiver at the end prints its count as JSON. The sender samples
-`TCP_INFO` and writes its samples as JSON, a list for each quantity. Neither needs anything but the standard
-library, so that a machine can start many at once.
+the transfer is watched from then on. The receiver at the end prints its count as JSON, and writes its course
+where a file is given. The sender samples `TCP_INFO` and writes its samples as JSON, a list for each quantity.
+Neither needs anything but the standard library, so that a machine can start many at once.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import socket
 import struct
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 TCP_INFO_SIZE = 240
@@ -26,6 +27,7 @@ WORDS = {
     "ssthresh": 76,
     "cwnd": 80,
     "retransmitted": 100,
+    "received": 152,
     "sent": 156,
     "delivered": 192,
     "snd_wnd": 228,
@@ -62,35 +64,58 @@ def instant() -> float:
     return float(said)
 
 
-def receive(port: int, length: float) -> None:
-    """Accepts one connection and counts the bytes that arrive until the end."""
+def receive(port: int, length: float, drain: float, every: float, out: str) -> None:
+    """Accepts one connection and counts the bytes that arrive until the end.
+
+    Then it reads on for `drain` seconds at the most, or until the sender resets the connection.
+    """
+    said: dict[str, Any] = {"bytes": 0, "segments": 0, "samples": {"t_s": [], "bytes": []}}
+    connection = None
     with socket.create_server(("", port)) as listener:
-        end = instant() + length
-        listener.settimeout(max(0.1, end + 1.0 - time.monotonic()))
-        try:
+        begin = instant()
+        listener.settimeout(max(0.1, begin + length + 1.0 - time.monotonic()))
+        with suppress(TimeoutError):
             connection, _ = listener.accept()
-        except TimeoutError:
-            print(json.dumps({"bytes": 0}), flush=True)
-            return
+    if connection is not None:
+        count(connection, begin, begin + length, every, said)
+    print(json.dumps({"bytes": said["bytes"]}), flush=True)
+    if connection is not None:
+        with connection:
+            read_on(connection, drain)
+            said["segments"] = sample(connection)["received"]
+    if out:
+        with open(out, "w", encoding="utf-8") as file:  # noqa: PTH123
+            json.dump(said, file)
+
+
+def count(connection: socket.socket, begin: float, end: float, every: float, said: dict[str, Any]) -> None:
+    """Counts bytes until `end`, with a sample not more often than `every` seconds."""
     buffer = bytearray(256 << 10)
-    count = 0
-    with connection:
-        while (left := end - time.monotonic()) > 0:
-            connection.settimeout(left)
-            try:
-                read = connection.recv_into(buffer)
-            except (TimeoutError, ConnectionError):
-                break
-            if read == 0:
-                break
-            count += read
-        print(json.dumps({"bytes": count}), flush=True)
-        connection.settimeout(2.0)  # the sender ends the connection, and nothing is reset before that
+    due = begin
+    while (left := end - time.monotonic()) > 0:
+        connection.settimeout(left)
         try:
-            while connection.recv_into(buffer):
-                pass
+            read = connection.recv_into(buffer)
         except (TimeoutError, ConnectionError):
-            pass
+            break
+        if read == 0:
+            break
+        said["bytes"] += read
+        if (now := time.monotonic()) >= due:
+            said["samples"]["t_s"].append(round(now - begin, 6))
+            said["samples"]["bytes"].append(said["bytes"])
+            due = max(due + every, now)
+
+
+def read_on(connection: socket.socket, drain: float) -> None:
+    """Reads until the sender ends the connection, so that nothing is reset before that."""
+    last = time.monotonic() + drain
+    buffer = bytearray(256 << 10)
+    with suppress(TimeoutError, ConnectionError):
+        while (left := last - time.monotonic()) > 0:
+            connection.settimeout(left)
+            if not connection.recv_into(buffer):
+                break
 
 
 def send(host: str, port: int, length: float, cc: str, every: float, out: str) -> None:
@@ -142,10 +167,11 @@ def main() -> None:
     parser.add_argument("--for", dest="length", type=float, required=True)
     parser.add_argument("--cc", default="")
     parser.add_argument("--every", type=float, default=0.05)
+    parser.add_argument("--drain", type=float, default=2.0)
     parser.add_argument("--out", default="")
     given = parser.parse_args()
     if given.what == "receive":
-        receive(given.port, given.length)
+        receive(given.port, given.length, given.drain, given.every, given.out)
     else:
         send(given.host, given.port, given.length, given.cc, given.every, given.out)
 

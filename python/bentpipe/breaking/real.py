@@ -1,0 +1,197 @@
+"""A run of a found failure with the kernel's TCP behind the emulated link, in real time.
+
+The link is that of the scenario. It begins a little before the flows, so all instants of the scenario are
+later by `LEAD_S`. The measures are those of a simulation (`observation.observe`), from what the programs at
+the ends count:
+
+- Bytes delivered are those that the receiving program has read.
+- Lost packets are those sent until the end that never came. Those still on the way then may yet come.
+- Round trips are the kernel's smoothed ones; no program learns of the latest.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from socket import AF_INET, SOCK_DGRAM, socket
+from typing import Any
+
+import numpy as np
+
+from bentpipe.breaking.conditions import CROSS, INTERVAL, LINK, losses, steps
+from bentpipe.breaking.observation import Trace, bits, observe, seconds
+from bentpipe.emulation.session import Emulation, Side
+from bentpipe.truth import real as transfers
+from bentpipe.truth.curve import Column, held
+from bentpipe.truth.real import PORT, PROGRAM, TransferFailed
+
+DATAGRAMS = str(Path(__file__).with_name("datagrams.py"))
+LEAD_S = 3.0
+"""From the begin of the emulated link to that of the run: by then all programs must be ready."""
+DRAIN_S = 8.0
+"""How long a packet that is on its way at the end may take."""
+EVERY_S = 0.025
+"""Distance of the samples at the ends."""
+PACKET = 1000
+"""Bytes of a datagram of traffic of kind `cbr`, as in a simulation."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A run.
+
+    Attributes:
+        row: its measures, as `observe` has them.
+        traces: of each flow, by its name.
+        kept_time: whether the emulator kept time; None if nothing crossed the link.
+    """
+
+    row: Mapping[str, Any]
+    traces: Mapping[str, Trace]
+    kept_time: bool | None
+
+
+def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path) -> Played:
+    """Makes a run, which takes the duration of the scenario and some seconds.
+
+    Args:
+        scenario: as plain data.
+        names: the kernel's name of the congestion control of each TCP flow.
+        folder: a folder of its own, for files of the programs.
+
+    Raises:
+        OSError: the machine or the privileges do not allow an emulated link.
+        TransferFailed: a program failed, or was not ready in time.
+    """
+    end = seconds(scenario["duration"])
+    with ExitStack() as stack:
+        emulation = stack.enter_context(Emulation(delayed(scenario)))
+        began = time.monotonic() - emulation.snapshot()["t_s"]
+        programs = []
+        for number, flow in enumerate(scenario["flow"]):
+            at, port = seconds(flow.get("start", "0 s")), PORT + number
+            for side, words in _programs(flow, names, port, end - at, folder, emulation.peer).items():
+                pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+                command = [sys.executable, "-I", "-S", *words]
+                program = emulation.popen(command, side=side, text=True, **pipes)
+                stack.callback(transfers.end, program)
+                programs.append((program, began + LEAD_S + at))
+            if flow["name"] == CROSS:  # nobody reads there, but nothing answers either
+                sink = stack.enter_context(emulation.within("far", lambda: socket(AF_INET, SOCK_DGRAM)))
+                sink.bind((emulation.peer, port))
+        _begin(programs)
+        _wait(programs, began + LEAD_S + end + DRAIN_S + transfers.PATIENCE_S)
+    counts, traces = {}, {}
+    for flow in scenario["flow"]:
+        if flow["name"] != CROSS:
+            said = [json.loads((folder / f"{flow['name']}.{side}").read_text()) for side in ("near", "far")]
+            counts[flow["name"]], traces[flow["name"]] = _measured(flow, said[0], said[1], end)
+    ended = {"simulated_s": end, "flows": list(counts.values())}
+    return Played(observe(scenario, ended, traces), traces, emulation.report()["kept_time"])
+
+
+def delayed(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario of the emulated link, which waits for `LEAD_S` in the state in which it begins."""
+    link = dict(scenario["link"][LINK])
+    for key in ("rate", "delay", "up"):
+        if isinstance(link.get(key), list):
+            (_, first), *rest = steps(link[key])
+            link[key] = [["0 s", first], *([_later(at), value] for at, value in rest)]
+    if lost := losses(link):
+        link["loss"] = [
+            {**loss, "first": _later(loss["every"])} if loss["kind"] == "outage" else loss for loss in lost
+        ]
+    return {
+        "duration": _later(scenario["duration"]),
+        "seed": scenario["seed"],
+        "link": {LINK: link},
+        "flow": [{"cc": "reno", "path": scenario["flow"][0]["path"]}],  # it gives the path alone
+    }
+
+
+def _later(at: str) -> str:
+    return f"{seconds(at) + LEAD_S:.9g} s"
+
+
+def _programs(
+    flow: Mapping[str, Any], names: Mapping[str, str], port: int, length: float, folder: Path, peer: str
+) -> dict[Side, list[str]]:
+    """The programs of a flow, by the end at which each runs."""
+    shared = ["--port", str(port), "--for", repr(length)]
+    if flow["name"] == CROSS:
+        traffic = flow["traffic"]
+        on, off = (seconds(traffic[key]) if "off" in traffic else length for key in ("on", "off"))
+        given = {"rate": bits(traffic["rate"]), "packet": PACKET, "on": on, "off": off}
+        options = [word for name, value in given.items() for word in (f"--{name}", repr(value))]
+        return {"near": [DATAGRAMS, peer, *options, *shared]}
+    shared += ["--every", str(EVERY_S), "--out"]
+    near, far = (str(folder / f"{flow['name']}.{side}") for side in ("near", "far"))
+    return {
+        "far": [PROGRAM, "receive", "--drain", str(DRAIN_S), *shared, far],
+        "near": [PROGRAM, "send", peer, "--cc", names[flow["name"]], *shared, near],
+    }
+
+
+def _begin(programs: list[tuple[subprocess.Popen[str], float]]) -> None:
+    """Gives each program its first instant, once all are ready."""
+    for program, _ in programs:
+        assert program.stdout is not None
+        if program.stdout.readline().strip() != "ready":
+            raise TransferFailed(_complaint(program))
+    if time.monotonic() > min(at for _, at in programs):
+        raise TransferFailed(f"its programs took more than {LEAD_S:g} s to start: the machine is too busy")
+    for program, at in programs:
+        assert program.stdin is not None
+        program.stdin.write(f"{at!r}\n")
+        program.stdin.flush()
+
+
+def _wait(programs: list[tuple[subprocess.Popen[str], float]], until: float) -> None:
+    for program, _ in programs:
+        try:
+            program.wait(max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise TransferFailed("a program at an end of the link did not end") from None
+        if program.returncode:
+            raise TransferFailed(_complaint(program))
+
+
+def _complaint(program: subprocess.Popen[str]) -> str:
+    """Why a program has ended."""
+    program.kill()
+    _, wrong = program.communicate()
+    return transfers.last_line(wrong) or f"a program at an end of the link ended with {program.returncode}"
+
+
+def _measured(
+    flow: Mapping[str, Any], near: Mapping[str, Any], far: Mapping[str, Any], end: float
+) -> tuple[dict[str, Any], dict[str, Column]]:
+    """The counts of a flow as in a result, and its trace."""
+    if near["failed"]:
+        raise TransferFailed(f"the connection failed (errno {near['failed']})")
+    begin = seconds(flow.get("start", "0 s"))
+    t = np.arange(0.0, end, seconds(INTERVAL))
+    seen = {name: np.asarray(values, dtype=float) for name, values in near["samples"].items()}
+    came = {name: np.asarray([0.0, *values]) for name, values in far["samples"].items()}
+    sent = near["last"]["sent"]
+    counts = {
+        "name": flow["name"],
+        "half": None,
+        "delivered_bytes": far["bytes"],
+        "sent_packets": sent,
+        "dropped_packets": max(0, sent - far["segments"]),
+    }
+    at = begin + seen["t_s"]
+    return counts, {
+        "t_s": t,
+        "cwnd": held(t, at, seen["cwnd"]),
+        "in_flight": held(t, at, seen["unacked"]),
+        "rtt_s": held(t, at, seen["rtt_us"]) / 1e6,
+        "delivered_bytes": held(t, begin + came["t_s"], came["bytes"]),
+    }
