@@ -3,6 +3,7 @@
     pip install stable-baselines3
     python examples/train_policy.py --out .          # geo_policy.json and geo_policy.py; minutes on 2 cores
     bentpipe compare --link geo --ber 1e-6 --cc cubic,geo_policy.py:GeoPolicy
+    bentpipe kernel run geo_policy.py:GeoPolicy -- COMMAND                   # real TCP, as root (docs/gym.md)
 
 The policy is a network of two hidden layers. It is trained by PPO (stable-baselines3) on links of 2 to 20
 Mbit/s, with 240 to 280 ms one way, buffers from half a bandwidth-delay product to two, and up to 1 % of the
