@@ -10,7 +10,7 @@ from bentpipe.experiments.satellite_2026 import measure, page
 from bentpipe.experiments.satellite_2026.measure import PATHS, RUNS, Measured, SatellitePath, delivery, exists
 from bentpipe.experiments.table import Key, Table
 
-SEEDS = 5
+SEEDS = 8
 
 
 class Satellite2026(Table[Measured]):
