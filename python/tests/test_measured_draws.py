@@ -221,6 +221,17 @@ def test_both_directions_at_once_and_text_are_not_simulated(tmp_path: Path) -> N
     assert "--json" in str(iperf3.test(place))
 
 
+def test_a_transfer_of_the_other_direction_is_named_with_the_cure(download: Possible) -> None:
+    found = estimate([REAL / "vsat-iperf3.json", REAL / "vsat-upload-iperf3.json", REAL / "vsat-ping.log"])
+    (said,) = [one for one in found.notes(download, {}) if "the other way" in one]
+    counted = next(one for one in found.all if one.name == "rate_bps" and one is found.of("rate_bps")).source
+    (other,) = {"vsat-iperf3.json", "vsat-upload-iperf3.json"} - {counted.name}
+    assert said.startswith(f"The test in {other} was not simulated: it went the other way")
+    assert counted.name in said and "-R" in said
+    alone = estimate([REAL / "vsat-iperf3.json", REAL / "vsat-ping.log"])
+    assert alone.left_out() == []
+
+
 def test_two_transfers_together_tell_what_neither_tells_alone() -> None:
     """At 1 % of losses CUBIC has 0.5 of 20 Mbit/s: it says nothing of the rate, and BBR little of losses."""
     both = possible(["geo-quic-ping.log", "geo-quic-cubic-iperf3.json", "geo-quic-bbr-iperf3.json"])

@@ -81,23 +81,40 @@ class Estimates:
     def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
         """The source of each quantity, and the joint conclusions, a sentence each."""
         said = [f"Measured: {one}." for one in self._best()]
-        return [*said, *self.unused, *sentences(found, given)]
+        return [*said, *self.left_out(), *sentences(found, given)]
+
+    def left_out(self) -> list[str]:
+        """For each transfer that is no evidence, the reason."""
+        rate, counted = self.of("rate_bps"), self._counted()
+        other = [one.source.name for one in self.tests if one not in counted]
+        as_rate = "" if rate is None else f" and the rate is from {rate.source.name}"
+        return [
+            *self.unused,
+            *(
+                f"The test in {name} was not simulated: it went the other way{as_rate}. If both ran from the "
+                "same sender, run both with -R or both without it."
+                for name in other
+            ),
+        ]
 
     def _best(self) -> list[Estimate]:
         return [one for name in NAMES if (one := self.of(name))]
 
-    def _evidence(self, given: Mapping[str, Span], beside: Sequence[tuple[str, int]]) -> Evidence:
+    def _counted(self) -> list[Test]:
         """Only transfers in the direction of the rate count."""
         rate = self.of("rate_bps")
         tests = list(self.tests)
         if rate is not None and tests:
             way = next((one.reverse for one in tests if one.source == rate.source), tests[0].reverse)
             tests = [one for one in tests if one.reverse == way]
+        return tests
+
+    def _evidence(self, given: Mapping[str, Span], beside: Sequence[tuple[str, int]]) -> Evidence:
         return Evidence(
             estimates={one.name: one for one in self._best()},
             watched=[one for one in self.losses if isinstance(one, Watched)],
             counts=[one for one in self.losses if isinstance(one, Count)],
-            tests=tests,
+            tests=self._counted(),
             given=given,
             beside=beside,
         )
@@ -189,7 +206,7 @@ def scenario_text(files: Sequence[str | Path], tell: Told | None = None, budget_
     rate, rtt, loss, buffer = (found.of(name) for name in ("rate_bps", "rtt_s", "loss", "buffer_bytes"))
     lines = [
         f"# Estimated from {_comment(names)}. A range in brackets is what one of the files leaves open.",
-        *(f"# {_comment(line)}" for line in [*found.unused, *sentences(left, {})]),
+        *(f"# {_comment(line)}" for line in [*found.left_out(), *sentences(left, {})]),
         f'title = "one CUBIC flow over a link estimated from {_quoted(names)}"',
         'duration = "60 s"',
         "seed = 1",
