@@ -466,6 +466,10 @@ def compare_verb(
             show_comparison(found, where)
 
     write_and_show(write, show)
+    if not json:
+        written = [out] if out is not None and found.rows and not found.stopped else []
+        for file in [*written, *([figure] if figure is not None and traced else [])]:
+            terminal.line(f"written to {terminal.plain(str(file))}")
     for label, error in found.failed.items():
         terminal.error(f"{label}: {error}")
     if found.stopped:
