@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,7 +108,11 @@ def agent_for(cc: str | Mapping[str, Any], recovery: str, key: str) -> Agent:
             return agent
         if wrong:
             p = wrong[0]
-            complaint = f"{key}.{p}: the {name} of ns-2 has {has[p]!r}, not {wanted[p]!r}"
+            settings = {"name": name, **given, **{p: has[p] for p in wrong}}
+            write = ", ".join(f"{one} = {json.dumps(value)}" for one, value in settings.items())
+            complaint = (
+                f"{key}.{p}: the {name} of ns-2 has {has[p]!r}, not {wanted[p]!r}; write cc = {{ {write} }}"
+            )
         else:
             place = key.removesuffix(".cc")
             complaint = f"{place}.recovery: the {name} of ns-2 does {agent.recovery!r}, not {recovery!r}"
