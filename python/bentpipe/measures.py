@@ -33,6 +33,12 @@ LOSSY = 0.05
 """Share of lost packets beyond which an algorithm is marked. The value is our choice: one packet in twenty
 is sent in vain."""
 
+LIVES = (
+    "Goodput is over the life of each flow. These flows live at different times, so the sum can be above the "
+    "rate of the link."
+)
+"""The sentence for a table with sums of goodputs where `lives_differ`."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -114,6 +120,17 @@ def jain() -> pl.Expr:
     return pl.col("goodput_bps").map_batches(
         lambda each: pl.Series([stats.jain(each)]), return_dtype=pl.Float64, returns_scalar=True
     )
+
+
+def lives_differ(flows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether flows of one run begin more than a second apart, or one of several ends within the run.
+
+    The goodput of a flow is over its own life, so the sum of such goodputs is not the rate of a link.
+    """
+    if len(flows) < 2:
+        return False
+    starts = [flow["start_s"] for flow in flows]
+    return max(starts) - min(starts) > 1 or any(flow["completion_s"] is not None for flow in flows)
 
 
 def bottleneck(links: pl.DataFrame) -> pl.DataFrame:

@@ -149,6 +149,8 @@ def _show_together(flows: Sequence[dict[str, Any]]) -> None:
         "lost\n%",
     ]
     terminal.show_table("", heads, rows)
+    if measures.lives_differ(sharing):
+        terminal.line(measures.LIVES)
 
 
 _PIECES = {

@@ -131,7 +131,7 @@ def test_a_comparison_is_a_table_for_latex(cli, tmp_path):
     place = tmp_path / "table.tex"
     words = ["compare", "--link", "geo", "--cc", "reno,cubic", "--for", "5 s", "--seeds", "2"]
     shown = cli(*words, "-o", place)
-    assert shown.exit_code == 0
+    assert shown.exit_code == 0 and f"written to {place}" in shown.stdout
     text = place.read_text(encoding="utf-8")
     assert text.startswith("% Bentpipe: geo: mean of 2 runs, 95 % confidence\n\\begin{tabular}{l")
     assert r"\toprule" in text and r"used & RTT" in text and r"\% & ms" in text and "$\\pm$" in text
@@ -414,6 +414,18 @@ def test_many_flows_are_summed(cli, scenario_file):
     assert float(together[2]) == pytest.approx(sum(flow["goodput_bps"] for flow in flows) / 1e6, rel=1e-3)
     assert float(together[6]) == pytest.approx(bp.stats.jain(f["goodput_bps"] for f in flows), abs=1e-3)
     assert "together" not in cli("run", scenario_file).stdout
+
+
+def test_a_sum_over_flows_of_different_lives_is_called_that(cli, tmp_path):
+    said = "the sum can be above the rate of the link"
+    flow, late = ({"cc": "reno", "path": ["sat"], **more} for more in ({}, {"start": "4 s"}))
+    link = {"rate": "2 Mbit/s", "delay": "10 ms"}
+    for flows, differ in (([flow, flow], False), ([flow, late], True)):
+        file = tmp_path / "flows.json"
+        file.write_text(json.dumps({"duration": "8 s", "link": {"sat": link}, "flow": flows}))
+        assert (said in " ".join(cli("run", file).stdout.split())) == differ
+        swept = cli("sweep", file, "-o", tmp_path / f"swept-{differ}").stdout
+        assert (said in " ".join(swept.split())) == differ
 
 
 def test_two_algorithms_are_summed_apart_and_together(cli, tmp_path):

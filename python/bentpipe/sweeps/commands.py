@@ -134,7 +134,8 @@ def _warn(warned: dict[str, int]) -> None:
 
 
 def _show(plan: Plan, runs: Runs, out: Path, *, json: bool) -> None:
-    from bentpipe.sweeps.show import groups, show_groups
+    from bentpipe.measures import LIVES
+    from bentpipe.sweeps.show import groups, show_groups, sums_of_lives
 
     keys: Sequence[str] = [column.name for column in plan.columns]
     found = groups(runs.flows, runs.links, keys)
@@ -150,6 +151,8 @@ def _show(plan: Plan, runs: Runs, out: Path, *, json: bool) -> None:
         )
         return
     show_groups(found, keys)
+    if sums_of_lives(runs.flows):
+        terminal.line(LIVES)
     place = terminal.plain(str(out))
     terminal.line(f"written to {place}: {runs.flows.height:,} rows of flows, {runs.links.height:,} of links")
     terminal.line(f'polars: pl.read_parquet("{place}/flows/*.parquet")')

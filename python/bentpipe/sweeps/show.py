@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import measures, stats, terminal, units
+from bentpipe.result import each_once
 from bentpipe.sweeps.enough import goodput
 
 if TYPE_CHECKING:
@@ -85,6 +86,12 @@ def show_groups(found: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
         terminal.line(f"point: {', '.join(keys)}")
     terminal.show_table("", heads, rows)
     terminal.rest(_ROWS, len(found), "points")
+
+
+def sums_of_lives(flows: pl.DataFrame) -> bool:
+    """Whether the goodput of a run is a sum over flows of different lives: `measures.lives_differ`."""
+    rows = flows.select("run", "half", "start_s", "completion_s").partition_by("run")
+    return any(measures.lives_differ(each_once(of.iter_rows(named=True))) for of in rows)
 
 
 def _cell(value: Any) -> str:
