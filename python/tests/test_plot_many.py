@@ -123,6 +123,14 @@ def test_directory_runs_and_frame_give_the_same_figure(losses: Runs, on_disk: Pa
     assert instead.axes[0].get_ylabel().startswith("goodput") and "links are not known" in note(instead)
 
 
+def test_the_marker_of_the_highest_point_is_inside_the_axes() -> None:
+    # Over a long queue goodput is nearly the same at both delays: 5 % of their difference is no room.
+    runs = sweep(CC | DELAY, seeds=1, link={"sat": {**BASE["link"]["sat"], "loss": []}})
+    figure = plot.against(runs, x="link.sat.delay_s", y="goodput_bps")
+    axes = figure.axes[0]
+    assert axes.get_ylim()[1] >= 1.02 * max(max(line.get_ydata()) for line in axes.lines)
+
+
 def test_one_run_and_runs_that_are_alike_say_so() -> None:
     still = {"kind": "packet-error", "rate": 0.0}
     link = copy.deepcopy(BASE["link"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -186,7 +187,9 @@ def _scale(axes: Axes, across: words.Scaled, up: words.Scaled, y: str) -> None:
     if up.log and measure(y).better == "less":
         logarithmic(axes.yaxis)
         return
-    axes.set_ylim(bottom=0)
+    most = axes.dataLim.y1
+    room = 1.03 * most if math.isfinite(most) else 0.0  # for the marker of the highest point
+    axes.set_ylim(0, max(axes.get_ylim()[1], room))
     if y in ("utilisation", "share", "jain"):
         axes.set_ylim(0, 1.03)
 
