@@ -317,7 +317,10 @@ def read_about(source: Path) -> dict[str, Any]:
                 f"{source} is a damaged result directory: run.json is not what was saved"
             )
     except OSError as error:
-        run_first = f"; bentpipe run {source} --out DIR writes one" if source.suffix == ".toml" else ""
+        from bentpipe.source import shipped_files
+
+        is_scenario = source.suffix == ".toml" or str(source) in shipped_files()
+        run_first = f"; bentpipe run {source} --out DIR writes one" if is_scenario else ""
         raise _core.ScenarioError(
             f"{source} is not a result directory: run.json: {error.strerror}{run_first}"
         ) from None

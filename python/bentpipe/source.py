@@ -51,6 +51,7 @@ class Source:
     def __init__(self, given: str | Path | Mapping[str, Any]) -> None:
         self._path: Path | None = None
         self._text = ""
+        self._is_shipped = False
         #: Whether it is the stored result of an emulation, whose programs were not simulated.
         self.is_emulation = False
         #: Its name in messages.
@@ -66,7 +67,8 @@ class Source:
             self.is_emulation = "emulation" in stored
         else:
             self._path = find_file(given)
-            self.name = str(self._path)
+            self._is_shipped = self._path != Path(given)
+            self.name = f"scenario {self._path.stem}" if self._is_shipped else str(self._path)
 
     @property
     def folder(self) -> Path:
@@ -117,6 +119,8 @@ class Source:
             table = self._checked(pairs, sweep=sweep)
         except _core.ScenarioError as wrong:
             self._refuse_other_text(wrong.mistakes)
+            if self._is_shipped:
+                raise self._by_name(wrong) from None
             raise
         for (name, back), recipe in recipes.items():
             link = table["link"][name]
@@ -145,6 +149,16 @@ class Source:
             text = _core.parse(self._text, self.name, pairs)
         table: dict[str, Any] = json.loads(text)
         return table
+
+    def _by_name(self, wrong: _core.ScenarioError) -> _core.ScenarioError:
+        """The error with the name of a shipped scenario in place of the path of its file."""
+        mistakes = [
+            self.name + text.removeprefix(str(self._path)) if text.startswith(str(self._path)) else text
+            for text in wrong.mistakes or str(wrong).splitlines()
+        ]
+        error = _core.ScenarioError("\n".join(mistakes))
+        error.mistakes = tuple(mistakes) if wrong.mistakes else ()
+        return error
 
     def _refuse_other_text(self, mistakes: Sequence[str]) -> None:
         """Refuses a file that is no scenario by one line in place of one for each of its lines.

@@ -25,7 +25,9 @@ def seconds(text: str, what: str) -> float:
     try:
         value = float(number) * _SECONDS[unit]
     except (KeyError, ValueError):
-        raise _core.ScenarioError(f'{what}: {text!r} is not a duration; write for example "600 ms"') from None
+        raise _core.ScenarioError(
+            f'{what}: {text!r} is not a duration; write for example "600 ms" or "30 s"'
+        ) from None
     if not (math.isfinite(value) and value > 0):
         raise _core.ScenarioError(f"{what}: a duration must be positive, not {text!r}")
     return value

@@ -127,6 +127,15 @@ def test_a_file_in_an_override_is_beside_the_user(cli, tmp_path, monkeypatch):
     assert ran.exit_code == 2 and "no file 'slwo.csv' is in the working directory, nor in " in ran.stderr
 
 
+def test_messages_about_a_shipped_scenario_call_it_by_its_name(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = cli("run", "GEO", "--set", "link.geo.rate=10")
+    assert ran.stderr.startswith("bentpipe: scenario geo (override): link.geo.rate: 10 has no unit")
+    ran = cli("plot", "cwnd", "geo", "-o", "x.svg")
+    assert ran.exit_code == 2 and "bentpipe run geo --out DIR writes one" in ran.stderr
+    assert "1 run: one scenario x 1 seed" in cli("sweep", "geo", "-o", "one", "--set", "duration=1s").output
+
+
 def test_a_comparison_is_a_table_for_latex(cli, tmp_path):
     place = tmp_path / "table.tex"
     words = ["compare", "--link", "geo", "--cc", "reno,cubic", "--for", "5 s", "--seeds", "2"]

@@ -109,7 +109,8 @@ def test_a_scenario_made_from_another_runs_anywhere(base, cli, tmp_path: Path, m
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--rate", "20"], 'link.sat.rate: "20" has no unit'),
+        (["--rate", "20"], 'bentpipe: --rate: "20" has no unit; write e.g. "10 Mbit/s"'),
+        (["--buffer", "9 parsecs"], 'bentpipe: --buffer: unit "parsecs" is not'),
         (["--rtt", "600"], "--rtt: '600' is not a duration"),
         (["--ber", "1e-6", "--per", "1e-4"], "give one of them"),
         (["--cc", "cubik"], "did you mean cubic"),

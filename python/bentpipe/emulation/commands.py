@@ -178,6 +178,9 @@ def emulate_verb(
             _summary(found)
             if hint := against_the_data(found, at):
                 terminal.note(hint)
+            for place in (trace, pcap, out):
+                if place is not None:
+                    terminal.note(f"written to {place}")
         if json:
             terminal.answer(found)
     raise typer.Exit(status)

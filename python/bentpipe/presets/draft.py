@@ -100,8 +100,22 @@ def draft(
     if "generator" in made:
         Source(tomllib.loads(made)).load()
     else:
-        _core.parse(made, "the new scenario", [])
+        try:
+            _core.parse(made, "the new scenario", [])
+        except _core.ScenarioError as error:
+            raise _core.ScenarioError(_of_option(str(error))) from None
     return made
+
+
+def _of_option(message: str) -> str:
+    """The message with the option in place of the line and the key, which the user did not write."""
+    for key, option in _OPTIONS.items():
+        message = re.sub(rf"^the new scenario:\d+: link\.\S+\.{key}: ", f"{option}: ", message)
+    return message
+
+
+_OPTIONS = {"rate": "--rate", r"queue\.limit": "--buffer"}
+"""Options that become a value of the scenario as they are, by its key."""
 
 
 def _quoted(value: str) -> str:

@@ -121,7 +121,8 @@ def _planned(plan: Plan, part: object, until_ci: str | None, most: int) -> str:
     count = len(plan.seeds)
     if until_ci is None:
         seeds = f"{count} seed{'s' * (count != 1)}"
-        return f"{len(plan):,} runs: {plan.in_words()} x {seeds}"
+        runs = f"{len(plan):,} run{'s' * (len(plan) != 1)}"
+        return f"{runs}: {plan.in_words()} x {seeds}"
     return f"{plan.points:,} points: {plan.in_words()}; up to {most} seeds each, until ±{until_ci}"
 
 
