@@ -15,6 +15,13 @@ from bentpipe.source import Source, shipped_files
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 """Shells that can complete words."""
+_ZSH_AT_ONCE = """
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _bentpipe_completion "$@"
+fi
+"""
+"""zsh reads a file of `fpath` at the first Tab. Without these lines that Tab defines the function and offers
+nothing."""
 
 
 def script(shell: str) -> str:
@@ -28,7 +35,7 @@ def script(shell: str) -> str:
     made: str = get_completion_script(
         prog_name="bentpipe", complete_var="_BENTPIPE_COMPLETE", shell=_checked(shell)
     )
-    return made
+    return made + _ZSH_AT_ONCE if shell == "zsh" else made
 
 
 def install(shell: str) -> str:
@@ -41,6 +48,8 @@ def install(shell: str) -> str:
     from typer.completion import install as write  # type: ignore[attr-defined]
 
     _, place = write(_checked(shell), prog_name="bentpipe")
+    if shell == "zsh":
+        place.write_text(script(shell), encoding="utf-8")
     return f"completion for {shell} is in {place}; a new terminal uses it"
 
 

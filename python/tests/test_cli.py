@@ -2,7 +2,9 @@
 
 import json
 import os
+import pty
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -367,7 +369,32 @@ def test_completion_is_installed_for_the_shell_that_is_named(tmp_path):
     env = {**os.environ, "HOME": str(tmp_path)}
     ran = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert "#compdef bentpipe" in (tmp_path / ".zfunc/_bentpipe").read_text()
+    assert (tmp_path / ".zfunc/_bentpipe").read_text().startswith("#compdef bentpipe")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_the_first_tab_in_zsh_already_offers_names(tmp_path):
+    env = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:/usr/bin:/bin", "TERM": "dumb"}
+    (tmp_path / "bentpipe").write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+    (tmp_path / "bentpipe").chmod(0o755)
+    env |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    subprocess.run([*COMMAND, "--install-completion", "zsh"], env=env, capture_output=True, check=True)
+    terminal, far = pty.openpty()
+    shell = subprocess.Popen(
+        ["zsh", "-i"], env=env, stdin=far, stdout=far, stderr=far, start_new_session=True
+    )
+    os.close(far)
+    seen, until, typed = b"", time.monotonic() + 30, False
+    while b"utilisation" not in seen and time.monotonic() < until:
+        if select.select([terminal], [], [], 0.5)[0]:
+            seen += os.read(terminal, 65536)
+        elif not typed and seen:  # the prompt is there
+            os.write(terminal, b"bentpipe plot util\t")
+            typed = True
+    shell.kill()
+    shell.wait()
+    os.close(terminal)
+    assert b"utilisation" in seen
 
 
 @pytest.mark.parametrize(
