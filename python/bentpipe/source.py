@@ -164,8 +164,14 @@ class Source:
         """Refuses a file that is no scenario by one line in place of one for each of its lines.
 
         Raises:
-            ScenarioError: the first line with content does not look like TOML, and at least three are not.
+            ScenarioError: it is the report of an emulation, or the first line with content does not look like
+                TOML, and at least three are not.
         """
+        if any(": lateness_bound_s: unknown key" in text for text in mistakes):
+            raise _core.ScenarioError(
+                f"{self.name} is the report of an emulation, and its programs cannot be simulated; bentpipe "
+                "emulate --trace DIR keeps the link over time, and bentpipe plot queue DIR -o FILE draws it"
+            )
         if sum(": not valid TOML: " in text for text in mistakes) < 3:
             return
         lines = enumerate(self._content.splitlines(), 1)

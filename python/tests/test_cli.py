@@ -359,6 +359,14 @@ def test_an_emulation_is_not_simulated(cli, tmp_path):
     assert (ran.exit_code, ran.stdout) == (2, "") and "its programs cannot be simulated" in ran.stderr
 
 
+def test_the_report_of_an_emulation_is_refused_by_one_line(cli, tmp_path):
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"forward": {}, "reverse": {}, "kept_time": True, "lateness_bound_s": 0.002}))
+    ran = cli("run", report)
+    assert ran.exit_code == 2 and len(ran.stderr.splitlines()) == 1
+    assert "is the report of an emulation" in ran.stderr and "--trace DIR" in ran.stderr
+
+
 def test_a_shell_that_completes_nothing_is_named(cli):
     ran = cli("--show-completion", "zhs")
     assert (ran.exit_code, ran.stdout) == (2, "") and "did you mean zsh?" in ran.stderr
