@@ -361,7 +361,9 @@ def test_an_emulation_is_not_simulated(cli, tmp_path):
 
 def test_the_report_of_an_emulation_is_refused_by_one_line(cli, tmp_path):
     report = tmp_path / "report.json"
-    report.write_text(json.dumps({"forward": {}, "reverse": {}, "kept_time": True, "lateness_bound_s": 0.002}))
+    report.write_text(
+        json.dumps({"forward": {}, "reverse": {}, "kept_time": True, "lateness_bound_s": 0.002})
+    )
     ran = cli("run", report)
     assert ran.exit_code == 2 and len(ran.stderr.splitlines()) == 1
     assert "is the report of an emulation" in ran.stderr and "--trace DIR" in ran.stderr

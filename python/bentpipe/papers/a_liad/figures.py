@@ -66,15 +66,16 @@ CAPTIONS = Captions("""
       1 BDP. {seeds} | A line chart of throughput over round-trip time for A-LIAD
       and CUBIC, both nearly flat.
     - figure-10 | Figure 10. Packet loss and throughput over GEO. | One flow, 10 Mbit/s, 600 ms, 300 s.
-      {seeds} Black marks: about 60 %, which the paper says of A-LIAD without naming the packet error rate. |
-      Two bar charts of the share of the bandwidth that eight algorithms use at two packet error rates.
+      {seeds} Black or white marks: about 60 %, which the paper says of A-LIAD without naming the packet
+      error rate. | Two bar charts of the share of the bandwidth that eight algorithms use at two packet error
+      rates.
     - figure-11 | Figure 11. Windows under packet loss. | {one} The first slow start is cut off. Mean windows
       over the seeds: {means}. | Line charts of the congestion window over time, one line for each algorithm.
     - figure-12 | Figure 12. Friendliness with NewReno at 25 ms. | One flow of each algorithm beside five
       NewReno flows, 10 Mbit/s, 300 s. {seeds} Group B loses to {taken}, against a sixth NewReno flow. Black
-      marks: what group B's loss of 45 % (STCP), 38 % (A-LIAD) and 11 % (CUBIC) in the paper would leave of
-      its throughput here. | A bar chart of the throughput of one flow of eight algorithms and of the NewReno
-      flows beside it.
+      or white marks: what group B's loss of 45 % (STCP), 38 % (A-LIAD) and 11 % (CUBIC) in the paper would
+      leave of its throughput here. | A bar chart of the throughput of one flow of eight algorithms and of the
+      NewReno flows beside it.
     - figure-13 | Figure 13. Friendliness with NewReno at 600 ms. | One flow of each algorithm beside five
       NewReno flows, 10 Mbit/s, 300 s. {seeds} Group B loses to {taken}, against a sixth NewReno flow. | A bar
       chart of the throughput of one flow of eight algorithms and of the NewReno flows beside it.

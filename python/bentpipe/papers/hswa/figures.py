@@ -45,7 +45,7 @@ CAPTIONS = Captions("""
       fitted. A line fitted to the points between 1 and 2, by BER: increment at TD = BaseTD, and TD / BaseTD
       at which it is 0, with half-widths of 95 % intervals: {fits}. | A scatter plot: for each of four bit
       error rates the increment falls on a straight line from S at a ratio of 1 to 0 at a ratio of 2.
-    - figure-3 | Figure 3. Throughput over GEO. | Mean and 95 % interval over {seeds} seeds. Black, open: the
+    - figure-3 | Figure 3. Throughput over GEO. | Mean and 95 % interval over {seeds} seeds. Open marks: the
       values that the paper prints (6.3 and 44 Mbit/s at 1e-8, 0.034 and 2.3 Mbit/s at 1e-5); cross: SCPS-TP
       in the NASA report that it quotes (0.27 Mbit/s). (a) A packet of 1000 bytes is lost with probability 1 -
       (1 - BER) to the power 8000; (b) to the power 1000. | Two line charts of throughput against bit error
@@ -57,7 +57,7 @@ CAPTIONS = Captions("""
       against packet loss rate: the curves of HSWA cross 1 at a tenth of the loss rate at which that of
       SCPS-TP does.
     - figure-4 | Figure 4. Throughput of HSWA-TCP by orbit. | Mean and 95 % interval over {seeds} seeds;
-      round-trip propagation 10, 250 and 500 ms. Black, open: the values that the paper prints (LEO about 99
+      round-trip propagation 10, 250 and 500 ms. Open marks: the values that the paper prints (LEO about 99
       Mbit/s over the better BERs and 81 at 1e-5, GEO 44 Mbit/s at 1e-8, GEO and MEO 2 to 4 Mbit/s at 1e-5).
       Error rates as in figure 3. | Two line charts of the throughput of HSWA-TCP against bit error rate on
       logarithmic axes, LEO above MEO above GEO.

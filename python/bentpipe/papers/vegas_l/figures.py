@@ -148,8 +148,8 @@ def throughput(found: Findings) -> Figure:
         "Figure 5. Throughput of flow 1 and of the NewReno flow beside it.",
         text(f"""
             Goodput over {found.plan.settings["duration_s"]:g} s; mean and 95 % interval over {found.seeds}
-            seeds (Student's t). Black marks: the values that the paper prints (1.1 and 2.9, NewReno 3.2 and
-            1.5 Mbit/s in (a); NewReno about 0.5 Mbit/s in (b)); it prints no others.
+            seeds (Student's t). Black or white marks: the values that the paper prints (1.1 and 2.9, NewReno
+            3.2 and 1.5 Mbit/s in (a); NewReno about 0.5 Mbit/s in (b)); it prints no others.
         """),
         "Two bar charts of throughput in Mbit/s for four algorithms and the NewReno flow beside each.",
         fig,
@@ -178,8 +178,8 @@ def fairness(found: Findings) -> Figure:
         "figure-6",
         "Figure 6. Fairness between flow 1 and NewReno.",
         f"Jain's index of the two throughputs, mean and 95 % interval over {found.seeds} "
-        "seeds; the axis begins at 0.5, the least that two flows can have. Black marks: the values that the "
-        "paper prints (Vegas 0.8074, Veno 0.9994).",
+        "seeds; the axis begins at 0.5, the least that two flows can have. Black or white marks: the values "
+        "that the paper prints (Vegas 0.8074, Veno 0.9994).",
         "Two bar charts of Jain's fairness index for four algorithms, at the low and the high packet error "
         "rate.",
         fig,
