@@ -247,7 +247,8 @@ What is common to all:
 - Lines of sweeps are means over the seeds, bands are 95 % intervals by Student's t
   ([statistics.md](statistics.md)) that stay within what is possible. The foot of each figure says of how
   many runs it is: `n = 1` has no intervals, and runs that are all alike are called that.
-- Keys of the sweep that no axis shows become panels, nine at most.
+- Keys of the sweep that no axis shows become panels, nine at most. Panels side by
+  side make a figure of size `paper` as wide as `page`; a width such as `"8.4 cm"` is kept.
 - If a sweep lacks the runs of a figure, the message has the line under `[vary]` that adds them.
 
 In Python they take a sweep's directory, its runs, a polars frame of flows, or results:
