@@ -321,27 +321,6 @@ def test_a_shell_completes_names(typed, offered):
     assert offered in ran.stdout.split()
 
 
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is missing")
-def test_zsh_itself_completes_names(tmp_path):
-    """Typed into an interactive zsh, which runs the script of `--show-completion zsh`."""
-    program = tmp_path / "bentpipe"
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
-    program.chmod(0o755)
-    typed = r"""
-    zmodload zsh/zpty
-    zpty z zsh -f -i
-    zpty -w z 'autoload -U compinit; compinit -D -u; source <(bentpipe --show-completion zsh); print rea''dy'
-    zpty -r z said '*ready*'
-    zpty -w -n z $'bentpipe compare --cc reno,cub\t'
-    zpty -r z said '*cub*cubic*'
-    print -r -- "$said"
-    """
-    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TERM": "dumb"}
-    words = ["zsh", "-f", "-c", typed]
-    ran = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=60)
-    assert "reno,cubic" in ran.stdout, ran.stdout + ran.stderr
-
-
 @pytest.mark.parametrize(
     ("shell", "has"), [("bash", "COMP_CWORD"), ("zsh", "#compdef"), ("fish", "complete_fish")]
 )
