@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -389,6 +390,23 @@ def test_an_interruption_in_python_keeps_what_is_done(
     with pytest.raises(Interrupted) as stopped:
         sweep(scenario_file, None, progress=stop)
     assert stopped.value.runs is not None and 5 <= stopped.value.runs.flows.height < 12
+
+
+def test_an_interruption_while_runs_are_written_counts_them(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal that comes during the writing is raised when it is over."""
+    add = dataset.Dataset.add
+
+    def signalled(self: dataset.Dataset, over: Any) -> None:
+        add(self, over)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dataset.Dataset, "add", signalled)
+    with pytest.raises(Interrupted) as stopped:
+        sweep(scenario_file, tmp_path / "out")
+    kept = dataset.read(tmp_path / "out").flows.height
+    assert kept > 0 and str(stopped.value).startswith(f"{kept} of 12 runs are in ")
 
 
 @pytest.mark.slow

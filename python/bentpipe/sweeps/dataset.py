@@ -104,6 +104,10 @@ class Dataset:
         self.done = {run.number for run in self._store.runs() if not run.failed}
         self._write_about()
 
+    def __len__(self) -> int:
+        """How many runs it has."""
+        return sum(1 for _ in self._store.runs())
+
     def add(self, over: Sequence[tuple[Case, Ran]]) -> None:
         """Writes runs that are over."""
         runs = [Stored(ran.number, self._plan.run_key(ran.number), ran.error is not None) for _, ran in over]

@@ -200,7 +200,6 @@ class _Disk:
         self.done = dataset.done
         self.damaged = dataset.damaged
         self._waiting: list[tuple[Case, Ran]] = []
-        self._added = 0
         self._written = time.monotonic()
 
     def take(self, some: Sequence[tuple[Case, Ran]]) -> None:
@@ -213,7 +212,6 @@ class _Disk:
         waiting, self._waiting = self._waiting, []
         if waiting:
             self._dataset.add(waiting)
-            self._added += len(waiting)
         self._written = time.monotonic()
 
     def finish(self) -> Runs:
@@ -221,7 +219,6 @@ class _Disk:
         return self._dataset.read()
 
     def interrupted(self, clock: Clock) -> Interrupted:
-        done = clock.taken_over + self._added  # the clock may not have counted the last ones yet
-        return Interrupted(
-            f"{done:,} of {clock.total:,} runs are in {self._dataset.place}; the same command goes on"
-        )
+        # The signal may have come while runs were written, which nothing but the dataset has counted then.
+        done, place = len(self._dataset), self._dataset.place
+        return Interrupted(f"{done:,} of {clock.total:,} runs are in {place}; the same command goes on")
