@@ -10,8 +10,8 @@ from typing import Any
 import typer
 
 from bentpipe import _core
-from bentpipe.registry import chooses, controllers, queues, unknown
-from bentpipe.source import Source, shipped_files
+from bentpipe.registry import chooses, controllers, queues, shipped_files, unknown
+from bentpipe.source import Source
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 """Shells that can complete words."""

@@ -1,4 +1,4 @@
-"""Lists of algorithms and of queues, from the registries of the core."""
+"""What comes with the package: algorithms and queues, from the registries of the core, and scenarios."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import re
 import zlib
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
 
+SCENARIOS = Path(__file__).parent / "scenarios"
+"""The scenarios that come with the package, one TOML file each."""
+DRAWN = SCENARIOS / "drawn"
+"""Those with links that are drawn for each run, which Python alone can read."""
 GRADES = {
     "A": "rules read in an authority: paper, RFC or reference code",
     "B": "from knowledge of a published standard or paper",
@@ -158,3 +163,9 @@ def _known(what: str, name: str, known: list[str]) -> str:
         where = f"; bentpipe {verb} list has all" if verb else ""
         return f"there are {len(known)}, for example {', '.join(known[:_SOME_NAMES])}{where}"
     return f"there are {', '.join(known) or 'none'}"
+
+
+def shipped_files() -> dict[str, Path]:
+    """The files of the scenarios that come with the package, by name."""
+    found = [*SCENARIOS.glob("*.toml"), *DRAWN.glob("*.toml")]
+    return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}

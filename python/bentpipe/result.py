@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from bentpipe import _core, foreign
 from bentpipe.files import Changed, read_frame, replaced_directory, try_place, write_frame
 from bentpipe.lazily import missing
+from bentpipe.registry import shipped_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -317,8 +318,6 @@ def read_about(source: Path) -> dict[str, Any]:
                 f"{source} is a damaged result directory: run.json is not what was saved"
             )
     except OSError as error:
-        from bentpipe.source import shipped_files
-
         is_scenario = source.suffix == ".toml" or str(source) in shipped_files()
         run_first = f"; bentpipe run {source} --out DIR writes one" if is_scenario else ""
         raise _core.ScenarioError(

@@ -14,13 +14,9 @@ from typing import Any
 from bentpipe import _core, foreign
 from bentpipe.controller import Controller, is_own, load_controller
 from bentpipe.plain import toml
-from bentpipe.registry import unknown
+from bentpipe.registry import shipped_files, unknown
 from bentpipe.relays import NONE, relay_of
 
-SCENARIOS = Path(__file__).parent / "scenarios"
-"""The scenarios that come with the package, one TOML file each."""
-DRAWN = SCENARIOS / "drawn"
-"""Those with links that are drawn for each run, which Python alone can read."""
 MOST_BYTES = 16 << 20
 """Bytes of a scenario, as in the simulator (crates/sim/src/scenario/text.rs)."""
 STDIN = "-"
@@ -357,12 +353,6 @@ def find_file(given: str | Path) -> Path:
     if file.suffix or len(file.parts) > 1:
         raise _core.ScenarioError(f"there is no file {str(given)!r}{_near_file(file, list(known))}")
     raise _core.ScenarioError(unknown("scenario", str(given), list(known)))
-
-
-def shipped_files() -> dict[str, Path]:
-    """The files of the scenarios that come with the package, by name."""
-    found = [*SCENARIOS.glob("*.toml"), *DRAWN.glob("*.toml")]
-    return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
 
 
 def _value(text: str) -> Any:

@@ -6,8 +6,9 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.comparison import run_comparison
+from bentpipe.registry import SCENARIOS
 from bentpipe.relays import listed, relay_of
-from bentpipe.source import SCENARIOS, Source
+from bentpipe.source import Source
 
 
 def two_links(**flow):

@@ -11,9 +11,9 @@ import pytest
 import bentpipe as bp
 from bentpipe.models import KINDS
 from bentpipe.plain import to_plain
+from bentpipe.registry import SCENARIOS
 from bentpipe.scenario import from_plain
 from bentpipe.schema import scenario_schema
-from bentpipe.source import SCENARIOS
 
 
 def one_link(**given):

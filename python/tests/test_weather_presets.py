@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.source import SCENARIOS
+from bentpipe.registry import SCENARIOS
 from bentpipe.weather.climate import rain_attenuation
 from bentpipe.weather.fades import series_sum
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bentpipe import _core
-from bentpipe.registry import unknown
+from bentpipe.registry import SCENARIOS, unknown
 from bentpipe.scenario import Scenario
-from bentpipe.source import SCENARIOS
 
 Pairs = tuple[tuple[str, str], ...]
 

@@ -6,7 +6,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from bentpipe.source import find_file, shipped_files
+from bentpipe.registry import shipped_files
+from bentpipe.source import find_file
 
 
 @dataclass(frozen=True)
