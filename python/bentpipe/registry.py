@@ -1,4 +1,4 @@
-"""What comes with the package: algorithms and queues, from the registries of the core, and scenarios."""
+"""Lists of algorithms and of queues, from the registries of the core, and of shipped scenarios."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from bentpipe.advice import trials as advice_trials
 from bentpipe.advice.question import Candidate
 from bentpipe.advice.race import Unanswered
 from bentpipe.advice.trials import Trials, startup, steady_goodput
-from bentpipe.source import SCENARIOS
+from bentpipe.registry import SCENARIOS
 from bentpipe.spans import span
 
 LINK: dict[str, Any] = {"rate": "4 Mbit/s", "rtt": "100 ms"}

@@ -16,8 +16,9 @@ import bentpipe as bp
 from bentpipe.drawn import lines as recipes
 from bentpipe.drawn.recipe import Recipe
 from bentpipe.presets.draft import draft
+from bentpipe.registry import DRAWN, shipped_files
 from bentpipe.schema import scenario_schema
-from bentpipe.source import DRAWN, Source, shipped_files
+from bentpipe.source import Source
 from bentpipe.sweeps.plan import Plan
 
 SHORT = """

@@ -79,6 +79,10 @@ def _sheet(advice: Advice, figure: bytes, paper: str, size: float) -> FPDF:
     pdf.ln(1)
     _table(pdf, advice, size)
     pdf.ln(2)
+    if commands := linux.way(advice.recommended).commands if advice.recommended else []:
+        _text(pdf, "To turn it on, as root on the machine that sends", 1.1 * size, bold=True)
+        _text(pdf, "\n".join(commands), 0.9 * size)
+        pdf.ln(1)
     _text(pdf, "What it rests on", 1.1 * size, bold=True)
     for sentence in advice.assumptions:
         _text(pdf, f"• {sentence}", 0.9 * size)
@@ -172,6 +176,7 @@ def _figure(advice: Advice) -> bytes:
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center", fontsize=7, frameon=False)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
+        axes.locator_params(axis="x", nbins=4)  # values that hardly differ have long labels
         axes.grid(visible=True, linewidth=0.3)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=220)
