@@ -13,6 +13,7 @@ import argparse
 import csv
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -134,10 +135,13 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
         ),
         md.row("---", "---", "---:", "---:", "---:", "---:", "---", "---"),
     ]
+    anchors = Counter(md.anchor(_title(name, record)) for name, record in cases.items())
     counts = {"confirmed": 0, "played": 0, "skipped": 0, "alike": 0, "options": 0}
     for name, record in cases.items():
         goal, row = GOALS[record.goal], played.get(name)
-        link = f"[{name}](../scenarios/zoo/{name}.toml)"
+        anchor = md.anchor(_title(name, record))
+        # LEDBAT++ has the anchors of LEDBAT, and each reader of Markdown numbers the second in its own way.
+        link = f"[{name}](#{anchor})" if anchors[anchor] == 1 else f"[{name}](../scenarios/zoo/{name}.toml)"
         simulated = shown(goal, record.value)
         if row is None or row["simulated"] != float(f"{record.value:.{DIGITS}g}"):
             table.append(md.row(link, "", simulated, "", "", "", "", "not played since it has changed"))
@@ -186,14 +190,18 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
     ]
 
 
+def _title(name: str, record: Record) -> str:
+    """The heading of a case."""
+    which = name.removeprefix(f"{record.algorithm}-{record.goal}").replace("-", " ")
+    return f"{find(record.algorithm.split()[0])['label']}: {record.goal}{which}"
+
+
 def _cases(cases: dict[str, Record]) -> list[str]:
     lines = []
     for name, record in cases.items():
         goal = GOALS[record.goal]
         scenario = tomllib.loads((ZOO / f"{name}.toml").read_text(encoding="utf-8"))
-        label, other = (
-            find(algorithm.split()[0])["label"] for algorithm in (record.algorithm, record.yardstick)
-        )
+        other = find(record.yardstick.split()[0])["label"]
         sign = "<" if goal.worse == "less" else ">"
         words = [
             f"**Number.** {goal.value[:1].upper()}{goal.value[1:]}: {shown(goal, record.value)} "
@@ -203,9 +211,8 @@ def _cases(cases: dict[str, Record]) -> list[str]:
             f"**Where.** {record.where}",
         ]
         words += [f"**Cause.** {record.cause}"] if record.cause else []
-        which = name.removeprefix(f"{record.algorithm}-{record.goal}").replace("-", " ")
         lines += [
-            f"### {label}: {record.goal}{which}",
+            f"### {_title(name, record)}",
             "",
             f"[{name}.toml](../scenarios/zoo/{name}.toml)",
             "",
