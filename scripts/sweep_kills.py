@@ -4,13 +4,14 @@
     python scripts/sweep_kills.py --runs 200 --kills 3 --duration "10 s"
 
 The same command is run to its end once, and then again in another directory, where it is killed (SIGKILL)
-after random times and given again. Prints times and the state as JSON; exit status 1 if the two differ.
+at random moments and given again. Prints times and the state as JSON; exit status 1 if the two differ.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import resource
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -80,15 +82,18 @@ def measure(given: argparse.Namespace, place: Path) -> int:
     times = random.Random(given.random)
     kept: list[int] = []
     wall = 0.0
-    for _ in range(given.kills):
+    for number in range(given.kills):
         began = time.monotonic()
         sweep = start(place, killed, given)
-        # Of the time that all runs take, each attempt gets a share small enough that all kills come before
-        # the end.
-        share = (undisturbed - planned) / (given.kills + 1)
-        last = began + planned + times.uniform(-0.2, 1.0) * share
-        while sweep.poll() is None and time.monotonic() < last:
+        # Each attempt gets a share of the runs that are left, so all kills come before the end, however fast
+        # the machine is. A share below 0 is a kill while the sweep is still planned.
+        share, there = times.uniform(-0.2, 1.0), stored(killed)
+        enough, last = there + share * (seeds * POINTS - there) / (given.kills - number + 1), math.inf
+        if share < 0:
+            enough, last = math.inf, began + planned * times.random()
+        while sweep.poll() is None and stored(killed) < enough and time.monotonic() < last:
             time.sleep(0.01)
+        time.sleep(times.uniform(0.0, given.flush or 1.0) if share >= 0 else 0.0)
         if sweep.poll() is None:
             os.kill(sweep.pid, signal.SIGKILL)
             sweep.wait()
@@ -116,6 +121,15 @@ def measure(given: argparse.Namespace, place: Path) -> int:
     print(json.dumps(found, indent=1))
     whole = read(killed).flows["run"].n_unique() == seeds * POINTS
     return 0 if all(alike.values()) and whole and len(kept) == given.kills else 1
+
+
+def stored(place: Path) -> int:
+    """How many runs are on disk at this moment."""
+    found = 0
+    for part in place.glob("parts/*.json"):
+        with suppress(OSError):  # it has just been merged with others
+            found += len(json.loads(part.read_text())["runs"])
+    return found
 
 
 def start(place: Path, out: Path, given: argparse.Namespace) -> subprocess.Popen[bytes]:

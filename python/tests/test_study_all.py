@@ -126,21 +126,23 @@ def test_a_killed_run_goes_on_where_it_was(undisturbed, tmp_path, after):
 def test_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
     out, log, moment = tmp_path / "out", tmp_path / "log", random.Random(5)
     words, environment = command("toy", "--out", out, "--workers", 2)
-    since = time.monotonic()
     assert toy("toy", "--out", tmp_path / "whole").returncode == 0
-    takes = time.monotonic() - since
-    ended = 0
-    for _ in range(form(2, 10)):
-        process = subprocess.Popen(words, env=environment | {"TOY_LOG": str(log)}, stdout=-3, stderr=-3)
-        time.sleep(moment.uniform(0.1, 1.0) * takes)
+    environment |= {"TOY_LOG": str(log), "TOY_SLEEP": "0.005"}
+    kills = form(2, 10)
+    for _ in range(kills):
+        # Fewer runs than there are, however fast the machine is, so no kill comes after the end.
+        enough = len(measured(log)[0]) + moment.randint(0, RUNS // (kills + 2))
+        process = subprocess.Popen(words, env=environment, stdout=-3, stderr=-3)
+        while len(measured(log)[0]) < enough:
+            assert process.poll() is None
+            time.sleep(0.001)
+        time.sleep(moment.uniform(0.0, 0.03))
         process.kill()
-        ended += process.wait() == -signal.SIGKILL
+        assert process.wait() == -signal.SIGKILL
         until = time.monotonic() + 5
         while any(Path(f"/proc/{pid}/cmdline").exists() for pid in measured(log)[1]):
             assert time.monotonic() < until, "a worker outlived the run"
             time.sleep(0.01)
-    # Each run goes on where the last was killed; a machine that is free again may end most of them first.
-    assert ended > 0
     done = toy("toy", "--out", out)
     assert (done.returncode, done.stderr) == (0, "")
     assert results(out) == results(undisturbed)
