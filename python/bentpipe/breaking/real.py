@@ -20,6 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from socket import AF_INET, SOCK_DGRAM, socket
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ DRAIN_S = 8.0
 """How long a packet that is on its way at the end may take."""
 EVERY_S = 0.025
 """Distance of the samples at the ends."""
+LOOK_S = 0.1
+"""How often the programs are looked at."""
+STOPPED = "it was stopped"
 PACKET = 1000
 """Bytes of a datagram of traffic of kind `cbr`, as in a simulation."""
 
@@ -57,18 +61,21 @@ class Played:
     kept_time: bool | None
 
 
-def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path) -> Played:
+def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path, stop: Event) -> Played:
     """Makes a run, which takes the duration of the scenario and some seconds.
 
     Args:
         scenario: as plain data.
         names: the kernel's name of the congestion control of each TCP flow.
         folder: a folder of its own, for files of the programs.
+        stop: ends the run early, within a fraction of a second.
 
     Raises:
         OSError: the machine or the privileges do not allow an emulated link.
-        TransferFailed: a program failed, or was not ready in time.
+        TransferFailed: a program failed, or was not ready in time; or the run was stopped.
     """
+    if stop.is_set():
+        raise TransferFailed(STOPPED)
     end = seconds(scenario["duration"])
     with ExitStack() as stack:
         emulation = stack.enter_context(Emulation(delayed(scenario)))
@@ -86,7 +93,7 @@ def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path) ->
                 sink = stack.enter_context(emulation.within("far", lambda: socket(AF_INET, SOCK_DGRAM)))
                 sink.bind((emulation.peer, port))
         _begin(programs)
-        _wait(programs, began + LEAD_S + end + DRAIN_S + transfers.PATIENCE_S)
+        _wait(programs, began + LEAD_S + end + DRAIN_S + transfers.PATIENCE_S, stop)
     counts, traces = {}, {}
     for flow in scenario["flow"]:
         if flow["name"] != CROSS:
@@ -152,12 +159,13 @@ def _begin(programs: list[tuple[subprocess.Popen[str], float]]) -> None:
         program.stdin.flush()
 
 
-def _wait(programs: list[tuple[subprocess.Popen[str], float]], until: float) -> None:
+def _wait(programs: list[tuple[subprocess.Popen[str], float]], until: float, stop: Event) -> None:
     for program, _ in programs:
-        try:
-            program.wait(max(0.1, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            raise TransferFailed("a program at an end of the link did not end") from None
+        while program.poll() is None:
+            if stop.wait(LOOK_S):
+                raise TransferFailed(STOPPED)
+            if time.monotonic() > until:
+                raise TransferFailed("a program at an end of the link did not end")
         if program.returncode:
             raise TransferFailed(_complaint(program))
 

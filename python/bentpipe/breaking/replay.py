@@ -12,28 +12,27 @@ import os
 import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from bentpipe import _core
 from bentpipe.breaking import mechanism
 from bentpipe.breaking.conditions import CROSS
-from bentpipe.breaking.real import Played, play
+from bentpipe.breaking.real import LOOK_S, Played, play
 from bentpipe.breaking.record import Record, read
 from bentpipe.breaking.trials import Algorithm, Pair, Trials
 from bentpipe.emulation.congestion import is_there
-from bentpipe.linux import MODULES
+from bentpipe.linux import MODULES, way
 from bentpipe.truth.cell import Sender
 from bentpipe.truth.measuring import TRIES
 from bentpipe.truth.real import TransferFailed
 
 PLAYED = ("name", "cc", "path", "start", "traffic", "profile")
 """Keys of a flow that the emulator and its programs play; the profile is the kernel's own."""
-FOREIGN = ("xcp", "vcp", "rcp", "tear")
-"""Algorithms that need what the kernel's packets or its receiver do not have, and are others without it."""
 
 Tell = Callable[[int, int], None]
 """Called with the cases done, and all cases."""
@@ -107,7 +106,7 @@ class _Case:
     scenario: dict[str, Any]
     sender: str = ""
     linux: float | None = None
-    runs: dict[int, tuple[dict[str, Any], dict[str, Future[Played]]]] = field(default_factory=dict)
+    runs: list[tuple[dict[str, Any], dict[str, Future[Played]]]] = field(default_factory=list)
 
 
 def replay(
@@ -144,18 +143,18 @@ def replay(
                 case.linux = with_linux(case.pair, case.scenario, seeds)
                 runnable.append(case)
         progress(len(found), len(cases))
-        pool = ThreadPoolExecutor(at_once)
+        pool, stop = ThreadPoolExecutor(at_once), Event()
         held.callback(pool.shutdown, cancel_futures=True)
+        held.callback(stop.set)  # first: whoever interrupts this does not wait for runs in real time
         for case in runnable:
             for seed, scenario in enumerate(_seeded(case.scenario, seeds)):
                 place = Path(folder, f"{case.path.stem}-{seed}")
-                case.runs[seed] = (
-                    scenario,
-                    {
-                        role: pool.submit(_run, case.pair, one, kernel, place / role)
-                        for role, one in case.pair.goal.scenarios(scenario, case.pair.yardstick.cc).items()
-                    },
-                )
+                roles = case.pair.goal.scenarios(scenario, case.pair.yardstick.cc)
+                jobs = {
+                    role: pool.submit(_run, case.pair, one, kernel, place / role, stop)
+                    for role, one in roles.items()
+                }
+                case.runs.append((scenario, jobs))
         for case in runnable:
             found[case.path] = _judged(case)
             progress(len(found), len(cases))
@@ -188,8 +187,9 @@ def with_linux(pair: Pair, scenario: Mapping[str, Any], seeds: int) -> float | N
 def unplayable(pair: Pair, scenario: Mapping[str, Any]) -> str:
     """Why a scenario cannot be played; empty if it can."""
     for one in (pair.subject, pair.yardstick):
-        if one.cc in FOREIGN:
-            return str(_core.kernel_gaps(one.cc)[0])
+        name = one.cc["name"] if isinstance(one.cc, Mapping) else one.cc
+        if not way(name).had:
+            return str(_core.kernel_gaps(name)[0])
     for flow in scenario["flow"]:
         for key in flow:
             if key not in PLAYED:
@@ -250,7 +250,9 @@ def _judged(case: _Case) -> Replayed:
     """A case when all its runs are over; skipped if one failed."""
     values, where, kept = [], "", True
     try:
-        for scenario, jobs in case.runs.values():
+        for scenario, jobs in case.runs:
+            while wait(jobs.values(), LOOK_S).not_done:
+                pass  # looks for Ctrl-C, which need not wake this thread
             runs = {role: job.result() for role, job in jobs.items()}
             measured = case.pair.measured(scenario, {role: run.row for role, run in runs.items()})
             kept = kept and all(run.kept_time is not False for run in runs.values())
@@ -266,7 +268,7 @@ def _judged(case: _Case) -> Replayed:
     return Replayed(case.path.stem, case.record, case.sender, case.linux, values, fails, "", where, kept)
 
 
-def _run(pair: Pair, scenario: Mapping[str, Any], kernel: _Kernel, folder: Path) -> Played:
+def _run(pair: Pair, scenario: Mapping[str, Any], kernel: _Kernel, folder: Path, stop: Event) -> Played:
     """A run; once more if it failed, or if the emulator did not keep time."""
     algorithms = {json.dumps(one.cc): kernel.name(one) for one in (pair.yardstick, pair.subject)}
     names = {
@@ -276,9 +278,9 @@ def _run(pair: Pair, scenario: Mapping[str, Any], kernel: _Kernel, folder: Path)
         place = folder / str(attempt)
         place.mkdir(parents=True)
         with suppress(TransferFailed):
-            found = play(scenario, names, place)
+            found = play(scenario, names, place, stop)
             if found.kept_time is not False:
                 return found
     place = folder / str(TRIES)
     place.mkdir(parents=True)
-    return play(scenario, names, place)
+    return play(scenario, names, place, stop)

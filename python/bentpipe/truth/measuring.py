@@ -121,12 +121,8 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
             continue
         if sender.home == "native" and names[sender] in known:
             continue  # already attached by another process
-        agent = getattr(_core, "KernelAgent", None)
-        if agent is None:
-            refused[sender] = "this build has no agent for the kernel"
-            continue
         try:
-            made = agent(sender.algorithm, name=names[sender], native=sender.home == "native")
+            made = _core.KernelAgent(sender.algorithm, name=names[sender], native=sender.home == "native")
         except _core.KernelError as wrong:
             refused[sender] = str(wrong)
             continue
