@@ -292,6 +292,15 @@ def test_an_answer_is_written_and_its_file_gives_the_same_number_again(
 
 
 @needs_cmaes
+def test_a_profile_is_that_of_all_connections() -> None:
+    found = bp.break_("copa", "harm", profile="linux", **FEW)  # type: ignore[arg-type]
+    profiles = [flow.get("profile") for flow in found.scenario["flow"] if "cc" in flow]
+    assert profiles == ["linux", "linux"]
+    with pytest.raises(bp.ControllerError, match=r'profile: "lnux" is not known; did you mean linux\?'):
+        bp.break_("copa", profile="lnux", **FEW)  # type: ignore[arg-type]
+
+
+@needs_cmaes
 def test_a_search_that_is_stopped_keeps_the_worst_and_goes_on(tmp_path: Path) -> None:
     whole = bp.break_("copa", "slow", **(FEW | {"runs": 6 * BATCH}))  # type: ignore[arg-type]
 

@@ -45,6 +45,10 @@ def break_verb(
             metavar="NAME", help="The yardstick; Reno unless given.", autocompletion=completion.algorithms
         ),
     ] = None,
+    profile: Annotated[
+        Text,
+        typer.Option(metavar="NAME", help="Profile of all connections, for example linux; see docs/tcp.md."),
+    ] = None,
     rate: Annotated[Text, typer.Option(metavar="RATE", help='Bounds of the rate: "1-10 Mbit/s".')] = None,
     rtt: Annotated[
         Text, typer.Option(metavar="TIME", help='Bounds of the round trip without queues: "10-600 ms".')
@@ -120,9 +124,9 @@ def break_verb(
     bar = Bar(f"{algorithm}, {goal}")
     with bar:
         found = break_(
-            algorithm, goal, against=against, rate=rate, rtt=rtt, buffer=buffer, without=parts,
-            changes=changes, duration=for_, seed=seed, runs=runs, budget=budget, out=out, fresh=fresh,
-            workers=workers, progress=bar.at, executor=on_ray(ray), command=_command(),
+            algorithm, goal, against=against, profile=profile, rate=rate, rtt=rtt, buffer=buffer,
+            without=parts, changes=changes, duration=for_, seed=seed, runs=runs, budget=budget, out=out,
+            fresh=fresh, workers=workers, progress=bar.at, executor=on_ray(ray), command=_command(),
         )  # fmt: skip
 
     def show() -> None:

@@ -262,7 +262,13 @@ class Bounds:
 
 
 def scenario(
-    on: Conditions, cc: Any, seed: int, *, second: Any = None, queue: str | None = None
+    on: Conditions,
+    cc: Any,
+    seed: int,
+    *,
+    second: Any = None,
+    queue: str | None = None,
+    profile: str | None = None,
 ) -> dict[str, Any]:
     """The scenario as plain data.
 
@@ -272,6 +278,7 @@ def scenario(
         seed: of the run.
         second: the algorithm of a second flow, if there is one.
         queue: the kind of queue that the algorithm needs, in place of the link's.
+        profile: the options of all connections; None for the default.
     """
     link: dict[str, Any] = {
         "rate": _rate(on.rate_bps),
@@ -310,6 +317,9 @@ def scenario(
     if on.jitter_s:
         for flow in flows if on.jitter_all else flows[:1]:
             flow["ack_jitter"] = _time(on.jitter_s)
+    if profile is not None:
+        for flow in flows:
+            flow["profile"] = profile
     if on.cross_share:
         traffic: dict[str, Any] = {"kind": "cbr", "rate": _rate(on.cross_share * on.rate_bps)}
         if on.cross_off_s:

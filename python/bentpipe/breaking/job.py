@@ -173,6 +173,7 @@ def break_(
     goal: str = "slow",
     *,
     against: Any = None,
+    profile: str | None = None,
     rate: str | None = None,
     rtt: str | None = None,
     buffer: str | None = None,
@@ -199,6 +200,7 @@ def break_(
         algorithm: a name, a name with parameters ("vegas alpha=2"), "FILE.py:CLASS", or a class.
         goal: a name of `bentpipe.breaking.goals.GOALS`.
         against: the yardstick; by default Reno, and CUBIC for Reno itself.
+        profile: the options of all connections, "linux"; by default those of a flow without a profile.
         rate: bounds of the rate, "1-10 Mbit/s", or a value.
         rtt: bounds of the round trip without queues, "10-600 ms".
         buffer: bounds of the queue, "0.2..4 bdp".
@@ -224,7 +226,7 @@ def break_(
         OSError: `out` cannot be written.
     """
     began, cpu = time.monotonic(), time.process_time()
-    pair = _pair(algorithm, find_goal(goal), against)
+    pair = _pair(algorithm, find_goal(goal), against, profile)
     given = {"rate": rate, "rtt": rtt, "buffer": buffer}
     spans = {name: span(name, text) for name, text in given.items() if text is not None}
     bounds = Bounds(seconds(duration, "duration"), spans, tuple(without), changes)
@@ -266,11 +268,11 @@ def break_(
     return found
 
 
-def _pair(algorithm: Any, goal: Goal, against: Any) -> Pair:
+def _pair(algorithm: Any, goal: Goal, against: Any, profile: str | None) -> Pair:
     subject = Algorithm.of(algorithm)
     if against is None:
         against = FALLBACK if subject.cc == YARDSTICK else YARDSTICK
-    return Pair(goal, subject, Algorithm.of(against))
+    return Pair(goal, subject, Algorithm.of(against), profile)
 
 
 def _worst(best: Sequence[tuple[float, Conditions, Measured]]) -> str:

@@ -71,16 +71,18 @@ def parameters(cc: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class Pair:
-    """A goal, the algorithm that it is about, and the yardstick."""
+    """A goal, the algorithm that it is about, the yardstick, and the profile of both (None: the default)."""
 
     goal: Goal
     subject: Algorithm
     yardstick: Algorithm
+    profile: str | None = None
 
     def scenario(self, on: Conditions, seed: int) -> dict[str, Any]:
         """The scenario of a link, as it is run."""
         seconds = {"none": None, "same": self.subject, "yardstick": self.yardstick}[self.goal.second]
-        return scenario(on, self.subject.cc, seed, second=seconds and seconds.cc, queue=self.subject.queue)
+        second, queue = seconds and seconds.cc, self.subject.queue
+        return scenario(on, self.subject.cc, seed, second=second, queue=queue, profile=self.profile)
 
     def measured(self, scenario: Mapping[str, Any], rows: Mapping[str, Any]) -> Measured | None:
         """The answer from the rows of its runs; None if one failed, or if the link is not usable."""
