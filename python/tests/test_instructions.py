@@ -85,6 +85,8 @@ def test_a_count_may_be_8_per_cent_above_that_of_the_fixed_commit_and_fall_as_fa
     assert wrong(base, {"a": 1081.0, "b": 1000.0}) == [
         "instructions-53b6edb.toml: a: 1081 instructions per packet, 1000 in the file (+8.1 %)"
     ]
+    assert wrong(base, {"a": 1000.0, "b": 1000.0, "younger": 1.0}) == []
+    assert wrong(base, {"a": 1000.0}) == ["instructions-53b6edb.toml: b: not in the program"]
 
 
 def test_the_counts_are_shown_beside_both_files() -> None:

@@ -314,21 +314,24 @@ impl Scoreboard {
         self.lost.get(seq) && !self.again.get(seq)
     }
 
-    /// Is no segment that is marked lost waiting to be sent again? Not for use with RACK.
+    /// Is no segment that is marked lost waiting to be sent again?
     #[inline]
     pub(crate) fn has_resent_all(&self) -> bool {
-        self.lost_count == 0 || self.resend.max(self.una) >= self.lost_end
+        self.lost_count == 0 || self.resend.max(self.una) >= self.lost_end && self.has_lost_none_again()
     }
 
-    /// [`Scoreboard::acknowledge`] for an ACK that newly reports only `seq`, without RACK. Returns its send
-    /// time, whether it was sent only once, and how many segments are newly marked lost.
+    /// [`Scoreboard::acknowledge`] for an ACK that newly reports only `seq`. Returns its send time, whether it
+    /// was sent only once, and how many segments are newly marked lost. With RACK that is none, and the caller
+    /// notes the delivery.
     #[inline]
     pub(crate) fn acknowledge_one(&mut self, seq: u64) -> (Time, bool, u64) {
         let sent = self.sent_at[self.slot(seq)];
         let once = self.twice_count == 0 || !self.twice.get(seq);
         self.settle_one(seq);
         let mut got = Delivered::default();
-        self.mark_lost(&mut got);
+        if self.order.is_none() {
+            self.mark_lost(&mut got);
+        }
         (sent, once, got.lost)
     }
 

@@ -81,6 +81,12 @@ impl Scoreboard {
         }
     }
 
+    /// Is no lost retransmission waiting to go out again?
+    #[inline]
+    pub(super) fn has_lost_none_again(&self) -> bool {
+        self.order.as_ref().is_none_or(|order| order.lost_again.is_empty())
+    }
+
     /// An ACK comes. Retransmissions sent after `cumulative` do not count as answered by its cumulative part, nor those
     /// sent after `selective` by its blocks.
     pub(crate) fn believe(&mut self, cumulative: Time, selective: Time) {
@@ -103,6 +109,22 @@ impl Scoreboard {
     pub(crate) fn is_plainly_after(&self, newest: Sent) -> bool {
         let first = || Sent { at: self.sent_at[self.slot(self.una)], seq: self.una };
         self.twice_count == 0 && self.lost_count == 0 && (self.una == self.next || first() >= newest)
+    }
+
+    /// The same while segments are lost, by one look at each queue.
+    #[inline]
+    pub(crate) fn is_nothing_before(&mut self, newest: Sent) -> bool {
+        let mask = self.sent_at.len().wrapping_sub(1);
+        let Self { order: Some(order), sacked, lost, twice, sent_at, una, next, .. } = self else {
+            return true;
+        };
+        let mut first = order.first.max(*una);
+        first += u64::from(first < *next && sacked.get(first)); // most often the segment just delivered
+        let waits = |seq| !(sacked.get(seq) || lost.get(seq) || twice.get(seq));
+        let sent = |seq: u64| Sent { at: sent_at[seq as usize & mask], seq };
+        order.first = first;
+        (first >= *next || waits(first) && sent(first) >= newest)
+            && order.resent.front().is_none_or(|sent| *sent >= newest)
     }
 
     /// Section 6.2 steps 2 and 3: the newly delivered [`start`, `end`).

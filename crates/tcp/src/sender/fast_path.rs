@@ -219,7 +219,7 @@ impl Sender {
 /// The fast path of fast recovery with SACK. Most acknowledgements in it repeat the last one, with the first block one segment longer.
 ///
 /// Measured gain with `Receiver::on_next_of_newest_run`, in instructions per delivered packet of the benchmark. TCP-STAR over 100 s of a:
-/// 17 % (1598 to 1319); c 8 %, f 2 %, a 1 %.
+/// 17 % (1598 to 1319); c 8 %, f 2 %, a 1 %. With RACK, for 60 lines more: BBR at 3 % loss (lossy) 24 % (4248 to 3247), at 0.1 % 14 %, CUBIC at 0.1 % 11 %.
 impl Sender {
     /// The one segment that an acknowledgement of all before `ack` newly reports, if it brings no other news. Such an acknowledgement
     /// takes [`Sender::on_ack_recovery_fast`]. It must not carry an ECN echo.
@@ -228,10 +228,7 @@ impl Sender {
         let known = self.known_sack.as_ref()?;
         let repairing =
             self.flow.phase == Phase::Recovery && ack == self.board.una() && !self.recovery.is_full(ack);
-        let plain = self.probe == Probe::No
-            && !self.watchful
-            && !self.extra
-            && self.options.recovery == LossRecovery::Sack;
+        let plain = self.probe == Probe::No && !self.extra && self.options.recovery == LossRecovery::Sack;
         let seq = known.blocks.blocks().first()?.end;
         (repairing && plain && sack.adds_one_to(&known.option) && self.board.misses(seq)).then_some(seq)
     }
@@ -268,11 +265,17 @@ impl Sender {
             self.flow.round += 1;
             ack.round_end = true;
         }
+        if self.watchful {
+            self.detect_one(Sent { at: sent, seq }, rtt, &mut ack);
+        }
         self.note_in_flight();
         self.reduce(1, false);
         ack.uncounted = mss; // a duplicate ACK brings no growth (RFC 5681 section 3.2 step 1)
         self.cc.on_ack(&self.flow, &ack);
         self.ask();
+        if self.watchful && once {
+            self.restart_for_sack(sent);
+        }
         self.choose_recovery_path();
         rtt
     }
@@ -296,11 +299,15 @@ impl Sender {
             self.note_in_flight();
             return Some(data);
         }
-        if self.board.pipe() < self.window() {
+        if next < self.allowed_end {
+            self.pacing_waits = true;
+        } else if self.board.pipe() < self.window() {
             return self.poll_slow(now); // another limit holds, or another segment is due
+        } else {
+            self.limited_until = next;
         }
         self.flow.now = now;
-        self.limited_until = next;
+        self.tlp.anew = false; // as `schedule_probe`, which schedules none in a recovery
         self.limits.pass(now, self.decision.cwnd);
         self.limits.set(Limit::Recovery);
         None
@@ -551,16 +558,21 @@ mod tests {
 
         // BBR is seldom in recovery, so it has several runs.
         let one: &[usize] = &[97];
-        for (cc, prr, periods) in [
+        for (cc, options, periods) in [
             ("reno", false, one),
             ("reno", true, one),
             ("cubic", true, one),
             ("star", false, one),
             ("bbr", false, &[97, 61, 53, 43, 31]),
-        ] {
+        ]
+        .into_iter()
+        .flat_map(|(cc, prr, periods)| {
+            let modern = Options { prr, initial_window: 100.0, ..Options::modern() };
+            [(cc, Options { prr, ..options }, periods), (cc, modern, periods)]
+        }) {
             let mut short = [0; 3];
             for period in periods {
-                let mut pair = TwoPaths::new(cc, Options { prr, ..options }, None);
+                let mut pair = TwoPaths::new(cc, options, None);
                 pair.settle();
                 for i in 0..4000_usize {
                     (0..if i % period == 0 { i % 31 } else { 0 }).for_each(|_| pair.step(&Event::Lose));
@@ -574,7 +586,7 @@ mod tests {
                     *sum += n;
                 }
             }
-            assert!(short.iter().all(|&n| n > 15), "{cc}: {short:?}");
+            assert!(short.iter().all(|&n| n > 15), "{cc}, RACK {}: {short:?}", options.rack);
         }
     }
 

@@ -5,12 +5,12 @@
 //! never expires after the retransmission timer (section 7.2). The reordering timer suspends the
 //! retransmission timer, which restarts after it.
 
-use bentpipe_cc::{Phase, Span, Time};
+use bentpipe_cc::{Ack, Phase, Span, Time};
 
 use super::{Path, Sender};
 use crate::limits::Limit;
 use crate::rack::Situation;
-use crate::scoreboard::Marked;
+use crate::scoreboard::{Heard, Marked, Sent};
 use crate::segment::{AckSegment, Data};
 use crate::tlp::{Answer, MAX_ACK_DELAY};
 
@@ -86,6 +86,27 @@ impl Sender {
         found
     }
 
+    /// [`Sender::detect`] on the recovery fast path, for an acknowledgement that newly reports `one` alone. It gave the RTT sample `rtt`, unless
+    /// the segment was sent more than once. A second congestion begins a new recovery.
+    #[inline(never)]
+    pub(super) fn detect_one(&mut self, one: Sent, rtt: Option<Span>, ack: &mut Ack) {
+        if let Some(rack) = &mut self.rack {
+            let answered = rtt.is_some() || one.at <= rack.believable(self.flow.now);
+            let heard = Heard { newest: answered.then_some(one), lowest_once: rtt.map(|_| one.seq) };
+            rack.on_delivered(self.flow.now, rtt, &heard, one.seq + 1);
+            let lost = self.mark_by_time(true);
+            self.declare_lost(lost, ack);
+        }
+        ack.lost += core::mem::take(&mut self.lost_meanwhile);
+        if self.options.tlp && rtt.is_some() {
+            self.tlp.on_rtt_sample();
+        }
+        if self.is_second_congestion() {
+            self.note_in_flight();
+            self.enter_recovery(1);
+        }
+    }
+
     pub(super) fn situation(&self, recovering: bool) -> Situation {
         let srtt = self.flow.rtt.map_or(Span::ZERO, |rtt| rtt.smoothed);
         Situation { recovering, sacked: self.board.sacked(), srtt }
@@ -95,7 +116,8 @@ impl Sender {
     fn mark_by_time(&mut self, recovering: bool) -> u64 {
         let now = self.situation(recovering);
         let Some(rack) = &mut self.rack else { return 0 };
-        let marked = if self.board.is_plainly_after(rack.newest) {
+        let marked = if self.board.is_plainly_after(rack.newest) || self.board.is_nothing_before(rack.newest)
+        {
             Marked::default()
         } else {
             self.board.mark_sent_before(rack.newest, self.flow.now, rack.patience(&now))

@@ -197,17 +197,23 @@ impl Sender {
         self.waits_for_pace(self.flow.now) && self.board.waits(self.board.una())
     }
 
+    /// Restarts the timer if an acknowledgement that only SACKs does so; `first`: when the first segment that it newly delivered was sent, if only
+    /// once.
+    #[inline]
+    pub(super) fn restart_for_sack(&mut self, first: Time) {
+        if self.options.sack_restarts_rto && first < self.board.sent(self.board.una()).at {
+            self.start_timer();
+        }
+    }
+
     /// Restarts the timer where an acknowledgement does so. `sent_once` gives the send times of the first and
     /// the last newly delivered segment that was sent only once.
     pub(super) fn rearm(&mut self, advanced: u64, sent_once: Option<(Time, Time)>) {
         let mss = u64::from(self.flow.mss);
         self.recovery.clamp = self.recovery.clamp.filter(|segments| segments * mss < self.decision.cwnd);
         if advanced == 0 {
-            if let Some((first, _)) = sent_once
-                && self.options.sack_restarts_rto
-                && first < self.board.sent(self.board.una()).at
-            {
-                self.start_timer();
+            if let Some((first, _)) = sent_once {
+                self.restart_for_sack(first);
             }
             return;
         }
