@@ -50,12 +50,15 @@ def test_datagrams_go_out_at_their_rate_while_they_are_on() -> None:
 
 def test_a_case_that_cannot_be_played_has_a_reason() -> None:
     why = {path.stem: reason for path in ZOO.glob("*.toml") if (reason := unplayable(*read(path)))}
-    flows, algorithms = (
-        {"copa-harm", "copa-slow", "copa-starve", "lp-slow"},
-        {"rcp-slow", "tear-starve", "xcp-slow"},
-    )
+    flows, algorithms = {"copa-harm", "copa-starve"}, {"rcp-slow", "tear-starve", "xcp-slow"}
     assert set(why) == flows | algorithms
-    assert why["lp-slow"] == "the emulator does not play ack_jitter of a flow"
+    assert why["copa-harm"] == "the emulator does not play extra_delay of a flow"
+    pair, scenario = read(ZOO / "copa-starve.toml")
+    second = scenario["flow"][1]
+    del second["extra_delay"]
+    assert unplayable(pair, scenario) == "the emulator holds the acknowledgements of all connections alike"
+    second["ack_jitter"] = scenario["flow"][0]["ack_jitter"]
+    assert unplayable(pair, scenario) == ""
     assert why["xcp-slow"].startswith("no header for queues of kind xcp")
     assert why["tear-starve"].startswith("no rate from the receiver")
 

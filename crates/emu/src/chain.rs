@@ -54,7 +54,7 @@ impl HopState {
         let mut direction = hop.begin();
         direction.count_bytes();
         let plan = match hop {
-            Hop::Access(_) => None,
+            Hop::Access(_) | Hop::Jitter { .. } => None,
             Hop::Direction { plan, .. } => Some(plan),
         };
         Self {

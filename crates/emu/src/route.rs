@@ -11,6 +11,15 @@ use bentpipe_sim::plan::{DirectionId, DirectionPlan, FlowPlan, Plan, Way};
 pub enum Hop {
     /// A delay, without rate, queue or losses: the access delay of a flow.
     Access(Span),
+    /// A random delay of acknowledgements, the `ack_jitter` of a flow.
+    Jitter {
+        /// The longest delay.
+        most: Span,
+        /// The name of the flow.
+        flow: String,
+        /// The seed of the run.
+        seed: u64,
+    },
     /// A direction of a link of the scenario.
     Direction {
         /// Which of the plan's directions.
@@ -25,10 +34,10 @@ pub enum Hop {
 }
 
 impl Hop {
-    /// The name of its link; `None` for an access delay.
+    /// The name of its link; `None` for a delay of a flow.
     pub fn link(&self) -> Option<&str> {
         match self {
-            Self::Access(_) => None,
+            Self::Access(_) | Self::Jitter { .. } => None,
             Self::Direction { name, .. } => name.rsplit_once('/').map(|(link, _)| link),
         }
     }
@@ -37,6 +46,7 @@ impl Hop {
     pub(crate) fn begin(&self) -> Direction {
         match self {
             Self::Access(delay) => Direction::access_delay(*delay),
+            Self::Jitter { most, flow, seed } => Direction::ack_jitter(*most, *seed, flow),
             Self::Direction { name, plan, seed, .. } => Direction::new(plan, *seed, &format!("link/{name}")),
         }
     }
@@ -70,7 +80,7 @@ impl Route {
     }
 }
 
-/// The route of the plan's first flow: its path, and for the way back the path of its acknowledgements, access delays included. Of a flow
+/// The route of the plan's first flow: its path, and for the way back the path of its acknowledgements, access delays and jitter included. Of a flow
 /// with a relay the route is that of both halves, one behind the other, as if there were no relay; of a dialogue, that of its responses.
 /// `None` if the plan has no flows.
 pub fn route_of(plan: &Plan) -> Option<Route> {
@@ -78,6 +88,10 @@ pub fn route_of(plan: &Plan) -> Option<Route> {
     let parts = if first.twin().is_some() { 1 } else { first.part.count() };
     let parts = || plan.flows.iter().take(parts).filter(|part| part.part.way != Some(Way::Requests));
     let access = |flow: &FlowPlan| (flow.extra_delay > Span::ZERO).then_some(Hop::Access(flow.extra_delay));
+    let jitter = |flow: &FlowPlan| {
+        let (most, seed) = (flow.ack_jitter, plan.seed);
+        (most > Span::ZERO).then(|| Hop::Jitter { most, flow: flow.name.to_string(), seed })
+    };
     let hops = |ids: &[DirectionId]| ids.iter().map(|id| hop(plan, *id)).collect::<Vec<_>>();
     let (mut forward, mut reverse) = (Vec::new(), Vec::new());
     for part in parts() {
@@ -85,6 +99,7 @@ pub fn route_of(plan: &Plan) -> Option<Route> {
         forward.extend(hops(&part.path));
     }
     for part in parts().collect::<Vec<_>>().into_iter().rev() {
+        reverse.extend(jitter(part));
         reverse.extend(hops(&part.ack_path));
         reverse.extend(access(part));
     }

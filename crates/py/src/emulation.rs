@@ -38,10 +38,11 @@ fn failed(error: EmulationError) -> PyErr {
     }
 }
 
-/// The names of the directions among `hops`; an access delay is "access".
+/// The names of the directions among `hops`; an access delay is "access", and the jitter of acknowledgements "jitter".
 fn names(hops: &[Hop]) -> Vec<String> {
     let name = |hop: &Hop| match hop {
         Hop::Access(_) => "access".to_owned(),
+        Hop::Jitter { .. } => "jitter".to_owned(),
         Hop::Direction { name, .. } => name.clone(),
     };
     hops.iter().map(name).collect()

@@ -31,7 +31,7 @@ from bentpipe.truth.cell import Sender
 from bentpipe.truth.measuring import TRIES
 from bentpipe.truth.real import TransferFailed
 
-PLAYED = ("name", "cc", "path", "start", "traffic", "profile")
+PLAYED = ("name", "cc", "path", "start", "traffic", "profile", "ack_jitter")
 """Keys of a flow that the emulator and its programs play; the profile is the kernel's own."""
 
 Tell = Callable[[int, int], None]
@@ -194,6 +194,9 @@ def unplayable(pair: Pair, scenario: Mapping[str, Any]) -> str:
         for key in flow:
             if key not in PLAYED:
                 return f"the emulator does not play {key} of a flow"
+    connections = [flow for flow in scenario["flow"] if "cc" in flow]
+    if len({flow.get("ack_jitter") for flow in connections}) > 1:
+        return "the emulator holds the acknowledgements of all connections alike"
     return ""
 
 

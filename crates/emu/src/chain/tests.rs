@@ -201,12 +201,31 @@ fn access_delays_stand_where_the_flow_has_them() {
 }
 
 #[test]
+fn acknowledgements_of_a_flow_with_jitter_are_held_in_order_on_the_way_back() {
+    let text = "duration = \"20 s\"\n[link.a]\nrate = \"800 Mbit/s\"\ndelay = \"10 ms\"\n\
+                [[flow]]\ncc = \"reno\"\npath = [\"a\"]\nack_jitter = \"40 ms\"\n";
+    let Route { forward, reverse } = route(text);
+    assert_eq!((forward.len(), reverse.len()), (1, 2));
+    let mut chain = Chain::new(&reverse, 1);
+    for number in 0..100 {
+        chain.push(Time(number * 10 * MS), &packet(100, 0, 5));
+    }
+    let out = arrivals(&mut chain, Time(2_000 * MS));
+    let late = out.iter().zip(0..).map(|((at, _), number)| at.since(Time(number * 10 * MS)).0 / MS);
+    let late: Vec<u64> = late.collect();
+    assert!(out.is_sorted_by_key(|(at, _)| *at) && late.len() == 100);
+    assert!(late.iter().all(|ms| (10..=50).contains(ms)) && late.iter().any(|ms| *ms < 20), "{late:?}");
+    assert!(late.iter().any(|ms| *ms > 40), "{late:?}");
+}
+
+#[test]
 fn the_route_of_a_relayed_flow_is_that_of_both_halves() {
     let text = "duration = \"1 s\"\n[link.a]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n[link.b]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n\
                 [[flow]]\ncc = \"reno\"\npath = [\"a\", \"b\"]\nrelay = { at = \"a\", cc = \"hybla\", buffer = \"1 MB\" }\n";
     let names = |hops: &[Hop]| {
         let name = |hop: &Hop| match hop {
             Hop::Access(_) => "access".to_owned(),
+            Hop::Jitter { .. } => "jitter".to_owned(),
             Hop::Direction { name, .. } => name.clone(),
         };
         hops.iter().map(name).collect::<Vec<_>>()

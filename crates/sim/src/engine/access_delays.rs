@@ -12,7 +12,6 @@ use bentpipe_cc::Span;
 
 use crate::engine::network::Network;
 use crate::link::direction::Direction;
-use crate::link::random::Stream;
 use crate::resolve::plan::{DirectionId, FlowPlan, Plan};
 
 /// The entities of each flow: its access delay there, its access delay back, and the random delay of its
@@ -63,8 +62,8 @@ impl<'a> AccessDelays<'a> {
         for (f, flow) in (0..).zip(&plan.flows) {
             let delay = (flow.extra_delay.0 > 0).then(|| delays.delay(f, flow, &mut network.directions));
             let jitter = (flow.ack_jitter.0 > 0).then(|| {
-                let stream = Stream::new(plan.seed, &format!("flow/{}/ack-jitter", flow.name));
-                delays.push(Direction::jitter(flow.ack_jitter, stream), 2, f, &mut network.directions)
+                let held = Direction::ack_jitter(flow.ack_jitter, plan.seed, &flow.name);
+                delays.push(held, 2, f, &mut network.directions)
             });
             let ids = |path: &'a [DirectionId]| path.iter().map(|id| id.index());
             let mut add = |route: &mut dyn Iterator<Item = usize>| {

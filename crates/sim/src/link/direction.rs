@@ -123,9 +123,15 @@ impl Direction {
         Self::without_queue(Flight::Constant(delay.0))
     }
 
+    /// The direction that holds the acknowledgements of the flow of this name for random times up to `most`, in a
+    /// run with this seed.
+    pub fn ack_jitter(most: Span, seed: u64, flow: &str) -> Self {
+        Self::jitter(most, Stream::new(seed, &format!("flow/{flow}/ack-jitter")))
+    }
+
     /// A direction that holds each packet for a random part of `most`, drawn from `stream`, and keeps packets
     /// in order.
-    pub(crate) fn jitter(most: Span, stream: Stream) -> Self {
+    fn jitter(most: Span, stream: Stream) -> Self {
         Self::without_queue(Flight::jitter(most, stream))
     }
 
