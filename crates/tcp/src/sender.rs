@@ -558,6 +558,13 @@ impl Sender {
         self.told_more
     }
 
+    /// Does every acknowledgement carry more? Others advertise a window only after it has grown ([`Reading::Growing`]).
+    #[inline]
+    fn is_always_told_more(&self) -> bool {
+        let counts_marks = || self.options.ecn && self.options.echo == EcnEcho::AccEcn;
+        self.told_more && (self.headers || self.peer.is_some() || counts_marks())
+    }
+
     /// The header of the segment that [`Sender::poll`] has just given.
     pub fn header(&mut self) -> Option<Header> {
         let mut header = None;

@@ -32,7 +32,7 @@ impl Sender {
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
             && !self.was_idle
-            && !self.told_more
+            && !self.is_always_told_more()
             && !self.extra
             && !self.is_done();
         self.path = if fast { Path::Fast } else { Path::Slow };
@@ -323,7 +323,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::options::Options;
+    use crate::options::{Options, Reading};
     use crate::receiver::Receiver;
     use crate::segment::AckSegment;
 
@@ -601,5 +601,18 @@ mod tests {
             }
             assert_eq!((pair.fast_acks, pair.in_order), (acks, 1000));
         }
+    }
+
+    /// Linux's receiver advertises a window only while it grows. Other acknowledgements bring nothing else.
+    #[test]
+    fn with_the_options_of_linux_acknowledgements_without_a_window_take_the_fast_path() {
+        let options = Options { reading: Reading::Growing, ..Options::linux() };
+        let mut pair = TwoPaths::new("cubic", options, None);
+        assert!(pair.fast.is_told_more() && !pair.fast.is_always_told_more());
+        pair.settle();
+        for _ in 0..100 {
+            pair.step(&Event::Arrive { count: 10, gap: 1_000_000, ece: false });
+        }
+        assert!(pair.fast_acks > 500, "{}", pair.fast_acks);
     }
 }
