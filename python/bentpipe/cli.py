@@ -101,6 +101,15 @@ class Verbs(TyperGroup):
             ctx.exit()
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the verb. An interrupt with a message (`Interrupted` of many runs) says what is kept."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            if not str(stop):
+                raise
+            raise Stopped(str(stop)) from None
+
     def main(self, *args: Any, **given: Any) -> Any:
         """Runs a verb and exits: 0 done, 1 the work failed, 2 the request was wrong, 130 interrupted."""
         given["standalone_mode"] = False
@@ -294,15 +303,11 @@ def run_verb(
 
 def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | None, *, json: bool) -> None:
     """Writes a result and shows it; reports the place, and the result that was replaced."""
+    from bentpipe.tables import show_run
 
     def show() -> None:
         terminal.warn(result.json["warnings"])
-        if json:
-            terminal.answer(result.json)
-        else:
-            from bentpipe.tables import show_run
-
-            show_run(result)
+        terminal.give(lambda: result.json, lambda: show_run(result), json=json)
 
     write_and_show(lambda: None if out is None else result.save(out), show)
     if json:
@@ -485,14 +490,10 @@ def compare_verb(
 def cc_list(json: Json = False) -> None:
     """Every algorithm."""
     from bentpipe.registry import controllers
-
-    known = controllers()
-    if json:
-        terminal.answer({"algorithms": known})
-        return
     from bentpipe.tables import show_algorithms
 
-    show_algorithms(known)
+    known = controllers()
+    terminal.give(lambda: {"algorithms": known}, lambda: show_algorithms(known), json=json)
 
 
 @cc_app.command("show")
@@ -502,28 +503,20 @@ def cc_show(
 ) -> None:
     """One algorithm: what it is, where it comes from, its parameters."""
     from bentpipe.registry import find
-
-    entry = find(name)
-    if json:
-        terminal.answer(entry)
-        return
     from bentpipe.tables import show_algorithm
 
-    show_algorithm(entry)
+    entry = find(name)
+    terminal.give(lambda: entry, lambda: show_algorithm(entry), json=json)
 
 
 @queue_app.command("list")
 def queue_list(json: Json = False) -> None:
     """Every kind of queue."""
     from bentpipe.registry import queues
-
-    known = queues()
-    if json:
-        terminal.answer({"queues": known})
-        return
     from bentpipe.tables import show_queues
 
-    show_queues(known)
+    known = queues()
+    terminal.give(lambda: {"queues": known}, lambda: show_queues(known), json=json)
 
 
 @queue_app.command("show")
@@ -533,14 +526,10 @@ def queue_show(
 ) -> None:
     """One kind of queue: what it is, where it comes from, its keys."""
     from bentpipe.registry import find_queue
-
-    entry = find_queue(kind)
-    if json:
-        terminal.answer(entry)
-        return
     from bentpipe.tables import show_queue
 
-    show_queue(entry)
+    entry = find_queue(kind)
+    terminal.give(lambda: entry, lambda: show_queue(entry), json=json)
 
 
 @app.command("bench")
@@ -575,21 +564,19 @@ def bench_verb(
         if out is not None:
             out.write_text(dumps(found, indent=1) + "\n", encoding="utf-8")
 
-    write_and_show(write, lambda: terminal.answer(found) if json else bench.show(found))
+    write_and_show(write, lambda: terminal.give(lambda: found, lambda: bench.show(found), json=json))
 
 
 @app.command("doctor")
 def doctor_verb(json: Json = False) -> None:
     """What works on this machine, and what to install for the rest."""
     from bentpipe.doctor import examine
+    from bentpipe.tables import show_checks
 
     checks = examine()
-    if json:
-        terminal.answer({"checks": [check.as_dict() for check in checks]})
-    else:
-        from bentpipe.tables import show_checks
-
-        show_checks(checks)
+    terminal.give(
+        lambda: {"checks": [check.as_dict() for check in checks]}, lambda: show_checks(checks), json=json
+    )
     if any(check.needed and check.found is None for check in checks):
         raise typer.Exit(FAILED)
 

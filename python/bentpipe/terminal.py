@@ -163,6 +163,14 @@ def answer(value: Mapping[str, Any]) -> None:
     print(json.dumps({"schema": 1, **value}, indent=2, allow_nan=False))
 
 
+def give(value: Callable[[], Mapping[str, Any]], show: Callable[[], object], *, json: bool) -> None:
+    """The answer of a verb: its value as JSON, or as `show` prints it."""
+    if json:
+        answer(value())
+    else:
+        show()
+
+
 class OutputFailed(Exception):
     """Standard output takes no more; the cause is the OSError. Typer would turn an OSError into a status."""
 

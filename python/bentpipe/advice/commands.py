@@ -106,7 +106,7 @@ def advise_verb(
     """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
     begun = time.monotonic()  # before the modules that take long to load
     from bentpipe.advice.job import advise
-    from bentpipe.advice.race import Unanswered
+    from bentpipe.advice.show import show
     from bentpipe.files import try_place
     from bentpipe.measured import measured_files
 
@@ -137,18 +137,8 @@ def advise_verb(
             goal=goal, shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget,
             thorough=thorough, plan=plan, progress=bar, begun=begun,
         )  # fmt: skip
-    except Unanswered as stop:
-        raise Stopped(str(stop)) from None
     finally:
         bar.close()
-
-    def show() -> None:
-        if json:
-            terminal.answer(answer.to_dict())
-        else:
-            from bentpipe.advice.show import show as show_advice
-
-            show_advice(answer)
 
     def write() -> None:
         if out is not None:
@@ -156,7 +146,7 @@ def advise_verb(
         if pdf is not None:
             sheet.write_sheet(answer, pdf, paper)
 
-    write_and_show(write, show)
+    write_and_show(write, lambda: terminal.give(answer.to_dict, lambda: show(answer), json=json))
     if out is not None and not json:
         terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}{before}")
     if pdf is not None and not json:

@@ -125,14 +125,11 @@ def break_verb(
             workers=workers, progress=bar.at, executor=on_ray(ray), command=_command(),
         )  # fmt: skip
 
-    def show() -> None:
-        if json:
-            terminal.answer(found.to_dict())
-        else:
-            _show(found)
-
     written: list[Path] = []
-    write_and_show(lambda: None if out is None else written.extend(found.write(out)), show)
+    write_and_show(
+        lambda: None if out is None else written.extend(found.write(out)),
+        lambda: terminal.give(found.to_dict, lambda: _show(found), json=json),
+    )
     for path in [] if json else written:
         terminal.line(f"written to {terminal.plain(str(path))}")
     if found.interrupted:

@@ -15,7 +15,7 @@ from bentpipe import _core
 from bentpipe.breaking.conditions import Conditions, scenario
 from bentpipe.breaking.goals import Goal, Measured
 from bentpipe.breaking.observation import Trace, observe, traces
-from bentpipe.controller import named_algorithm
+from bentpipe.controller import named_algorithm, parameters
 from bentpipe.progress import State
 from bentpipe.registry import find
 from bentpipe.result import Result
@@ -61,12 +61,6 @@ class Algorithm:
             return cls(given, name, f"python:{name}", own={name: cc})
         entry = find(cc if isinstance(cc, str) else cc["name"])
         return cls(cc, " ".join([entry["label"], *parameters(cc)]), cc, entry["queue"])
-
-
-def parameters(cc: Any) -> list[str]:
-    """The parameters of an algorithm, each as a command has it: "alpha=2.0"."""
-    given = cc.items() if isinstance(cc, Mapping) else ()
-    return [f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in given if k != "name"]
 
 
 @dataclass(frozen=True)

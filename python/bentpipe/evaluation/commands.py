@@ -42,6 +42,7 @@ def evaluate_verb(
     With --out an interrupted evaluation goes on where it was when the same command is given again.
     """
     from bentpipe.evaluation.assessment import assess
+    from bentpipe.evaluation.show import show
     from bentpipe.evaluation.writing import PAGE, is_complete
 
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
@@ -50,16 +51,11 @@ def evaluate_verb(
             algorithm, quick=quick, only=names, place=out, fresh=fresh, workers=workers, progress=bar.at
         )
 
-    def show() -> None:
-        if json:
-            terminal.answer(found.as_dict())
-        else:
-            from bentpipe.evaluation.show import show as show_evaluation
-
-            show_evaluation(found)
-
     kept = out is not None and found.stopped and is_complete(out)
-    write_and_show(lambda: None if out is None else found.write(out), show)
+    write_and_show(
+        lambda: None if out is None else found.write(out),
+        lambda: terminal.give(found.as_dict, lambda: show(found), json=json),
+    )
     if out is not None and not json and not kept:
         terminal.line(f"written to {terminal.plain(str(out / PAGE))}")
     if found.stopped:

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import typer
@@ -138,10 +139,7 @@ def status_verb(
     _sweep()
     while True:
         now = status()
-        if json:
-            terminal.answer({"controllers": now})
-        else:
-            show_status(now)
+        terminal.give(partial(dict, controllers=now), partial(show_status, now), json=json)
         if not watch:
             return
         time.sleep(_EVERY_S)
@@ -200,10 +198,7 @@ def list_verb(json: Json = False) -> None:
     from bentpipe.kernel.show import show_offered
 
     rows = offered()
-    if json:
-        terminal.answer({"algorithms": rows})
-    else:
-        show_offered(rows)
+    terminal.give(lambda: {"algorithms": rows}, lambda: show_offered(rows), json=json)
 
 
 def _sweep() -> None:

@@ -122,6 +122,7 @@ def path_verb(
 ) -> None:
     """The path between two places over time: handovers, reach, round-trip time, and pictures."""
     from bentpipe import _core, units
+    from bentpipe.orbit import tables
     from bentpipe.orbit.paths import solve
     from bentpipe.verbs import write_and_show
 
@@ -146,13 +147,11 @@ def path_verb(
             writer(found)
 
     def show() -> None:
-        from bentpipe.orbit import tables
-
         terminal.warn(found.info["warnings"])
-        if json:
-            terminal.answer({"rows": tables.rows(found)})
-        else:
-            tables.show_path(found, units.seconds(step, "step"))
+        step_s = units.seconds(step, "step")
+        terminal.give(
+            lambda: {"rows": tables.rows(found)}, lambda: tables.show_path(found, step_s), json=json
+        )
 
     write_and_show(write, show)
     if not json:
@@ -164,14 +163,10 @@ def path_verb(
 def shells_verb(json: Json = False) -> None:
     """The shells that have a name."""
     from bentpipe.orbit.paths import shells
-
-    known = shells()
-    if json:
-        terminal.answer({"shells": known.to_dicts()})
-        return
     from bentpipe.orbit.tables import show_shells
 
-    show_shells(known)
+    known = shells()
+    terminal.give(lambda: {"shells": known.to_dicts()}, lambda: show_shells(known), json=json)
 
 
 @app.command("places")
@@ -183,17 +178,13 @@ def places_verb(
     """The places that have a name: cities, stations, gateways."""
     from bentpipe.orbit import ground
     from bentpipe.orbit.paths import places
+    from bentpipe.orbit.tables import show_places
 
     known = places(kind)
     if name is not None:
         point = ground.find(name)
         known = known.filter(known["name"] == point.name)
-    if json:
-        terminal.answer({"places": known.to_dicts()})
-        return
-    from bentpipe.orbit.tables import show_places
-
-    show_places(known)
+    terminal.give(lambda: {"places": known.to_dicts()}, lambda: show_places(known), json=json)
 
 
 def _writer(place: Path) -> Callable[[Solution], object]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Ray, Stopped, Workers
+from bentpipe.verbs import FAILED, Json, Ray, Workers
 
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 
@@ -62,7 +62,6 @@ def study_run(
     """
     from bentpipe import _core, experiments, studies
     from bentpipe.studies.study import StudyResult
-    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.sweeps.ray import on_ray
     from bentpipe.tables import show_claims, show_counts
 
@@ -84,20 +83,15 @@ def study_run(
         return _run_tables({name: out or root / name for name in tables}, full, workers, fresh, json)
     mode = "full" if full else "quick"
     page = None
-    try:
-        with terminal.RunsBar() as bar:
-            cluster = on_ray(ray)
-            if len(wanted) == 1:
-                places = {wanted[0]: out or root / wanted[0]}
-                results = studies.run_each(
-                    places, mode, bar.at, workers=workers, fresh=fresh, executor=cluster
-                )
-            else:
-                results, page = studies.run_all(
-                    wanted, mode, root, bar.at, workers=workers, fresh=fresh, executor=cluster
-                )
-    except Interrupted as stop:
-        raise Stopped(str(stop)) from None
+    with terminal.RunsBar() as bar:
+        cluster = on_ray(ray)
+        if len(wanted) == 1:
+            places = {wanted[0]: out or root / wanted[0]}
+            results = studies.run_each(places, mode, bar.at, workers=workers, fresh=fresh, executor=cluster)
+        else:
+            results, page = studies.run_all(
+                wanted, mode, root, bar.at, workers=workers, fresh=fresh, executor=cluster
+            )
     done = [result for result in results if isinstance(result, StudyResult)]
     if json:
         terminal.answer(
@@ -117,15 +111,12 @@ def study_run(
 def _run_tables(places: Mapping[str, Path], full: bool, workers: int, fresh: bool, json: bool) -> None:  # noqa: FBT001
     """Runs experiments that are no papers, one after the other."""
     from bentpipe.experiments import load
-    from bentpipe.sweeps.engine import Interrupted
 
     done = []
     for name, place in places.items():
         try:
             with terminal.RunsBar(name) as bar:
                 files = load(name).run(place, quick=not full, fresh=fresh, workers=workers, progress=bar.at)
-        except Interrupted as stop:
-            raise Stopped(str(stop)) from None
         except RuntimeError as failure:
             terminal.error(f"study {name} failed: {failure}; what is finished of it is kept")
             raise typer.Exit(FAILED) from None
@@ -182,9 +173,11 @@ def study_show(
     if number is None:
         if out or full or run:
             raise _core.ScenarioError("name a figure or a table: --figure N or --table N")
-        if json:
-            return terminal.answer({"places": [place.as_dict() for place in study.places()]})
-        return show_places(study)
+        return terminal.give(
+            lambda: {"places": [place.as_dict() for place in study.places()]},
+            lambda: show_places(study),
+            json=json,
+        )
     for path in out or []:
         show.check_ending(path)
     with terminal.Bar("running") as bar:
@@ -198,10 +191,8 @@ def study_show(
             progress=bar,
         )
     files = [shown.write(path) for path in out or [Path(f"{paper}-{shown.place.name}.png")]]
-    if json:
-        terminal.answer({**shown.as_dict(), "files": [str(path) for path in files]})
-    else:
-        show_shown(shown, files)
+    written = {"files": [str(path) for path in files]}
+    terminal.give(lambda: shown.as_dict() | written, lambda: show_shown(shown, files), json=json)
 
 
 @app.command("fit")
@@ -226,7 +217,6 @@ def study_fit(
     from bentpipe import _core, studies
     from bentpipe.registry import unknown
     from bentpipe.studies import fit
-    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.sweeps.ray import on_ray
     from bentpipe.tables import show_fit
 
@@ -234,16 +224,10 @@ def study_fit(
     if name not in known:
         raise _core.ScenarioError(unknown("study", name, list(known)))
     place = out or Path("out/fits") / name
-    try:
-        with terminal.FitBar() as bar:
-            limits = fit.Limits(seeds, most, minutes)
-            found = fit.fit(
-                studies.get(name), place, limits, workers=workers, progress=bar.at, executor=on_ray(ray)
-            )
-    except Interrupted as stop:
-        raise Stopped(str(stop)) from None
+    with terminal.FitBar() as bar:
+        limits = fit.Limits(seeds, most, minutes)
+        found = fit.fit(
+            studies.get(name), place, limits, workers=workers, progress=bar.at, executor=on_ray(ray)
+        )
     files = fit.write(found, place, keep)
-    if json:
-        terminal.answer(found.as_dict())
-    else:
-        show_fit(found, files)
+    terminal.give(found.as_dict, lambda: show_fit(found, files), json=json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Ray, Set, Stopped, Workers, overrides
+from bentpipe.verbs import FAILED, Json, Ray, Set, Workers, overrides
 
 if TYPE_CHECKING:
     from bentpipe.sweeps.engine import Runs
@@ -71,7 +71,6 @@ def sweep_verb(
     A sweep that was interrupted goes on when the same command is given again.
     """
     from bentpipe.sweeps import enough
-    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.sweeps.job import run_plan
     from bentpipe.sweeps.lock import WHOLE, Shard
     from bentpipe.sweeps.plan import Plan
@@ -84,14 +83,11 @@ def sweep_verb(
     if not json:
         terminal.line(_planned(plan, part, until_ci, most_seeds))
     warned: dict[str, int] = {}
-    try:
-        with terminal.RunsBar(plan.title or file) as bar:
-            runs = run_plan(
-                plan, out, workers=workers, shard=part, until=until, most_seeds=most_seeds, fresh=fresh,
-                progress=bar.at, executor=on_ray(ray), warned=warned,
-            )  # fmt: skip
-    except Interrupted as stop:
-        raise Stopped(str(stop)) from None
+    with terminal.RunsBar(plan.title or file) as bar:
+        runs = run_plan(
+            plan, out, workers=workers, shard=part, until=until, most_seeds=most_seeds, fresh=fresh,
+            progress=bar.at, executor=on_ray(ray), warned=warned,
+        )  # fmt: skip
     _warn(warned)
     _show(plan, runs, out, json=json)
     failed = runs.failed

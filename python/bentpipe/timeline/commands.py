@@ -134,15 +134,11 @@ def show_verb(file: Line, json: Json = False) -> None:
     """Say what a time line does: its quantities, their course over time, its outages and handovers."""
     from bentpipe.timeline.format import read
     from bentpipe.timeline.measures import summary
+    from bentpipe.timeline.show import show
 
     frame = read(file)
     found = summary(frame)
-    if json:
-        terminal.answer(found)
-    else:
-        from bentpipe.timeline.show import show
-
-        show(str(file), frame, found)
+    terminal.give(lambda: found, lambda: show(str(file), frame, found), json=json)
 
 
 @app.command("join")
@@ -268,21 +264,17 @@ def _pair(text: str) -> tuple[int, int]:
 def _size(text: str) -> float:
     from bentpipe import _core, units
 
-    number, _, unit = units.spaced(text).partition(" ")
-    try:
-        found = float(number) * {"bytes": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}[unit]
-    except (KeyError, ValueError):
-        found = 0.0
-    if not 0 < found < float("inf"):
+    found = units.number(text, {"bytes": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3})
+    if found is None or not 0 < found < float("inf"):
         raise _core.ScenarioError(f'--buffer {text}: write for example "1 MiB"')
     return found
 
 
 def _rate(text: str) -> float:
     from bentpipe import _core, units
+    from bentpipe.spans import FACTORS
 
-    number, _, unit = units.spaced(text).partition(" ")
-    try:
-        return float(number) * {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
-    except (KeyError, ValueError):
-        raise _core.ScenarioError(f'--mean-rate {text}: write for example "50 Mbit/s"') from None
+    found = units.number(text, FACTORS["rate"])
+    if found is None:
+        raise _core.ScenarioError(f'--mean-rate {text}: write for example "50 Mbit/s"')
+    return found

@@ -52,6 +52,8 @@ def kernel_verb(
     from bentpipe.truth import cell as cells_of
     from bentpipe.truth import measuring
     from bentpipe.truth.comparison import table
+    from bentpipe.truth.show import show_truth
+    from bentpipe.truth.writing import write_rows
 
     check_size(full=full, quick=quick, links=links)
     make, count, length = cells_of.quick, QUICK_SEEDS, QUICK_S
@@ -75,22 +77,15 @@ def kernel_verb(
             rows = measuring.rows(there, folder, progress=lambda done, of, _: bar(done / of))
         compared = table(rows)
 
-        def show() -> None:
-            if json:
-                terminal.answer({"cells": rows, "table": compared, "left_out": skipped})
-            else:
-                from bentpipe.truth.show import show_truth
-
-                show_truth(compared, rows)
-
         def write() -> None:
             if out is not None:
-                from bentpipe.truth.writing import write_rows
-
                 write_rows(out / "cells.csv", rows)
                 write_rows(out / "table.csv", compared)
 
-        write_and_show(write, show)
+        answer = {"cells": rows, "table": compared, "left_out": skipped}
+        write_and_show(
+            write, lambda: terminal.give(lambda: answer, lambda: show_truth(compared, rows), json=json)
+        )
     if not rows:
         raise typer.Exit(1)
 
