@@ -52,6 +52,8 @@ from bentpipe.verbs import (
     Stopped,
     TimeLine,
     Workers,
+    argument,
+    option,
     overrides,
     write_and_show,
 )
@@ -120,9 +122,9 @@ class Verbs(TyperGroup):
 
 def _untyped(options: list[Any]) -> list[Any]:
     """The options, whose help shows no type of those that take no value."""
-    for option in options:
-        if getattr(option, "is_flag", False):
-            option.metavar = ""
+    for each in options:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
     return options
 
 
@@ -232,35 +234,27 @@ def _options(
 def run_verb(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE",
-            autocompletion=completion.scenarios,
-            help="A scenario: a TOML or JSON file, a shipped one's name, what --out wrote, or - for stdin.",
+        argument(
+            "FILE",
+            "A scenario: a TOML or JSON file, a shipped one's name, what --out wrote, or - for stdin.",
+            completes=completion.scenarios,
         ),
     ],
     set_: Set = None,
     seed: Seed = None,
     cc: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=completion.algorithms,
-            help="The algorithm of every TCP flow; or my.py:MyClass.",
-        ),
+        option("NAME", "The algorithm of every TCP flow; or my.py:MyClass.", completes=completion.algorithms),
     ] = None,
     for_: Annotated[
-        str | None,
-        typer.Option("--for", metavar="TIME", help='Simulated time, "120 s", in place of duration.'),
+        str | None, option("TIME", 'Simulated time, "120 s", in place of duration.', "--for")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Write run.json and Parquet tables there."),
+        Path | None, option("DIR", "Write run.json and Parquet tables there.", "--out", "-o")
     ] = None,
     pcap: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the packets there, for Wireshark and its like; - for standard output."
-        ),
+        option("FILE", "Write the packets there, for Wireshark and its like; - for standard output."),
     ] = None,
     pcap_at: PcapAt = "sender",
     pcap_whole: PcapWhole = False,
@@ -351,32 +345,30 @@ def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
 def compare_verb(
     cc: Annotated[
         str,
-        typer.Option(
-            metavar="NAMES",
-            autocompletion=completion.algorithms,
-            help="Algorithms, with commas between; also my.py:MyClass, "
+        option(
+            "NAMES",
+            "Algorithms, with commas between; also my.py:MyClass, "
             '"vegas alpha=2", \'{ name = "simd", beta = 0.0625 }\'.',
+            completes=completion.algorithms,
         ),
     ],
     link: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            autocompletion=completion.scenarios,
-            help="A shipped scenario's name, or a TOML file: its links. --rate and --rtt change it.",
+        option(
+            "NAME|FILE",
+            "A shipped scenario's name, or a TOML file: its links. --rate and --rtt change it.",
+            completes=completion.scenarios,
         ),
     ] = None,
     scenario: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            autocompletion=completion.scenarios,
-            help="Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
+        option(
+            "NAME|FILE",
+            "Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
+            completes=completion.scenarios,
         ),
     ] = None,
-    rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"; with --rtt alone it is a link.')
-    ] = None,
+    rate: Annotated[str | None, option("RATE", '"10 Mbit/s"; with --rtt alone it is a link.')] = None,
     rtt: Rtt = None,
     ber: Ber = None,
     per: Per = None,
@@ -385,29 +377,23 @@ def compare_verb(
     flows: Flows = 1,
     relay: Annotated[
         str | None,
-        typer.Option(
-            metavar="RELAYS",
-            help='Instead of the flow\'s own, with commas between: "none", "hybla" (the algorithm with which '
+        option(
+            "RELAYS",
+            'Instead of the flow\'s own, with commas between: "none", "hybla" (the algorithm with which '
             'it sends on), "gateway, buffer=8 MB, cc=hybla"; "gateway" sends on as the sender does.',
         ),
     ] = None,
-    for_: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help='Simulated time, "120 s".')
-    ] = None,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs per algorithm.")] = 5,
+    for_: Annotated[str | None, option("TIME", 'Simulated time, "120 s".', "--for")] = None,
+    seeds: Annotated[int, option("N", "Runs per algorithm.", min=1)] = 5,
     seed: FirstSeed = 1,
     threads: Workers = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the table there: .parquet, .csv, or .tex for LaTeX."
-        ),
+        option("FILE", "Write the table there: .parquet, .csv, or .tex for LaTeX.", "--out", "-o"),
     ] = None,
     figure: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw goodput and RTT of each first run over the path: .svg, .pdf or .png."
-        ),
+        option("FILE", "Draw goodput and RTT of each first run over the path: .svg, .pdf or .png."),
     ] = None,
     size: Size = "paper",
     json: Json = False,
@@ -534,16 +520,12 @@ def queue_show(
 
 @app.command("bench")
 def bench_verb(
-    only: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Some scenarios, with commas between: a,b100,h.")
-    ] = None,
-    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, in turns with ns-2.")] = 5,
+    only: Annotated[str | None, option("NAMES", "Some scenarios, with commas between: a,b100,h.")] = None,
+    pairs: Annotated[int, option("N", "Runs of each, in turns with ns-2.", min=1)] = 5,
     quick: Annotated[
         bool, typer.Option("--quick", help="Shorter runs, in which start-up weighs more than it should.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write all timings there, as JSON.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "Write all timings there, as JSON.", "--out", "-o")] = None,
     json: Json = False,
 ) -> None:
     """Measure how fast packets are simulated, beside ns-2 if that is installed."""

@@ -8,30 +8,26 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import Fresh, Json, Stopped, Workers, write_and_show
+from bentpipe.verbs import Fresh, Json, Stopped, Workers, argument, option, write_and_show
 
 
 def evaluate_verb(
     algorithm: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            autocompletion=completion.algorithms,
-            help='An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+        argument(
+            "NAME",
+            'An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+            completes=completion.algorithms,
         ),
     ],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer set-ups and seeds: about half a minute.")
     ] = False,
     only: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Some experiments, with commas between: beside-others,queues."),
+        str | None, option("NAMES", "Some experiments, with commas between: beside-others,queues.")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="DIR", help="Write the page, evaluation.json and the tables there."
-        ),
+        Path | None, option("DIR", "Write the page, evaluation.json and the tables there.", "--out", "-o")
     ] = None,
     workers: Workers = 0,
     fresh: Fresh = False,

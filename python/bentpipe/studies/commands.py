@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Ray, Workers
+from bentpipe.verbs import FAILED, Json, Ray, Workers, argument, option
 
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 
@@ -31,20 +31,17 @@ def study_list(json: Json = False) -> None:
 @app.command("run")
 def study_run(
     names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME...", autocompletion=completion.studies, help='Experiments, or "all" for the papers.'
-        ),
+        list[str], argument("NAME...", 'Experiments, or "all" for the papers.', completes=completion.studies)
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
     full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "DIR",
+            "Where to write; several studies get a directory each in it, and one page about all.",
             "--out",
             "-o",
-            metavar="DIR",
-            help="Where to write; several studies get a directory each in it, and one page about all.",
         ),
     ] = None,
     workers: Workers = 0,
@@ -129,28 +126,25 @@ def _run_tables(places: Mapping[str, Path], full: bool, workers: int, fresh: boo
 
 @app.command("show")
 def study_show(
-    paper: Annotated[
-        str, typer.Argument(metavar="PAPER", autocompletion=completion.papers, help="A study's name.")
-    ],
+    paper: Annotated[str, argument("PAPER", "A study's name.", completes=completion.papers)],
     figure: Annotated[
-        str | None, typer.Option(metavar="N", help="The figure of this number, or one of our own by name.")
+        str | None, option("N", "The figure of this number, or one of our own by name.")
     ] = None,
-    table: Annotated[str | None, typer.Option(metavar="N", help="The table of this number.")] = None,
+    table: Annotated[str | None, option("N", "The table of this number.")] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
+            "FILE",
+            "Where to write it: .png, .svg, .pdf or .csv. Repeatable. Default: PAPER-figure-N.png.",
             "--out",
             "-o",
-            metavar="FILE",
-            help="Where to write it: .png, .svg, .pdf or .csv. Repeatable. Default: PAPER-figure-N.png.",
         ),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="All seeds, as published; without it few, under a minute.")
     ] = False,
     run: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="DIR", help="A finished run to take it from. Default: out/studies."),
+        Path | None, option("DIR", "A finished run to take it from. Default: out/studies.", "--from")
     ] = None,
     workers: Workers = 0,
     json: Json = False,
@@ -197,16 +191,14 @@ def study_show(
 
 @app.command("fit")
 def study_fit(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study.")],
-    seeds: Annotated[int, typer.Option(metavar="N", min=2, help="Seeds of each combination.")] = 3,
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="Combinations to try, at most.")] = 500,
-    minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
+    name: Annotated[str, argument("NAME", "A study.")],
+    seeds: Annotated[int, option("N", "Seeds of each combination.", min=2)] = 3,
+    most: Annotated[int, option("N", "Combinations to try, at most.", min=1)] = 500,
+    minutes: Annotated[float, option("T", "How long, at most.")] = 120.0,
     workers: Workers = 0,
     ray: Ray = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to write.")] = None,
-    keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the result there as well, as NAME.json.")
-    ] = None,
+    out: Annotated[Path | None, option("DIR", "Where to write.", "--out", "-o")] = None,
+    keep: Annotated[Path | None, option("DIR", "Write the result there as well, as NAME.json.")] = None,
     json: Json = False,
 ) -> None:
     """Search which of a paper's open choices, taken together, make most of its checks hold.

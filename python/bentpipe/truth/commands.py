@@ -9,7 +9,7 @@ import typer
 from bentpipe import terminal
 from bentpipe.truth.job import AtOnce, Length, Out, Seeds, check_size, folder_of, resumable
 from bentpipe.truth.quic_verb import quic_verb
-from bentpipe.verbs import Json, write_and_show
+from bentpipe.verbs import Json, option, write_and_show
 
 app = typer.Typer(
     help="Compare simulations with real programs behind the emulated link.", no_args_is_help=True
@@ -39,10 +39,7 @@ def kernel_verb(
     for_: Length = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PATTERN",
-            help='Some cells: a sender, "kernel:*", or a row, "kernel-reno-100ms-*". Repeatable.',
-        ),
+        option("PATTERN", 'Some cells: a sender, "kernel:*", or a row, "kernel-reno-100ms-*". Repeatable.'),
     ] = None,
     at_once: AtOnce = 12,
     out: Out = None,
