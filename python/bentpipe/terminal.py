@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from threading import Lock, Timer
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO, TypeVar, cast
 
 from bentpipe import units
@@ -242,9 +241,7 @@ class Bar:
             self._starts.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._starts.cancel()
         with self._lock:
             self._ended = True
@@ -309,10 +306,8 @@ class RunsBar(Bar):
         self._ahead = ""
         self._warnings: Sequence[str] = ()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, value, trace)
+    def __exit__(self, *how: object) -> None:
+        super().__exit__(*how)
         warn(self._warnings)
 
     def at(self, state: State) -> None:

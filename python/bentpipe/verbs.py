@@ -131,15 +131,24 @@ def overrides(texts: Sequence[str]) -> list[tuple[str, str]]:
     Raises:
         ScenarioError: a text is not of this form.
     """
+    return pairs("--set", texts, "link.sat.rate=5Mbit/s")
+
+
+def pairs(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
+    """The pairs of an option that is given as KEY=VALUE, again and again.
+
+    Raises:
+        ScenarioError: a text is not of this form; the message has the example.
+    """
     from bentpipe._core import ScenarioError
 
-    pairs = []
+    found = []
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key.strip() and equals):
-            raise ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
-        pairs.append((key.strip(), value.strip()))
-    return pairs
+            raise ScenarioError(f"{option} {text}: write KEY=VALUE, for example {example}")
+        found.append((key.strip(), value.strip()))
+    return found
 
 
 def write_and_show(write: Callable[[], object], show: Callable[[], None]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from bentpipe import _core
@@ -159,9 +158,7 @@ class Trials:
         self._held.callback(self._runs.stop)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if self._kept is not None and kind is None:
             self._kept.finish()
         self._held.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from bentpipe import plot, terminal
-from bentpipe.verbs import FigureOut, From, Json, Size, To, argument, option
+from bentpipe.verbs import FigureOut, From, Json, Size, To, argument, option, pairs
 
 if TYPE_CHECKING:
     from bentpipe.plot.drawing import Drawing
@@ -246,12 +246,4 @@ def _against(
 
 
 def _pairs(given: list[str] | None) -> Mapping[str, str]:
-    from bentpipe import _core
-
-    pairs = {}
-    for text in given or []:
-        key, equals, value = text.partition("=")
-        if not (key.strip() and equals):
-            raise _core.ScenarioError(f"--where {text}: write KEY=VALUE, for example link.sat.delay_s=0.25")
-        pairs[key.strip()] = value.strip()
-    return pairs
+    return dict(pairs("--where", given or [], "link.sat.delay_s=0.25"))

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import current_thread, main_thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from bentpipe import foreign
@@ -105,9 +104,7 @@ class Store:
         self._lock.take()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lock.release()
 
     def open(self) -> list[Path]:
