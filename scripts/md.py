@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.files import replace
+from bentpipe.files import replace_text
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -70,7 +70,7 @@ def fill(page: Path, tables: str, mark: str) -> None:
     if page.is_file():
         text = page.read_text(encoding="utf-8")
         block = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
-    replace(page, lambda work: work.write_text(block.rstrip("\n") + "\n", encoding="utf-8"))
+    replace_text(page, block.rstrip("\n") + "\n")
 
 
 def replaced(page: str, name: str, part: str) -> str:

@@ -391,9 +391,7 @@ def write(
     writer.writeheader()
     writer.writerows(rows)
     (out / "validation").mkdir(parents=True, exist_ok=True)
-    files.replace(
-        out / "validation" / "starlink.csv", lambda work: work.write_text(table.getvalue(), encoding="utf-8")
-    )
+    files.replace_text(out / "validation" / "starlink.csv", table.getvalue())
     figure(out / "starlink.svg", found, labels)
     tables = _tables(rows, labels, capacities, transfers, found["measured"], skipped, seen)
     md.fill(out / "starlink.md", tables, "scripts/starlink.py")

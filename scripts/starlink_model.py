@@ -557,7 +557,7 @@ def write(out: Path, what: str, rows: Sequence[Sequence[str]], mark: str | None 
     csv.writer(text, lineterminator="\n").writerows(rows)
     place = out / "validation" / f"starlink_{what}.csv"
     place.parent.mkdir(parents=True, exist_ok=True)
-    files.replace(place, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
+    files.replace_text(place, text.getvalue())
     lines = [rows[0], ["---", *["---:"] * (len(rows[0]) - 1)], *rows[1:]]
     table = "\n".join(md.row(*cells) for cells in lines)
     md.fill(out / "starlink.md", table, mark or f"scripts/starlink_model.py {what}")

@@ -431,12 +431,12 @@ def compare_verb(
         found = stop.found
 
     def write() -> None:
-        from bentpipe.files import replace, replace_frame
+        from bentpipe.files import replace_frame, replace_text
 
         if out is not None and found.rows and not found.stopped:
             if out.suffix == ".tex":
                 text = comparison_latex(found, where)
-                replace(out, lambda place: place.write_text(text, encoding="utf-8"))
+                replace_text(out, text)
             else:
                 replace_frame(out, found.frame())
         if figure is not None and traced:

@@ -140,6 +140,11 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
             work.unlink(missing_ok=True)
 
 
+def replace_text(path: Path, text: str) -> None:
+    """The same for a text, in UTF-8."""
+    replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+
+
 def replace_frame(path: Path, frame: pl.DataFrame) -> str:
     """The same for a table, as Parquet, or as CSV if `path` ends so. Returns the sum of the file."""
     sums = []

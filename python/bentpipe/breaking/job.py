@@ -159,9 +159,9 @@ class Found:
         """
         folder.mkdir(parents=True, exist_ok=True)
         text = self.text()
-        files.replace(folder / FILE, lambda work: work.write_text(text, encoding="utf-8"))
+        files.replace_text(folder / FILE, text)
         answer = json.dumps({"schema": 1, **self.to_dict()}, indent=2)
-        files.replace(folder / PAGE, lambda work: work.write_text(answer, encoding="utf-8"))
+        files.replace_text(folder / PAGE, answer)
         if self.interrupted:
             return [folder / FILE]
         from bentpipe.plot import save

@@ -246,9 +246,9 @@ def _start(emulation: Emulation, words: list[str], side: Side, what: str, **give
 def _write(out: Path, found: dict[str, Any]) -> None:
     from json import dumps
 
-    from bentpipe.files import replace
+    from bentpipe.files import replace_text
 
-    replace(out, lambda work: work.write_text(dumps(found, indent=2) + "\n", encoding="utf-8"))
+    replace_text(out, dumps(found, indent=2) + "\n")
 
 
 def _summary(found: dict[str, Any]) -> None:

@@ -139,7 +139,7 @@ class Table(ABC, Generic[Row]):
             raise RuntimeError(f"{' '.join(map(str, _key(cases[number])))}: {error}")
         if not quick:
             rows = self.read(table)  # as rounded there
-            files.replace(page, lambda work: work.write_text(self.text(rows), encoding="utf-8"))
+            files.replace_text(page, self.text(rows))
             self.draw(out, rows)
         shutil.rmtree(work)
         with suppress(OSError):  # another experiment has runs there

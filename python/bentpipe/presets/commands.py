@@ -113,9 +113,9 @@ def new_verb(
         else:
             sys.stdout.write(content)
         return
-    from bentpipe.files import replace
+    from bentpipe.files import replace_text
 
-    replace(out, lambda place: place.write_text(content, encoding="utf-8"))
+    replace_text(out, content)
     if json:
         terminal.answer({"file": str(out), "text": content})
         return

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.files import replace
+from bentpipe.files import replace_text
 
 DIGITS = 6
 _FLAGS = {"True": True, "False": False, "": None}
@@ -23,7 +23,7 @@ def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     writer.writerow(rows[0])
     for row in rows:
         writer.writerow(f"{v:.{DIGITS}g}" if isinstance(v, float) else v for v in row.values())
-    replace(path, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
+    replace_text(path, text.getvalue())
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
