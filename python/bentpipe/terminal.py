@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from threading import Lock, Timer
@@ -73,6 +73,14 @@ def table(title: str, columns: Sequence[str]) -> Table:
     return made
 
 
+def show_whole(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints a table on standard output, in one however wide it is; title and heads as for `table`."""
+    made = table(title, columns)
+    for row in rows:
+        made.add_row(*row)
+    console().print(made)
+
+
 def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table on standard output; one that is too wide in parts, each with the first column.
 
@@ -104,10 +112,10 @@ def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) 
         parts[-1].append(i)
         used += 2 + widths[i]
     for number, part in enumerate(parts):
-        made = table(title if number == 0 else "", [heads[0], *(heads[i] for i in part)])
-        for row in rows:
-            made.add_row(row[0], *(row[i] for i in part))
-        shown.print(made)
+        at = [0, *part]
+        show_whole(
+            title if number == 0 else "", [heads[i] for i in at], ([row[i] for i in at] for row in rows)
+        )
 
 
 def plain(text: str) -> str:

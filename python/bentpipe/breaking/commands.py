@@ -25,6 +25,7 @@ KERNEL = "kernel.csv"
 
 
 def break_verb(
+    context: typer.Context,
     algorithm: Annotated[
         Text,
         argument(
@@ -84,6 +85,10 @@ def break_verb(
         return DONE
     if kernel and replay is None:
         raise typer.BadParameter("say what to replay: --replay FILE", param_hint="--kernel")
+    for name, flag in (("seeds", "--seeds"), ("at_once", "--at-once")):
+        given = context.get_parameter_source(name)
+        if given is not None and given.name != "DEFAULT" and not kernel:
+            raise typer.BadParameter("it is for a replay in the kernel: add --kernel", param_hint=flag)
     if replay is not None:
         files = sorted(replay.glob("*.toml")) if replay.is_dir() else [replay]
         if kernel:

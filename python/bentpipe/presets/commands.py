@@ -24,10 +24,7 @@ def list_verb(json: Json = False) -> None:
     if json:
         terminal.answer({"scenarios": [{"name": p.name, "title": p.title, "about": p.about} for p in known]})
         return
-    shown = terminal.table("", ["<scenario", "~title"])
-    for preset in known:
-        shown.add_row(preset.name, preset.title)
-    terminal.console().print(shown)
+    terminal.show_whole("", ["<scenario", "~title"], [[p.name, p.title] for p in known])
     terminal.line("bentpipe scenario show NAME prints one with the sources of its numbers.")
 
 

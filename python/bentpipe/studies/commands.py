@@ -22,10 +22,8 @@ def study_list(json: Json = False) -> None:
     if json:
         terminal.answer({"studies": [vars(one) for one in listed()]})
         return
-    shown = terminal.table("", ["<name", "~title", "<run by"])
-    for one in listed():
-        shown.add_row(one.name, one.title, one.command)
-    terminal.console().print(shown)
+    rows = [[one.name, one.title, one.command] for one in listed()]
+    terminal.show_whole("", ["<name", "~title", "<run by"], rows)
 
 
 @app.command("run")
