@@ -10,8 +10,6 @@ is written, and exit status 1 means that page or file are not those of the store
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 import tomllib
@@ -20,6 +18,7 @@ from instructions import FILE, PROFILED
 from md import DOCS, replaced, write
 
 from bentpipe.bench.page import data, markdown, tables
+from bentpipe.files import csv_text
 
 PAGE = DOCS / "performance.md"
 ROWS = DOCS / "performance.csv"
@@ -48,9 +47,7 @@ def main() -> int:
     timings = json.loads(TIMINGS.read_text(encoding="utf-8"))
     for name, part in {**tables(timings), **counts()}.items():
         page = replaced(page, name, part)
-    rows = io.StringIO()
-    csv.writer(rows, lineterminator="\n").writerows(data(timings))
-    return write({PAGE: page, ROWS: rows.getvalue()}, __doc__)
+    return write({PAGE: page, ROWS: csv_text(data(timings))}, __doc__)
 
 
 if __name__ == "__main__":
