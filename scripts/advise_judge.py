@@ -85,7 +85,7 @@ def ask(
 
 def _store(path: Path, text: str) -> None:
     """Writes a small file, whole or not at all."""
-    files.replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+    files.replace_text(path, text)
 
 
 def stored(some: Sequence[Drawn], place: Path) -> list[tuple[Drawn, Answer]]:

@@ -66,7 +66,7 @@ def judge(given: argparse.Namespace) -> None:
         print(advise_page.row(one))
     print(advise_page.summary(found[given.measured]))
     text = advise_page.page(table, found[False], found[True])
-    files.replace(given.docs / "advise-truth.md", lambda work: work.write_text(text, encoding="utf-8"))
+    files.replace_text(given.docs / "advise-truth.md", text)
 
 
 def _parser() -> argparse.ArgumentParser:

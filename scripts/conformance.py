@@ -19,7 +19,6 @@ scripts/conformance.toml; one that differs without a cause there, or the other w
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 import subprocess
 import sys
@@ -30,6 +29,8 @@ from pathlib import Path
 
 import validate
 import validation_page
+
+from bentpipe.files import csv_text, replace_text
 
 SOURCES = {
     "google": "google/packetdrill, `gtests/net`",
@@ -142,8 +143,7 @@ def listed(rows: list[Ran], causes: dict[str, str]) -> list[list[str]]:
 
 def store(name: str, lines: list[list[str]]) -> None:
     """Writes a data file."""
-    with (validation_page.DATA / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(lines)
+    replace_text(validation_page.DATA / f"{name}.csv", csv_text(lines))
 
 
 def main() -> int:
@@ -180,7 +180,7 @@ def main() -> int:
         store("packetdrill", listed(rows, causes))
         validate.PAGE.write_text(validate.page(), encoding="utf-8")
     else:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([*counted(rows), *listed(rows, causes)])
+        print(csv_text([*counted(rows), *listed(rows, causes)]), end="")
     return 0
 
 

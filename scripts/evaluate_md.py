@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+
+from md import DOCS, write
 
 from bentpipe.evaluation import lines
 from bentpipe.evaluation.assessment import EXPERIMENTS
 from bentpipe.evaluation.criteria import CRITERIA, TITLES
 from bentpipe.evaluation.lines import Line
 
-PAGE = Path(__file__).parents[1] / "docs" / "evaluate.md"
+PAGE = DOCS / "evaluate.md"
 BEGIN, END = "<!-- begin {} (scripts/evaluate_md.py) -->", "<!-- end {} -->"
 
 
@@ -84,16 +85,6 @@ def written(text: str) -> str:
     return text
 
 
-def main() -> int:
-    """Rewrites or checks the page."""
-    assert all(c.document in TITLES for c in CRITERIA)
-    old = PAGE.read_text(encoding="utf-8")
-    new = written(old)
-    if "--check" in sys.argv:
-        return int(old != new)
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    assert all(c.document in TITLES for c in CRITERIA)
+    sys.exit(write({PAGE: written(PAGE.read_text(encoding="utf-8"))}, __doc__))

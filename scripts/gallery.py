@@ -4,7 +4,6 @@
 `--png DIR` the figures are also written there as pictures, to look at.
 """
 
-import argparse
 import hashlib
 import re
 import sys
@@ -17,7 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
-from md import DOCS
+from md import DOCS, parser, told
 
 import bentpipe as bp
 from bentpipe.experiments.legible import line_colour
@@ -328,19 +327,15 @@ def write(entries: list[dict[str, Any]], found: dict[str, list[Curves]], png: Pa
 
 def main() -> int:
     """Writes or checks the page; 1 if a check fails."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
-    parser.add_argument("--png", type=Path, help="write the figures as pictures into this folder, too")
-    given = parser.parse_args()
+    asked = parser(__doc__)
+    asked.add_argument("--png", type=Path, help="write the figures as pictures into this folder, too")
+    given = asked.parse_args()
     known = bp.controllers()
     found = run_all(known)
     if not given.check:
         write(known, found, given.png)
         return 0
-    wrong = stale(known, found)
-    for line in wrong:
-        print(f"{line}: run `make docs`", file=sys.stderr)
-    return 1 if wrong else 0
+    return told(stale(known, found))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.files import replace
+from bentpipe.files import replace_text
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -70,38 +70,77 @@ def fill(page: Path, tables: str, mark: str) -> None:
     if page.is_file():
         text = page.read_text(encoding="utf-8")
         block = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
-    replace(page, lambda work: work.write_text(block.rstrip("\n") + "\n", encoding="utf-8"))
+    replace_text(page, block.rstrip("\n") + "\n")
+
+
+def replaced(page: str, name: str, part: str) -> str:
+    """A page with another text between the marks `<!-- NAME -->` and `<!-- end NAME -->`.
+
+    Raises:
+        ValueError: the page lacks one of the marks.
+    """
+    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+    before, found, rest = page.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found and found_end):
+        raise ValueError(f"the page has no {begin.strip()} or no {end}")
+    return f"{before}{begin}\n{part.strip()}\n\n{end}{after}"
 
 
 def stale(pages: Mapping[Path, str], folder: Path | None = None) -> list[str]:
     """The pages that are not as given, and the pages of `folder` that are not among them; a line each."""
     wrong = [
-        f"{path.relative_to(ROOT)} does not agree with its source"
+        f"{_named(path)} does not agree with its source"
         for path, text in pages.items()
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     others = sorted(set(folder.glob("*.md")) - set(pages)) if folder is not None else []
-    return wrong + [f"{path.relative_to(ROOT)} has no source" for path in others]
+    return wrong + [f"{_named(path)} has no source" for path in others]
+
+
+def _named(path: Path) -> Path:
+    """A page by its path in the repository."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def write(pages: Mapping[Path, str], about: str | None, folder: Path | None = None) -> int:
-    """Writes pages or, with `--check`, compares them.
+    """Writes pages or, with `--check`, compares them: all that most programs for pages do.
 
     Args:
         pages: the text of each page.
         about: the help text of the command line.
-        folder: a folder with no other pages than these; others are removed.
+        folder: as for `settle`.
 
     Returns:
         1 if a check fails.
     """
-    parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
-    if parser.parse_args().check:
-        wrong = stale(pages, folder)
-        for line in wrong:
-            print(f"{line}: run `make docs`", file=sys.stderr)
-        return 1 if wrong else 0
+    return settle(pages, folder, check=parser(about).parse_args().check)
+
+
+def parser(about: str | None) -> argparse.ArgumentParser:
+    """The command line of a program for pages, with `--check`; `about` is its help text."""
+    made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
+    return made
+
+
+def told(wrong: Sequence[str]) -> int:
+    """Reports what is out of date, a line each; the exit status, 1 if anything is."""
+    for line in wrong:
+        print(f"{line}: run `make docs`", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def settle(pages: Mapping[Path, str], folder: Path | None = None, *, check: bool) -> int:
+    """Writes pages, or compares them if `check`; 1 if they are not as given.
+
+    Args:
+        pages: the text of each page.
+        folder: a folder with no other pages than these; others are removed.
+        check: write nothing.
+    """
+    if check:
+        return told(stale(pages, folder))
     if folder is not None:
         folder.mkdir(exist_ok=True)
         for old in set(folder.glob("*.md")) - set(pages):

@@ -4,7 +4,6 @@ Each kind of queue, loss, access, traffic and law in the schema is a class. So a
 names. Their texts are the comments in crates/sim. `--check` reports whether both files are up to date.
 """
 
-import argparse
 import json
 import keyword
 import re
@@ -13,6 +12,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from md import write
 from scenario_md import DEFAULTS, QUANTITIES, SCHEMA, about, followed, types
 
 from bentpipe.registry import VALUES
@@ -57,6 +57,12 @@ from bentpipe.plain import Model, OnPath
 
 Steps = Sequence[Sequence[Any]]
 """Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
+'''
+
+
+FOOT = '''\
+KINDS: dict[str, type[Model]] = {made.kind: made for made in Model.__subclasses__() if made.kind is not None}
+"""Every class with a kind, by the kind's name in a scenario."""
 '''
 
 
@@ -292,11 +298,7 @@ def models() -> str:
             lines += ["", "", line] if fits else ["", "", f"{name} = (", f"    {found[0]}"]
             lines += [] if fits else [*(f"    | {each}" for each in found[1:]), ")"]
             lines.append(f'"""{" ".join(TABLES[name]["description"].split())}"""')
-    lines += ["", "", "KINDS: dict[str, type[Model]] = {"]
-    lines += [f"    {literal(kind)}: {name}," for name, (_, kind) in tables().items() if kind is not None]
-    return (
-        "\n".join([*lines, "}", '"""Every class with a kind, by the kind\'s name in a scenario."""']) + "\n"
-    )
+    return "\n".join(lines) + f"\n\n\n{FOOT}"
 
 
 def stub(text: str) -> str:
@@ -305,22 +307,5 @@ def stub(text: str) -> str:
     return re.sub(r"(from \.models import .*\n)+", "\n".join(names) + "\n", text, count=1)
 
 
-def main() -> int:
-    """Writes both files or, by `--check`, looks whether they are up to date; 1 if a check fails."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is out of date")
-    check, failed = parser.parse_args().check, False
-    for path, text in ((MODELS, models()), (STUB, stub(STUB.read_text(encoding="utf-8")))):
-        if not check:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            print(
-                f"python/bentpipe/{path.name} does not agree with the schema: run `make docs`",
-                file=sys.stderr,
-            )
-            failed = True
-    return int(failed)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write({MODELS: models(), STUB: stub(STUB.read_text(encoding="utf-8"))}, __doc__))

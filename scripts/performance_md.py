@@ -10,18 +10,15 @@ is written, and exit status 1 means that page or file are not those of the store
 
 from __future__ import annotations
 
-import argparse
-import csv
-import io
 import json
 import sys
 import tomllib
 
 from instructions import FILE, PROFILED
-from md import DOCS
-from validate import replaced
+from md import DOCS, replaced, write
 
 from bentpipe.bench.page import data, markdown, tables
+from bentpipe.files import csv_text
 
 PAGE = DOCS / "performance.md"
 ROWS = DOCS / "performance.csv"
@@ -45,24 +42,12 @@ def counts() -> dict[str, str]:
 
 
 def main() -> int:
-    """Writes the page, or reports whether it is up to date."""
-    parser = argparse.ArgumentParser(description="Writes the numbers of docs/performance.md.")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
-    given = parser.parse_args()
+    """Writes page and table, or reports whether they are up to date."""
     page = PAGE.read_text(encoding="utf-8")
     timings = json.loads(TIMINGS.read_text(encoding="utf-8"))
     for name, part in {**tables(timings), **counts()}.items():
         page = replaced(page, name, part)
-    rows = io.StringIO()
-    csv.writer(rows, lineterminator="\n").writerows(data(timings))
-    stale = 0
-    for file, text in ((PAGE, page), (ROWS, rows.getvalue())):
-        if not given.check:
-            file.write_text(text, encoding="utf-8")
-        elif not file.exists() or file.read_text(encoding="utf-8") != text:
-            print(f"{file.name} is not up to date: run scripts/performance_md.py", file=sys.stderr)
-            stale = 1
-    return stale
+    return write({PAGE: page, ROWS: csv_text(data(timings))}, __doc__)
 
 
 if __name__ == "__main__":

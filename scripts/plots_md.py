@@ -5,7 +5,6 @@ them again and reports whether the numbers behind the figures are still those of
 the figures are also drawn there as pictures, to look at.
 """
 
-import argparse
 import hashlib
 import os
 import shlex
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from md import DOCS
+from md import DOCS, parser, told
 
 PAGE = DOCS / "plots.md"
 FIGURES = DOCS / "plots"
@@ -388,10 +387,9 @@ def pictures(place: Path, folder: Path) -> None:
 
 def main() -> int:
     """Writes or checks the page; 1 if a check fails."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
-    parser.add_argument("--png", type=Path, help="draw the figures as pictures into this folder, too")
-    given = parser.parse_args()
+    asked = parser(__doc__)
+    asked.add_argument("--png", type=Path, help="draw the figures as pictures into this folder, too")
+    given = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         draw_all(place)
@@ -400,9 +398,7 @@ def main() -> int:
             write(place)
         if given.png is not None:
             pictures(place, given.png)
-    for line in wrong:
-        print(f"{line}: run `make docs`", file=sys.stderr)
-    return 1 if wrong else 0
+    return told(wrong)
 
 
 if __name__ == "__main__":

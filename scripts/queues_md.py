@@ -1,15 +1,14 @@
 """Writes docs/queues.md from the registry of queues; `--check` reports whether it is up to date."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
-from md import anchor, reference, row, write
+from md import DOCS, anchor, reference, row, write
 from scenario_md import SCHEMA, alternatives, rows
 
 from bentpipe.registry import queues
 
-PAGE = Path(__file__).parent.parent / "docs" / "queues.md"
+PAGE = DOCS / "queues.md"
 
 HEAD = """\
 <!-- Written from the registry (crates/sim/src/queue/mod.rs) by scripts/queues_md.py. Use `make docs`. -->

@@ -11,7 +11,6 @@ nothing is written, and exit status 1 means that the page is not that of the reg
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -19,8 +18,8 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
+from md import parser, replaced, settle
 from programs import ROOT, built
-from validate import replaced
 
 from bentpipe.bench.page import markdown
 from bentpipe.truth.quic_cell import SIMULATED, QuicCell
@@ -108,11 +107,10 @@ def simulate_again() -> None:
 
 def main() -> int:
     """Writes the page, or reports whether it is up to date."""
-    parser = argparse.ArgumentParser(description="Writes the tables of docs/quic.md.")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
-    parser.add_argument("--simulate", action="store_true", help="simulate the TCP of the comparison again")
-    parser.add_argument("--features", help="of the workspace, as scripts/features.sh says")
-    given = parser.parse_args()
+    asked = parser(__doc__)
+    asked.add_argument("--simulate", action="store_true", help="simulate the TCP of the comparison again")
+    asked.add_argument("--features", help="of the workspace, as scripts/features.sh says")
+    given = asked.parse_args()
     if given.simulate and not given.check:
         simulate_again()
     page = PAGE.read_text(encoding="utf-8")
@@ -121,13 +119,7 @@ def main() -> int:
         parts["comparison"] = markdown(*page_rows(read(ROWS)))
     for name, part in parts.items():
         page = replaced(page, name, part)
-    if not given.check:
-        PAGE.write_text(page, encoding="utf-8")
-        return 0
-    if PAGE.read_text(encoding="utf-8") != page:
-        print("docs/quic.md is not up to date: run scripts/quic_md.py", file=sys.stderr)
-        return 1
-    return 0
+    return settle({PAGE: page}, check=given.check)
 
 
 if __name__ == "__main__":

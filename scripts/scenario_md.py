@@ -3,15 +3,14 @@
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
-from md import anchor, row, write
+from md import DOCS, anchor, row, write
 
 from bentpipe.registry import queues
 from bentpipe.schema import scenario_schema
 
-PAGE = Path(__file__).parent.parent / "docs" / "scenario.md"
+PAGE = DOCS / "scenario.md"
 SCHEMA = scenario_schema()
 
 HEAD = """\

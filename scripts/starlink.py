@@ -12,8 +12,6 @@ docs/starlink.md.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import re
 import sys
 import tempfile
@@ -386,18 +384,13 @@ def write(
     labels = {"measured": "measured (BBR)", "reported": "measured (BBR), counts as reported"}
     labels |= {variant.name: variant.label for variant in VARIANTS}
     rows = [_row(name, found[name]) for name in found]
-    table = io.StringIO()
-    writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    table = files.csv_text([rows[0], *(row.values() for row in rows)])
     (out / "validation").mkdir(parents=True, exist_ok=True)
-    files.replace(
-        out / "validation" / "starlink.csv", lambda work: work.write_text(table.getvalue(), encoding="utf-8")
-    )
+    files.replace_text(out / "validation" / "starlink.csv", table)
     figure(out / "starlink.svg", found, labels)
     tables = _tables(rows, labels, capacities, transfers, found["measured"], skipped, seen)
     md.fill(out / "starlink.md", tables, "scripts/starlink.py")
-    terminal.line(table.getvalue().rstrip())
+    terminal.line(table.rstrip())
 
 
 def _row(name: str, found: Distribution) -> dict[str, str]:

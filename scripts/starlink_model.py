@@ -11,8 +11,6 @@ DIR is that of scripts/starlink.py. The model was fitted on 27 May 2024; the oth
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -553,15 +551,14 @@ def write(out: Path, what: str, rows: Sequence[Sequence[str]], mark: str | None 
         rows: the table, its heads first.
         mark: what the marks name; by default this script and `what`.
     """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    text = files.csv_text(rows)
     place = out / "validation" / f"starlink_{what}.csv"
     place.parent.mkdir(parents=True, exist_ok=True)
-    files.replace(place, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
+    files.replace_text(place, text)
     lines = [rows[0], ["---", *["---:"] * (len(rows[0]) - 1)], *rows[1:]]
     table = "\n".join(md.row(*cells) for cells in lines)
     md.fill(out / "starlink.md", table, mark or f"scripts/starlink_model.py {what}")
-    terminal.line(text.getvalue().rstrip())
+    terminal.line(text.rstrip())
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ that the page does not agree with the data files.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
 
 import validation_page
+from md import parser, replaced, settle
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "validation.md"
@@ -40,20 +40,6 @@ COMMANDS: dict[str, list[str]] = {
 }
 
 
-def replaced(page: str, name: str, table: str) -> str:
-    """The page with another table between the markers of `name`.
-
-    Raises:
-        ValueError: the page lacks one of the markers.
-    """
-    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
-    before, found, rest = page.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not (found and found_end):
-        raise ValueError(f"docs/validation.md has no {begin.strip()} or no {end}")
-    return f"{before}{begin}\n{table.strip()}\n\n{end}{after}"
-
-
 def page() -> str:
     """The page as the data files have it."""
     text = PAGE.read_text(encoding="utf-8")
@@ -64,19 +50,15 @@ def page() -> str:
 
 def main() -> int:
     """Runs the witnesses that are named, or all."""
-    parser = argparse.ArgumentParser(description="Runs the witnesses and writes what they find.")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
-    parser.add_argument("name", nargs="*", help=f"one of {', '.join(COMMANDS)}; by default all")
-    given = parser.parse_args()
+    asked = parser("Runs the witnesses and writes what they find.")
+    asked.add_argument("--jobs", type=int, default=2, help="runs at a time")
+    asked.add_argument("name", nargs="*", help=f"one of {', '.join(COMMANDS)}; by default all")
+    given = asked.parse_args()
     if given.check:
-        stale = page() != PAGE.read_text(encoding="utf-8")
-        if stale:
-            print("docs/validation.md is not what docs/validation/*.csv give", file=sys.stderr)
-        return int(stale)
+        return settle({PAGE: page()}, check=True)
     unknown = set(given.name) - set(COMMANDS)
     if unknown:
-        parser.error(f"no witness is called {sorted(unknown)[0]!r}; there are {', '.join(COMMANDS)}")
+        asked.error(f"no witness is called {sorted(unknown)[0]!r}; there are {', '.join(COMMANDS)}")
     worst = 0
     for name in given.name or COMMANDS:
         file, *options = (part.format(jobs=given.jobs) for part in COMMANDS[name])

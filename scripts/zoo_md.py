@@ -239,13 +239,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         search(Path(folder), names)
     elif given.figure:
         bp.plot.save(drawn(ZOO / f"{SHOWN}.toml"), FIGURE)
-    elif given.check:
-        wrong = md.stale({PAGE: text()})
-        for line in wrong:
-            print(f"{line}: run `make docs`", file=sys.stderr)
-        return 1 if wrong else 0
     else:
-        PAGE.write_text(text(), encoding="utf-8")
+        return md.settle({PAGE: text()}, check=given.check)
     return 0
 
 

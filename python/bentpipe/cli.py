@@ -52,6 +52,8 @@ from bentpipe.verbs import (
     Stopped,
     TimeLine,
     Workers,
+    argument,
+    option,
     overrides,
     write_and_show,
 )
@@ -101,6 +103,15 @@ class Verbs(TyperGroup):
             ctx.exit()
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the verb. An interrupt with a message (`Interrupted` of many runs) says what is kept."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            if not str(stop):
+                raise
+            raise Stopped(str(stop)) from None
+
     def main(self, *args: Any, **given: Any) -> Any:
         """Runs a verb and exits: 0 done, 1 the work failed, 2 the request was wrong, 130 interrupted."""
         given["standalone_mode"] = False
@@ -111,9 +122,9 @@ class Verbs(TyperGroup):
 
 def _untyped(options: list[Any]) -> list[Any]:
     """The options, whose help shows no type of those that take no value."""
-    for option in options:
-        if getattr(option, "is_flag", False):
-            option.metavar = ""
+    for each in options:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
     return options
 
 
@@ -223,35 +234,27 @@ def _options(
 def run_verb(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE",
-            autocompletion=completion.scenarios,
-            help="A scenario: a TOML or JSON file, a shipped one's name, what --out wrote, or - for stdin.",
+        argument(
+            "FILE",
+            "A scenario: a TOML or JSON file, a shipped one's name, what --out wrote, or - for stdin.",
+            completes=completion.scenarios,
         ),
     ],
     set_: Set = None,
     seed: Seed = None,
     cc: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=completion.algorithms,
-            help="The algorithm of every TCP flow; or my.py:MyClass.",
-        ),
+        option("NAME", "The algorithm of every TCP flow; or my.py:MyClass.", completes=completion.algorithms),
     ] = None,
     for_: Annotated[
-        str | None,
-        typer.Option("--for", metavar="TIME", help='Simulated time, "120 s", in place of duration.'),
+        str | None, option("TIME", 'Simulated time, "120 s", in place of duration.', "--for")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Write run.json and Parquet tables there."),
+        Path | None, option("DIR", "Write run.json and Parquet tables there.", "--out", "-o")
     ] = None,
     pcap: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the packets there, for Wireshark and its like; - for standard output."
-        ),
+        option("FILE", "Write the packets there, for Wireshark and its like; - for standard output."),
     ] = None,
     pcap_at: PcapAt = "sender",
     pcap_whole: PcapWhole = False,
@@ -294,15 +297,11 @@ def run_verb(
 
 def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | None, *, json: bool) -> None:
     """Writes a result and shows it; reports the place, and the result that was replaced."""
+    from bentpipe.tables import show_run
 
     def show() -> None:
         terminal.warn(result.json["warnings"])
-        if json:
-            terminal.answer(result.json)
-        else:
-            from bentpipe.tables import show_run
-
-            show_run(result)
+        terminal.give(lambda: result.json, lambda: show_run(result), json=json)
 
     write_and_show(lambda: None if out is None else result.save(out), show)
     if json:
@@ -346,32 +345,30 @@ def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
 def compare_verb(
     cc: Annotated[
         str,
-        typer.Option(
-            metavar="NAMES",
-            autocompletion=completion.algorithms,
-            help="Algorithms, with commas between; also my.py:MyClass, "
+        option(
+            "NAMES",
+            "Algorithms, with commas between; also my.py:MyClass, "
             '"vegas alpha=2", \'{ name = "simd", beta = 0.0625 }\'.',
+            completes=completion.algorithms,
         ),
     ],
     link: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            autocompletion=completion.scenarios,
-            help="A shipped scenario's name, or a TOML file: its links. --rate and --rtt change it.",
+        option(
+            "NAME|FILE",
+            "A shipped scenario's name, or a TOML file: its links. --rate and --rtt change it.",
+            completes=completion.scenarios,
         ),
     ] = None,
     scenario: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            autocompletion=completion.scenarios,
-            help="Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
+        option(
+            "NAME|FILE",
+            "Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
+            completes=completion.scenarios,
         ),
     ] = None,
-    rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"; with --rtt alone it is a link.')
-    ] = None,
+    rate: Annotated[str | None, option("RATE", '"10 Mbit/s"; with --rtt alone it is a link.')] = None,
     rtt: Rtt = None,
     ber: Ber = None,
     per: Per = None,
@@ -380,29 +377,23 @@ def compare_verb(
     flows: Flows = 1,
     relay: Annotated[
         str | None,
-        typer.Option(
-            metavar="RELAYS",
-            help='Instead of the flow\'s own, with commas between: "none", "hybla" (the algorithm with which '
+        option(
+            "RELAYS",
+            'Instead of the flow\'s own, with commas between: "none", "hybla" (the algorithm with which '
             'it sends on), "gateway, buffer=8 MB, cc=hybla"; "gateway" sends on as the sender does.',
         ),
     ] = None,
-    for_: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help='Simulated time, "120 s".')
-    ] = None,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs per algorithm.")] = 5,
+    for_: Annotated[str | None, option("TIME", 'Simulated time, "120 s".', "--for")] = None,
+    seeds: Annotated[int, option("N", "Runs per algorithm.", min=1)] = 5,
     seed: FirstSeed = 1,
     threads: Workers = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the table there: .parquet, .csv, or .tex for LaTeX."
-        ),
+        option("FILE", "Write the table there: .parquet, .csv, or .tex for LaTeX.", "--out", "-o"),
     ] = None,
     figure: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw goodput and RTT of each first run over the path: .svg, .pdf or .png."
-        ),
+        option("FILE", "Draw goodput and RTT of each first run over the path: .svg, .pdf or .png."),
     ] = None,
     size: Size = "paper",
     json: Json = False,
@@ -440,12 +431,12 @@ def compare_verb(
         found = stop.found
 
     def write() -> None:
-        from bentpipe.files import replace, replace_frame
+        from bentpipe.files import replace_frame, replace_text
 
         if out is not None and found.rows and not found.stopped:
             if out.suffix == ".tex":
                 text = comparison_latex(found, where)
-                replace(out, lambda place: place.write_text(text, encoding="utf-8"))
+                replace_text(out, text)
             else:
                 replace_frame(out, found.frame())
         if figure is not None and traced:
@@ -485,14 +476,10 @@ def compare_verb(
 def cc_list(json: Json = False) -> None:
     """Every algorithm."""
     from bentpipe.registry import controllers
-
-    known = controllers()
-    if json:
-        terminal.answer({"algorithms": known})
-        return
     from bentpipe.tables import show_algorithms
 
-    show_algorithms(known)
+    known = controllers()
+    terminal.give(lambda: {"algorithms": known}, lambda: show_algorithms(known), json=json)
 
 
 @cc_app.command("show")
@@ -502,28 +489,20 @@ def cc_show(
 ) -> None:
     """One algorithm: what it is, where it comes from, its parameters."""
     from bentpipe.registry import find
-
-    entry = find(name)
-    if json:
-        terminal.answer(entry)
-        return
     from bentpipe.tables import show_algorithm
 
-    show_algorithm(entry)
+    entry = find(name)
+    terminal.give(lambda: entry, lambda: show_algorithm(entry), json=json)
 
 
 @queue_app.command("list")
 def queue_list(json: Json = False) -> None:
     """Every kind of queue."""
     from bentpipe.registry import queues
-
-    known = queues()
-    if json:
-        terminal.answer({"queues": known})
-        return
     from bentpipe.tables import show_queues
 
-    show_queues(known)
+    known = queues()
+    terminal.give(lambda: {"queues": known}, lambda: show_queues(known), json=json)
 
 
 @queue_app.command("show")
@@ -533,28 +512,20 @@ def queue_show(
 ) -> None:
     """One kind of queue: what it is, where it comes from, its keys."""
     from bentpipe.registry import find_queue
-
-    entry = find_queue(kind)
-    if json:
-        terminal.answer(entry)
-        return
     from bentpipe.tables import show_queue
 
-    show_queue(entry)
+    entry = find_queue(kind)
+    terminal.give(lambda: entry, lambda: show_queue(entry), json=json)
 
 
 @app.command("bench")
 def bench_verb(
-    only: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Some scenarios, with commas between: a,b100,h.")
-    ] = None,
-    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, in turns with ns-2.")] = 5,
+    only: Annotated[str | None, option("NAMES", "Some scenarios, with commas between: a,b100,h.")] = None,
+    pairs: Annotated[int, option("N", "Runs of each, in turns with ns-2.", min=1)] = 5,
     quick: Annotated[
         bool, typer.Option("--quick", help="Shorter runs, in which start-up weighs more than it should.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write all timings there, as JSON.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "Write all timings there, as JSON.", "--out", "-o")] = None,
     json: Json = False,
 ) -> None:
     """Measure how fast packets are simulated, beside ns-2 if that is installed."""
@@ -575,21 +546,19 @@ def bench_verb(
         if out is not None:
             out.write_text(dumps(found, indent=1) + "\n", encoding="utf-8")
 
-    write_and_show(write, lambda: terminal.answer(found) if json else bench.show(found))
+    write_and_show(write, lambda: terminal.give(lambda: found, lambda: bench.show(found), json=json))
 
 
 @app.command("doctor")
 def doctor_verb(json: Json = False) -> None:
     """What works on this machine, and what to install for the rest."""
     from bentpipe.doctor import examine
+    from bentpipe.tables import show_checks
 
     checks = examine()
-    if json:
-        terminal.answer({"checks": [check.as_dict() for check in checks]})
-    else:
-        from bentpipe.tables import show_checks
-
-        show_checks(checks)
+    terminal.give(
+        lambda: {"checks": [check.as_dict() for check in checks]}, lambda: show_checks(checks), json=json
+    )
     if any(check.needed and check.found is None for check in checks):
         raise typer.Exit(FAILED)
 

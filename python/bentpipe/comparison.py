@@ -21,6 +21,7 @@ from bentpipe.result import LIMITS, Result, each_once
 from bentpipe.runs import run_many
 from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.columns import words
 from bentpipe.sweeps.engine import Interrupted, run_cases
 from bentpipe.units import seconds, spaced
 
@@ -390,16 +391,8 @@ def _named(algorithm: Any) -> dict[str, Any]:
     """The columns that identify the algorithm of a row."""
     if isinstance(algorithm, type):
         return {"label": algorithm.__name__, "cc": algorithm.__name__}
-    name = algorithm["name"] if isinstance(algorithm, dict) else algorithm
-    label = find(name)["label"]
-    if isinstance(algorithm, dict) and len(algorithm) > 1:
-        label += " " + " ".join(f"{key}={_shown(value)}" for key, value in algorithm.items() if key != "name")
-    return {"label": label, "cc": name}
-
-
-def _shown(value: Any) -> str:
-    """A parameter's value as on the command line."""
-    return f"{value:.10g}" if isinstance(value, float) else str(value).lower()
+    name, *given = words(algorithm).split(" ")
+    return {"label": " ".join([find(name)["label"], *given]), "cc": name}
 
 
 def alone(given: str, lacks: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -147,40 +148,26 @@ def shells(incomplete: str) -> list[str]:
     return _beginning([one["name"] for one in json.loads(_core.orbit_shells())], incomplete)
 
 
-def bands(incomplete: str) -> list[str]:
-    """Bands of frequencies."""
-    from bentpipe.weather.station import BANDS
-
-    return _beginning(BANDS, incomplete)
-
-
-def goals(incomplete: str) -> list[str]:
-    """Goals of advice."""
-    from bentpipe.advice.question import GOALS
-
-    return _beginning(GOALS, incomplete)
-
-
-def break_goals(incomplete: str) -> list[str]:
-    """Goals of a search for the worst link."""
-    from bentpipe.breaking.goals import GOALS
-
-    return _beginning(GOALS, incomplete)
-
-
-def formats(incomplete: str) -> list[str]:
-    """Formats that a time line can be imported from."""
-    from bentpipe.timeline.traces import FORMATS
-
-    return _beginning(FORMATS, incomplete)
-
-
-def sizes(incomplete: str) -> list[str]:
-    """Sizes of figures."""
-    from bentpipe.plot.looks import SIZES
-
-    return _beginning(SIZES, incomplete)
-
-
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.lower().startswith(incomplete.lower())]
+
+
+def _names_in(module: str, table: str) -> Callable[[str], list[str]]:
+    """A function that offers the names of a table, whose module is loaded when a shell asks."""
+
+    def offer(incomplete: str) -> list[str]:
+        return _beginning(getattr(import_module(module), table), incomplete)
+
+    return offer
+
+
+bands = _names_in("bentpipe.weather.station", "BANDS")
+"""Bands of frequencies."""
+goals = _names_in("bentpipe.advice.question", "GOALS")
+"""Goals of advice."""
+break_goals = _names_in("bentpipe.breaking.goals", "GOALS")
+"""Goals of a search for the worst link."""
+formats = _names_in("bentpipe.timeline.traces", "FORMATS")
+"""Formats that a time line can be imported from."""
+sizes = _names_in("bentpipe.plot.looks", "SIZES")
+"""Sizes of figures."""

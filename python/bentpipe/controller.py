@@ -33,10 +33,11 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -296,7 +297,7 @@ def _one_line(error: BaseException) -> str:
 
 def named_algorithm(given: Any) -> Any:
     """The value of `Flow.cc` for one of the algorithms to compare."""
-    if isinstance(given, str) and ":" in given and not given.startswith("python:"):
+    if isinstance(given, str) and is_own(given):
         return load_controller(given)
     if isinstance(given, str):
         name, *arguments = given.split() or [given]
@@ -305,6 +306,21 @@ def named_algorithm(given: Any) -> Any:
         check_parameters(known, parameters)
         return {"name": known, **parameters} if parameters else known
     return given
+
+
+def spelled(algorithm: Any) -> str:
+    """An algorithm as a command or a file names it, to the last digit: "vegas alpha=2.0"."""
+    if isinstance(algorithm, str):
+        return algorithm
+    if isinstance(algorithm, Mapping):
+        return " ".join([str(algorithm["name"]), *parameters(algorithm)])
+    return str(getattr(algorithm, "__qualname__", algorithm))
+
+
+def parameters(cc: Any) -> list[str]:
+    """The parameters of an algorithm, each as a command has it: "alpha=2.0"."""
+    given = cc.items() if isinstance(cc, Mapping) else ()
+    return [f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in given if k != "name"]
 
 
 def _argument(text: str) -> tuple[str, Any]:

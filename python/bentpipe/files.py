@@ -13,7 +13,7 @@ import itertools
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +138,21 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
     finally:
         with suppress(OSError):
             work.unlink(missing_ok=True)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """The same for a text, in UTF-8."""
+    replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows, the heads first, as comma-separated values with a line feed after each row."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def replace_frame(path: Path, frame: pl.DataFrame) -> str:

@@ -1081,38 +1081,5 @@ Traffic = Bulk | Cbr | Voice | ShortFlows | OnOff | Requests | Web | Video
 """What a flow sends."""
 
 
-KINDS: dict[str, type[Model]] = {
-    "drop-tail": DropTail,
-    "drop-front": DropFront,
-    "red": Red,
-    "codel": Codel,
-    "fq-codel": FqCodel,
-    "pie": Pie,
-    "dualpi2": DualPi2,
-    "priority": Priority,
-    "xcp": Xcp,
-    "vcp": Vcp,
-    "rcp": Rcp,
-    "packet-error": PacketError,
-    "bit-error": BitError,
-    "gilbert-elliott": GilbertElliott,
-    "bernoulli-burst": BernoulliBurst,
-    "outage": Outage,
-    "trace": LossTrace,
-    "dama": Dama,
-    "exponential": Exponential,
-    "pareto": Pareto,
-    "log-normal": LogNormal,
-    "list": SizeList,
-    "file": SizeFile,
-    "pareto-count": ParetoCount,
-    "bulk": Bulk,
-    "cbr": Cbr,
-    "voice": Voice,
-    "short-flows": ShortFlows,
-    "on-off": OnOff,
-    "requests": Requests,
-    "web": Web,
-    "video": Video,
-}
+KINDS: dict[str, type[Model]] = {made.kind: made for made in Model.__subclasses__() if made.kind is not None}
 """Every class with a kind, by the kind's name in a scenario."""

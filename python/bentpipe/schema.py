@@ -81,7 +81,7 @@ def schema_verb(
 ) -> None:
     """Print the JSON Schema of scenarios: keys, units, defaults and completion in an editor."""
     from bentpipe import _core
-    from bentpipe.files import replace
+    from bentpipe.files import replace_text
 
     text = json.dumps(scenario_schema(), indent=2) + "\n"
     if out is None:
@@ -89,5 +89,5 @@ def schema_verb(
         return
     if out.is_dir():
         raise _core.ScenarioError(f"--out {out} is a directory; name a file")
-    replace(out, lambda place: place.write_text(text, encoding="utf-8"))
+    replace_text(out, text)
     terminal.line(f"written to {terminal.plain(str(out))}")

@@ -68,7 +68,6 @@ def show_run(result: Result) -> None:
     console.print(
         f"{title + ': ' if title else ''}{units.digits(data['simulated_s'])} s simulated in "
         f"{data['wall_s']:.2f} s, seed {data['seed']}, {data['packets']:,} packets delivered",
-        markup=False,
     )
     heads = [
         "<flow",
@@ -342,34 +341,31 @@ def _completion(row: dict[str, Any]) -> str:
 
 def show_algorithms(known: Sequence[dict[str, Any]]) -> None:
     """The registry."""
-    console = terminal.console()
-    shown = terminal.table("", ["<name", "<label", "<grade", "~what it is"])
-    for entry in known:
-        shown.add_row(entry["id"], entry["label"], entry["grade"], entry["about"])
-    console.print(shown)
-    console.print(
-        "Grades: " + "; ".join(f"{g} {text}" for g, text in GRADES.items()) + ".", style="dim", markup=False
+    rows = [[entry["id"], entry["label"], entry["grade"], entry["about"]] for entry in known]
+    terminal.show_whole("", ["<name", "<label", "<grade", "~what it is"], rows)
+    terminal.console().print(
+        "Grades: " + "; ".join(f"{g} {text}" for g, text in GRADES.items()) + ".", style="dim"
     )
 
 
 def show_algorithm(entry: dict[str, Any]) -> None:
     """One entry of the registry."""
     console = terminal.console()
-    console.print(f"{entry['label']} ({entry['id']})", style="bold", markup=False)
-    console.print(entry["about"], markup=False)
-    console.print(f"Source: {entry['source']}; {entry['reference']}", markup=False)
-    console.print(f"Grade {entry['grade']}: {GRADES[entry['grade']]}.", markup=False)
+    console.print(f"{entry['label']} ({entry['id']})", style="bold")
+    console.print(entry["about"])
+    console.print(f"Source: {entry['source']}; {entry['reference']}")
+    console.print(f"Grade {entry['grade']}: {GRADES[entry['grade']]}.")
     asked = [name.replace("_", " ") for name, on in entry["sender"].items() if on]
-    console.print(f"Asks of the sender: {', '.join(asked) or 'nothing'}.", markup=False)
+    console.print(f"Asks of the sender: {', '.join(asked) or 'nothing'}.")
     if entry["queue"]:
         header = f"{entry['header']} bytes of header" if entry["header"] else "no byte of its own"
         words = f"Needs a queue of kind {entry['queue']} on its path; {header} on the wire."
-        console.print(words, markup=False)
+        console.print(words)
     if entry["refuses_hystart"]:
-        console.print(f"Cannot start by another slow_start: {entry['refuses_hystart']}.", markup=False)
+        console.print(f"Cannot start by another slow_start: {entry['refuses_hystart']}.")
     if entry["probes"]:
         names = ", ".join(probe["name"] for probe in entry["probes"])
-        console.print(f"Probes, which record.probes records: {names}.", markup=False)
+        console.print(f"Probes, which record.probes records: {names}.")
     if not entry["params"]:
         console.print("No parameters.")
         return
@@ -388,18 +384,16 @@ def show_algorithm(entry: dict[str, Any]) -> None:
 
 def show_queues(known: Sequence[dict[str, Any]]) -> None:
     """The registry of queues."""
-    shown = terminal.table("", ["<kind", "<label", "~what it is"])
-    for entry in known:
-        shown.add_row(entry["kind"], entry["label"], entry["about"])
-    terminal.console().print(shown)
+    rows = [[entry["kind"], entry["label"], entry["about"]] for entry in known]
+    terminal.show_whole("", ["<kind", "<label", "~what it is"], rows)
 
 
 def show_queue(entry: dict[str, Any]) -> None:
     """One kind of queue."""
     console = terminal.console()
-    console.print(f"{entry['label']} ({entry['kind']})", style="bold", markup=False)
-    console.print(entry["about"], markup=False)
-    console.print(f"Source: {entry['source']}; {entry['reference']}", markup=False)
+    console.print(f"{entry['label']} ({entry['kind']})", style="bold")
+    console.print(entry["about"])
+    console.print(f"Source: {entry['source']}; {entry['reference']}")
     rows = [
         [key["name"], "-" if key["default"] is None else _plain(key["default"]), allowed(key), key["about"]]
         for key in entry["keys"]
@@ -425,73 +419,70 @@ def _allowed(param: dict[str, Any]) -> str:
 
 def show_claims(title: str, claims: Sequence[dict[str, Any]], page: Path) -> None:
     """The claims of one study, and the path of its page."""
-    shown = terminal.table(title, ["<claim", "~paper", "<measured", "<95 % interval", "<verdict", "~note"])
-    for claim in claims:
-        shown.add_row(
-            *(_cell(claim.get(key)) for key in ("id", "paper", "measured", "ci95", "verdict", "note"))
-        )
-    console = terminal.console()
-    console.print(shown)
-    console.print(f"page: {page}", markup=False, soft_wrap=True)
+    keys = ("id", "paper", "measured", "ci95", "verdict", "note")
+    rows = [[_cell(claim.get(key)) for key in keys] for claim in claims]
+    heads = ["<claim", "~paper", "<measured", "<95 % interval", "<verdict", "~note"]
+    terminal.show_whole(title, heads, rows)
+    terminal.line(f"page: {page}")
 
 
 def show_counts(results: Sequence[StudyResult], page: Path) -> None:
     """The number of claims of each study with each verdict, and the path of the page about all."""
     verdicts = ("reproduced", "same order", "not reproduced")
-    shown = terminal.table("All studies", ["<study", *verdicts, "runs", "packets"])
+    rows = []
     for result in results:
         found = [claim["verdict"] for claim in result.claims]
         counts = (str(found.count(verdict)) for verdict in verdicts)
-        shown.add_row(result.name, *counts, f"{result.runs:,}", f"{result.packets:,}")
-    console = terminal.console()
-    console.print(shown)
-    console.print(f"page: {page}", markup=False, soft_wrap=True)
+        rows.append([result.name, *counts, f"{result.runs:,}", f"{result.packets:,}"])
+    terminal.show_whole("All studies", ["<study", *verdicts, "runs", "packets"], rows)
+    terminal.line(f"page: {page}")
 
 
 def show_places(study: Study) -> None:
     """The figures and tables of a paper, and our version of each."""
-    shown = terminal.table(study.title, ["<figure or table", "~what it shows", "~here", "~judged by"])
+    rows = []
     for place in study.places():
         here = place.option if place.given else f"none: {place.why}"
-        shown.add_row(place.title, place.shows, here, ", ".join(place.claims))
-    console = terminal.console()
-    console.print(shown)
-    console.print(f"bentpipe study show {study.name} OPTION gives one of them", markup=False)
+        rows.append([place.title, place.shows, here, ", ".join(place.claims)])
+    heads = ["<figure or table", "~what it shows", "~here", "~judged by"]
+    terminal.show_whole(study.title, heads, rows)
+    terminal.console().print(f"bentpipe study show {study.name} OPTION gives one of them")
 
 
 def show_shown(of: Shown, files: Sequence[Path]) -> None:
     """The contents of a figure or table, the paper's numbers for it, and its path."""
     console = terminal.console()
     for said in (of.title, of.caption, of.source):
-        console.print(said, markup=False)
-    shown = terminal.table("", ["<claim", "~check", "~paper", "ours", "95 % interval", "<holds"])
+        console.print(said)
+    rows = []
     for claim in of.claims:
         for check in claim["checks"]:
             measured = (_cell(check[key]) for key in ("paper", "measured", "ci95"))
             holds = ("yes" if check["holds"] else "no") + ("" if check["counted"] else " (not counted)")
-            shown.add_row(claim["id"], check["what"], *measured, holds)
+            rows.append([claim["id"], check["what"], *measured, holds])
     if of.claims:
-        console.print(shown)
+        terminal.show_whole("", ["<claim", "~check", "~paper", "ours", "95 % interval", "<holds"], rows)
     for path in files:
-        console.print(f"written to {path}", markup=False, soft_wrap=True)
+        terminal.line(f"written to {path}")
 
 
 def show_fit(found: Fit, files: Sequence[Path]) -> None:
     """The result of a search, its confirmation, the combinations not tried, and the path of the page."""
-    shown = terminal.table(found.study.title, ["~choices", "<seeds", "free choices", "checks that hold"])
     searched = f"1 to {found.seeds}"
-    rows = [(searched, of) for of in found.search.front()] + [
+    tried = [(searched, of) for of in found.search.front()] + [
         (of.seeds, of.tried) for of in found.confirmed if of.tried
     ]
-    for seeds, of in rows:
-        names = ", ".join(of.names) or "the base"
-        shown.add_row(names, seeds, str(of.free), f"{of.held} of {of.checks}")
+    rows = [
+        [", ".join(of.names) or "the base", seeds, str(of.free), f"{of.held} of {of.checks}"]
+        for seeds, of in tried
+    ]
+    heads = ["~choices", "<seeds", "free choices", "checks that hold"]
+    terminal.show_whole(found.study.title, heads, rows)
     console = terminal.console()
-    console.print(shown)
     for said in (f"{len(found.search.tried)} combinations were tried.", *found.not_tried()):
-        console.print(said, markup=False)
+        console.print(said)
     for path in files:
-        console.print(f"written to {path}", markup=False, soft_wrap=True)
+        terminal.line(f"written to {path}")
 
 
 def _cell(value: Any) -> str:

@@ -6,11 +6,10 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from threading import Lock, Timer
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO, TypeVar, cast
 
 from bentpipe import units
@@ -74,6 +73,14 @@ def table(title: str, columns: Sequence[str]) -> Table:
     return made
 
 
+def show_whole(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints a table on standard output, in one however wide it is; title and heads as for `table`."""
+    made = table(title, columns)
+    for row in rows:
+        made.add_row(*row)
+    console().print(made)
+
+
 def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table on standard output; one that is too wide in parts, each with the first column.
 
@@ -105,10 +112,10 @@ def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) 
         parts[-1].append(i)
         used += 2 + widths[i]
     for number, part in enumerate(parts):
-        made = table(title if number == 0 else "", [heads[0], *(heads[i] for i in part)])
-        for row in rows:
-            made.add_row(row[0], *(row[i] for i in part))
-        shown.print(made)
+        at = [0, *part]
+        show_whole(
+            title if number == 0 else "", [heads[i] for i in at], ([row[i] for i in at] for row in rows)
+        )
 
 
 def plain(text: str) -> str:
@@ -161,6 +168,14 @@ def warn(warnings: Sequence[str]) -> None:
 def answer(value: Mapping[str, Any]) -> None:
     """An object as JSON on standard output. Its first member is `schema`, the version of its form."""
     print(json.dumps({"schema": 1, **value}, indent=2, allow_nan=False))
+
+
+def give(value: Callable[[], Mapping[str, Any]], show: Callable[[], object], *, json: bool) -> None:
+    """The answer of a verb: its value as JSON, or as `show` prints it."""
+    if json:
+        answer(value())
+    else:
+        show()
 
 
 class OutputFailed(Exception):
@@ -234,9 +249,7 @@ class Bar:
             self._starts.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._starts.cancel()
         with self._lock:
             self._ended = True
@@ -301,10 +314,8 @@ class RunsBar(Bar):
         self._ahead = ""
         self._warnings: Sequence[str] = ()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, value, trace)
+    def __exit__(self, *how: object) -> None:
+        super().__exit__(*how)
         warn(self._warnings)
 
     def at(self, state: State) -> None:

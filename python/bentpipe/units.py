@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 from bentpipe import _core
 
@@ -15,19 +16,24 @@ def spaced(text: str) -> str:
     return re.sub(r"^\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([^\s0-9.].*?)\s*$", r"\1 \2", text)
 
 
+def number(text: str, factors: Mapping[str, float]) -> float | None:
+    """The number of a text such as "600 ms", times the factor of its unit; None if it is no such text."""
+    value, _, unit = spaced(text).partition(" ")
+    try:
+        return float(value) * factors[unit]
+    except (KeyError, ValueError):
+        return None
+
+
 def seconds(text: str, what: str) -> float:
     """The seconds in a duration such as "600 ms".
 
     Raises:
         ScenarioError: it is not a duration; `what` names it in the message.
     """
-    number, _, unit = spaced(text).partition(" ")
-    try:
-        value = float(number) * _SECONDS[unit]
-    except (KeyError, ValueError):
-        raise _core.ScenarioError(
-            f'{what}: {text!r} is not a duration; write for example "600 ms" or "30 s"'
-        ) from None
+    value = number(text, _SECONDS)
+    if value is None:
+        raise _core.ScenarioError(f'{what}: {text!r} is not a duration; write for example "600 ms" or "30 s"')
     if not (math.isfinite(value) and value > 0):
         raise _core.ScenarioError(f"{what}: a duration must be positive, not {text!r}")
     return value

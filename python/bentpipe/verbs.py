@@ -17,50 +17,63 @@ from bentpipe import completion, terminal
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses: done, the work failed, the request was wrong, interrupted."""
 
+
+def option(
+    metavar: str, help: str, *names: str, completes: Callable[..., Any] | None = None, **more: Any
+) -> Any:
+    """An option with a value.
+
+    Args:
+        metavar: what its help calls the value: "TIME".
+        help: what its help says.
+        names: "--for" and the like, if it is not called as its parameter.
+        completes: the values that a shell offers.
+        more: further arguments of `typer.Option`.
+    """
+    return typer.Option(*names, metavar=metavar, help=help, autocompletion=completes, **more)
+
+
+def argument(metavar: str, help: str, *, completes: Callable[..., Any] | None = None, **more: Any) -> Any:
+    """An argument, as `option` an option."""
+    return typer.Argument(metavar=metavar, help=help, autocompletion=completes, **more)
+
+
 # Options and arguments that several verbs have.
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "KEY=VALUE",
+        "Override a value: link.sat.loss.rate=1e-5. Repeatable.",
         "--set",
-        metavar="KEY=VALUE",
-        autocompletion=completion.keys,
-        help="Override a value: link.sat.loss.rate=1e-5. Repeatable.",
+        completes=completion.keys,
     ),
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")]
-FirstSeed = Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")]
-Workers = Annotated[int, typer.Option(metavar="N", min=0, help="In parallel; 0: one per processor.")]
-Ray = Annotated[
-    str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
-]
+Seed = Annotated[int | None, option("N", "Instead of the scenario's seed.", min=0)]
+FirstSeed = Annotated[int, option("N", "The first seed.", min=0)]
+Workers = Annotated[int, option("N", "In parallel; 0: one per processor.", min=0)]
+Ray = Annotated[str | None, option("ADDRESS", "Run on a Ray cluster: HOST:PORT, or auto.", "--ray")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Repeat runs that are in DIR already.")]
-PcapAt = Annotated[
-    str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
-]
+PcapAt = Annotated[str, option("PLACE", 'Where they are seen: "sender", "receiver", or a link.')]
 PcapWhole = Annotated[bool, typer.Option("--pcap-whole", help="Keep the payload, not only the headers.")]
 Command = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="-- COMMAND...", show_default=False, help="What to run, behind two dashes."),
+    list[str] | None, argument("-- COMMAND...", "What to run, behind two dashes.", show_default=False)
 ]
-Flows = Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")]
+Flows = Annotated[int, option("N", "Flows of the algorithm at once.", min=1)]
 TimeLine = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", exists=True, help="Rate, delay and losses of the link over time."),
+    Path | None, option("FILE", "Rate, delay and losses of the link over time.", exists=True)
 ]
-More = Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Further files of --measured.")]
-From = Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")]
-To = Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")]
-FigureOut = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")
-]
+More = Annotated[list[Path] | None, argument("[FILE]...", "Further files of --measured.")]
+From = Annotated[float, option("SECONDS", "Show no earlier.", "--from")]
+To = Annotated[float, option("SECONDS", "Show no later.", "--to")]
+FigureOut = Annotated[Path, option("FILE", "The figure: .svg, .pdf or .png.", "--out", "-o")]
 Size = Annotated[
     str,
-    typer.Option(
+    option(
+        "SIZE",
+        'Of the figure: paper, page, screen, slide, or a width: "12 cm".',
         "--size",
-        metavar="SIZE",
-        help='Of the figure: paper, page, screen, slide, or a width: "12 cm".',
-        autocompletion=completion.sizes,
+        completes=completion.sizes,
     ),
 ]
 
@@ -81,15 +94,12 @@ def probability(text: str) -> float:
     return value
 
 
-Rtt = Annotated[str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')]
-Ber = Annotated[float | None, typer.Option(metavar="P", parser=probability, help="Bit error rate.")]
+Rtt = Annotated[str | None, option("TIME", 'Round trip without queues, "600 ms".')]
+Ber = Annotated[float | None, option("P", "Bit error rate.", parser=probability)]
 Per = Annotated[
-    float | None,
-    typer.Option(
-        "--per", "--loss", metavar="P", parser=probability, help='Packet error rate: 1e-4 or "0.01 %".'
-    ),
+    float | None, option("P", 'Packet error rate: 1e-4 or "0.01 %".', "--per", "--loss", parser=probability)
 ]
-Buffer = Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')]
+Buffer = Annotated[str | None, option("SIZE", '"1 bdp", "432 packets", "1 MB"')]
 
 
 class RunsCommand(TyperCommand):
@@ -121,15 +131,24 @@ def overrides(texts: Sequence[str]) -> list[tuple[str, str]]:
     Raises:
         ScenarioError: a text is not of this form.
     """
+    return pairs("--set", texts, "link.sat.rate=5Mbit/s")
+
+
+def pairs(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
+    """The pairs of an option that is given as KEY=VALUE, again and again.
+
+    Raises:
+        ScenarioError: a text is not of this form; the message has the example.
+    """
     from bentpipe._core import ScenarioError
 
-    pairs = []
+    found = []
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key.strip() and equals):
-            raise ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
-        pairs.append((key.strip(), value.strip()))
-    return pairs
+            raise ScenarioError(f"{option} {text}: write KEY=VALUE, for example {example}")
+        found.append((key.strip(), value.strip()))
+    return found
 
 
 def write_and_show(write: Callable[[], object], show: Callable[[], None]) -> None:

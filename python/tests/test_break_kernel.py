@@ -89,6 +89,14 @@ def test_the_kernel_is_asked_about_a_file(cli: Callable[..., Any]) -> None:
     assert "--replay FILE" in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--seeds", "--at-once"])
+def test_what_is_for_the_kernel_alone_is_not_ignored(cli: Callable[..., Any], option: str) -> None:
+    done = cli("break", "--replay", ZOO / "reno-attack.toml", option, "4")
+    assert done.exit_code == 2
+    assert option in done.stderr
+    assert "add --kernel" in done.stderr
+
+
 class TestKernel:
     pytestmark = MARKS
 

@@ -90,7 +90,7 @@ def floors() -> dict[str, list[str]]:
 
 def room_of(path: Path, text: str) -> str:
     """The room of a Python file. A file with verbs belongs to the command line, wherever it lies."""
-    is_verb = re.search(r"^import typer|^from bentpipe\.cli", text, re.MULTILINE)
+    is_verb = re.search(r"^import typer|^from bentpipe\.(cli|verbs) ", text, re.MULTILINE)
     return "cli" if is_verb else path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 

@@ -32,13 +32,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import loads
+from md import DOCS, replaced
 from tools import Bentpipe, Mahimahi, Netem, Tool
-from validate import replaced
 
 from bentpipe.bench.page import markdown
 from bentpipe.emulation.session import LATENESS_BOUND_S
 
-DOCS = Path(__file__).parents[2] / "docs"
 PAGE, NUMBERS = DOCS / "emulator.md", DOCS / "emulator.json"
 RATES_MBPS = (10, 100, 300, 1000)
 RTTS_MS = (20, 500)
@@ -135,8 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="names of emulators, with commas between")
     given = parser.parse_args(arguments)
     if given.check:
-        page = PAGE.read_text(encoding="utf-8")
         stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
+        page = PAGE.read_text(encoding="utf-8")
         if replaced(page, "measured", tables(stored)) != page:
             say("docs/emulator.md is not that of docs/emulator.json")
             return 1

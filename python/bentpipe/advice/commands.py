@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FirstSeed, Flows, Json, More, Stopped, TimeLine, write_and_show
+from bentpipe.verbs import FirstSeed, Flows, Json, More, Stopped, TimeLine, option, write_and_show
 
 Text = str | None
 
@@ -19,58 +19,42 @@ def advise_verb(
     more: More = None,
     link: Annotated[
         Text,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="A shipped scenario's name, or a TOML file: its links.",
-            autocompletion=completion.scenarios,
+        option(
+            "NAME|FILE",
+            "A shipped scenario's name, or a TOML file: its links.",
+            completes=completion.scenarios,
         ),
     ] = None,
     scenario: Annotated[
         Text,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="Instead: a whole scenario, whose first flow takes each algorithm.",
-            autocompletion=completion.scenarios,
+        option(
+            "NAME|FILE",
+            "Instead: a whole scenario, whose first flow takes each algorithm.",
+            completes=completion.scenarios,
         ),
     ] = None,
     measured: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Instead: measurements of the link (iperf3, ping, irtt, pcap); further files may follow.",
+        option(
+            "FILE", "Instead: measurements of the link (iperf3, ping, irtt, pcap); further files may follow."
         ),
     ] = None,
-    rate: Annotated[
-        Text, typer.Option(metavar="RATE", help='"20 Mbit/s", or a range, "5-20 Mbit/s".')
-    ] = None,
-    rtt: Annotated[
-        Text, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms" or "550-650 ms".')
-    ] = None,
-    per: Annotated[Text, typer.Option(metavar="P", help="Packet error rate, 1e-4 or 1e-5..1e-3.")] = None,
-    ber: Annotated[Text, typer.Option(metavar="P", help="Bit error rate.")] = None,
-    buffer: Annotated[
-        Text, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "0.5..2 bdp".')
-    ] = None,
+    rate: Annotated[Text, option("RATE", '"20 Mbit/s", or a range, "5-20 Mbit/s".')] = None,
+    rtt: Annotated[Text, option("TIME", 'Round trip without queues, "600 ms" or "550-650 ms".')] = None,
+    per: Annotated[Text, option("P", "Packet error rate, 1e-4 or 1e-5..1e-3.")] = None,
+    ber: Annotated[Text, option("P", "Bit error rate.")] = None,
+    buffer: Annotated[Text, option("SIZE", '"1 bdp", "432 packets", "0.5..2 bdp".')] = None,
     timeline: TimeLine = None,
     flows: Flows = 1,
     relay: Annotated[
         Text,
-        typer.Option(
-            metavar="RELAY",
-            help='Instead of the flow\'s own: "none", "hybla", or "gateway, buffer=8 MB, cc=hybla".',
-        ),
+        option("RELAY", 'Instead of the flow\'s own: "none", "hybla", or "gateway, buffer=8 MB, cc=hybla".'),
     ] = None,
     competing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="N CC", help='Flows beside them all the time, "3 cubic"; may be repeated.'),
+        list[str] | None, option("N CC", 'Flows beside them all the time, "3 cubic"; may be repeated.')
     ] = None,
     goal: Annotated[
-        str,
-        typer.Option(
-            metavar="GOAL",
-            help='"throughput", "delay", "fair" or "completion".',
-            autocompletion=completion.goals,
-        ),
+        str, option("GOAL", '"throughput", "delay", "fair" or "completion".', completes=completion.goals)
     ] = "throughput",
     not_shared: Annotated[
         bool,
@@ -78,35 +62,28 @@ def advise_verb(
     ] = False,
     cc: Annotated[
         Text,
-        typer.Option(
-            metavar="NAMES",
-            help="Judge these only, with commas between; also 'vegas alpha=2' or my.py:MyClass.",
-            autocompletion=completion.algorithms,
+        option(
+            "NAMES",
+            "Judge these only, with commas between; also 'vegas alpha=2' or my.py:MyClass.",
+            completes=completion.algorithms,
         ),
     ] = None,
-    for_: Annotated[Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run.")] = None,
+    for_: Annotated[Text, option("TIME", "Simulated time of a run.", "--for")] = None,
     seed: FirstSeed = 1,
-    budget: Annotated[
-        str, typer.Option(metavar="TIME", help="How long the answer may take, about.")
-    ] = "30 s",
+    budget: Annotated[str, option("TIME", "How long the answer may take, about.")] = "30 s",
     thorough: Annotated[bool, typer.Option("--thorough", help="More seeds, no budget.")] = False,
-    plan: Annotated[
-        Text, typer.Option(metavar="PLAN", help="Repeat the plan of an earlier answer exactly.")
-    ] = None,
+    plan: Annotated[Text, option("PLAN", "Repeat the plan of an earlier answer exactly.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Write advice.html and advice.json there."),
+        Path | None, option("DIR", "Write advice.html and advice.json there.", "--out", "-o")
     ] = None,
-    pdf: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the answer on one page there, as PDF.")
-    ] = None,
-    paper: Annotated[str, typer.Option(metavar="NAME", help='Paper of --pdf: "A4" or "letter".')] = "A4",
+    pdf: Annotated[Path | None, option("FILE", "Write the answer on one page there, as PDF.")] = None,
+    paper: Annotated[str, option("NAME", 'Paper of --pdf: "A4" or "letter".')] = "A4",
     json: Json = False,
 ) -> None:
     """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
     begun = time.monotonic()  # before the modules that take long to load
     from bentpipe.advice.job import advise
-    from bentpipe.advice.race import Unanswered
+    from bentpipe.advice.show import show
     from bentpipe.files import try_place
     from bentpipe.measured import measured_files
 
@@ -137,18 +114,8 @@ def advise_verb(
             goal=goal, shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget,
             thorough=thorough, plan=plan, progress=bar, begun=begun,
         )  # fmt: skip
-    except Unanswered as stop:
-        raise Stopped(str(stop)) from None
     finally:
         bar.close()
-
-    def show() -> None:
-        if json:
-            terminal.answer(answer.to_dict())
-        else:
-            from bentpipe.advice.show import show as show_advice
-
-            show_advice(answer)
 
     def write() -> None:
         if out is not None:
@@ -156,7 +123,7 @@ def advise_verb(
         if pdf is not None:
             sheet.write_sheet(answer, pdf, paper)
 
-    write_and_show(write, show)
+    write_and_show(write, lambda: terminal.give(answer.to_dict, lambda: show(answer), json=json))
     if out is not None and not json:
         terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}{before}")
     if pdf is not None and not json:

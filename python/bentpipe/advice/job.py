@@ -15,6 +15,7 @@ from bentpipe.advice.race import Race, Told, Unanswered
 from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.verdict import Advice
 from bentpipe.comparison import algorithms
+from bentpipe.controller import spelled
 from bentpipe.models import Link
 from bentpipe.spans import Span, span
 from bentpipe.units import seconds
@@ -179,20 +180,13 @@ def command(question: Question, options: Mapping[str, Any], made: Plan) -> str:
         for value in given.get(name) or ():
             words += [f"--{name}", str(value)]
     if given.get("cc"):
-        words += ["--cc", ", ".join(map(_spelled, given["cc"]))]
+        words += ["--cc", ", ".join(map(spelled, given["cc"]))]
     words += ["--flows", str(question.flows)] if question.flows > 1 else []
     words += ["--relay", question.relay] if question.relay is not None else []
     words += ["--goal", question.goal] if question.goal != "throughput" else []
     words += [] if question.shared else ["--not-shared"]
     words += ["--seed", str(question.seed)] if question.seed != 1 else []
     return shlex.join([*words, "--plan", str(made)])
-
-
-def _spelled(cc: Any) -> str:
-    """An algorithm as on the command line."""
-    if isinstance(cc, dict):
-        return " ".join([str(cc["name"]), *(f"{key}={value}" for key, value in cc.items() if key != "name")])
-    return cc if isinstance(cc, str) else str(cc.__name__)
 
 
 def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | None, dict[str, Span]]:

@@ -276,11 +276,11 @@ class Advice:
         import json
 
         from bentpipe.advice.page import write_page
-        from bentpipe.files import replace
+        from bentpipe.files import replace_text
 
         place = Path(directory)
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
-        replace(place / "advice.json", lambda work: work.write_text(text, encoding="utf-8"))
+        replace_text(place / "advice.json", text)
         return write_page(self, place / "advice.html")
 
     def _close(self, one: str, best: str) -> bool:

@@ -99,10 +99,7 @@ def data(stored: dict[str, Any]) -> list[list[str]]:
 
 def show(stored: dict[str, Any]) -> None:
     """Prints the tables."""
-    shown = terminal.table("", _SHORT_HEADS)
-    for name, _, *row in rows(stored):
-        shown.add_row(name, *row)
-    terminal.console().print(shown)
+    terminal.show_whole("", _SHORT_HEADS, [[name, *row] for name, _, *row in rows(stored)])
     for line in [_ns3(stored), *_facts(stored), *_steps(stored)]:
         terminal.line(line)
 

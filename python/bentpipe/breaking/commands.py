@@ -12,7 +12,7 @@ import typer
 
 from bentpipe import completion, terminal
 from bentpipe.truth.job import AtOnce
-from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, write_and_show
+from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, argument, option, write_and_show
 
 if TYPE_CHECKING:
     from bentpipe.breaking.job import Found
@@ -25,64 +25,47 @@ KERNEL = "kernel.csv"
 
 
 def break_verb(
+    context: typer.Context,
     algorithm: Annotated[
         Text,
-        typer.Argument(
-            metavar="NAME",
-            autocompletion=completion.algorithms,
-            help='An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+        argument(
+            "NAME",
+            'An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+            completes=completion.algorithms,
         ),
     ] = None,
     goal: Annotated[
-        str,
-        typer.Option(
-            metavar="GOAL", help="What to look for; --list has all.", autocompletion=completion.break_goals
-        ),
+        str, option("GOAL", "What to look for; --list has all.", completes=completion.break_goals)
     ] = "slow",
     against: Annotated[
-        Text,
-        typer.Option(
-            metavar="NAME", help="The yardstick; Reno unless given.", autocompletion=completion.algorithms
-        ),
+        Text, option("NAME", "The yardstick; Reno unless given.", completes=completion.algorithms)
     ] = None,
     profile: Annotated[
-        Text,
-        typer.Option(metavar="NAME", help="Profile of all connections, for example linux; see docs/tcp.md."),
+        Text, option("NAME", "Profile of all connections, for example linux; see docs/tcp.md.")
     ] = None,
-    rate: Annotated[Text, typer.Option(metavar="RATE", help='Bounds of the rate: "1-10 Mbit/s".')] = None,
-    rtt: Annotated[
-        Text, typer.Option(metavar="TIME", help='Bounds of the round trip without queues: "10-600 ms".')
-    ] = None,
-    buffer: Annotated[Text, typer.Option(metavar="SIZE", help='Bounds of the queue: "0.2..4 bdp".')] = None,
+    rate: Annotated[Text, option("RATE", 'Bounds of the rate: "1-10 Mbit/s".')] = None,
+    rtt: Annotated[Text, option("TIME", 'Bounds of the round trip without queues: "10-600 ms".')] = None,
+    buffer: Annotated[Text, option("SIZE", 'Bounds of the queue: "0.2..4 bdp".')] = None,
     without: Annotated[
-        Text,
-        typer.Option(metavar="PARTS", help="Parts that no link has, with commas between; --list has all."),
+        Text, option("PARTS", "Parts that no link has, with commas between; --list has all.")
     ] = None,
-    changes: Annotated[
-        int, typer.Option(metavar="N", min=0, max=10, help="Most changes of the time line.")
-    ] = 3,
-    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="Simulated time of a run.")] = "30 s",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the search.")] = 1,
-    budget: Annotated[str, typer.Option(metavar="TIME", help="How long it may take, about.")] = "60 s",
+    changes: Annotated[int, option("N", "Most changes of the time line.", min=0, max=10)] = 3,
+    for_: Annotated[str, option("TIME", "Simulated time of a run.", "--for")] = "30 s",
+    seed: Annotated[int, option("N", "Seed of the search.", min=0)] = 1,
+    budget: Annotated[str, option("TIME", "How long it may take, about.")] = "60 s",
     runs: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=1, help="Instead: this number of runs. The answer does not depend on --workers."
-        ),
+        option("N", "Instead: this number of runs. The answer does not depend on --workers.", min=1),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Write the scenario and the figure there; resume."),
+        Path | None, option("DIR", "Write the scenario and the figure there; resume.", "--out", "-o")
     ] = None,
     fresh: Fresh = False,
     workers: Workers = 0,
     ray: Ray = None,
     replay: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Run a found failure again instead, or all of a folder, and compare the numbers.",
-        ),
+        option("FILE", "Run a found failure again instead, or all of a folder, and compare the numbers."),
     ] = None,
     kernel: Annotated[
         bool,
@@ -91,9 +74,7 @@ def break_verb(
             help="Replay with the kernel's TCP behind the emulated link, in real time. Needs root.",
         ),
     ] = False,
-    seeds: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Seeds of each case in the kernel; the median counts.")
-    ] = 1,
+    seeds: Annotated[int, option("N", "Seeds of each case in the kernel; the median counts.", min=1)] = 1,
     at_once: AtOnce = 4,
     list_: Annotated[bool, typer.Option("--list", help="List goals and parts of a link instead.")] = False,
     json: Json = False,
@@ -107,6 +88,10 @@ def break_verb(
         return DONE
     if kernel and replay is None:
         raise typer.BadParameter("say what to replay: --replay FILE", param_hint="--kernel")
+    for name, flag in (("seeds", "--seeds"), ("at_once", "--at-once")):
+        given = context.get_parameter_source(name)
+        if given is not None and given.name != "DEFAULT" and not kernel:
+            raise typer.BadParameter("it is for a replay in the kernel: add --kernel", param_hint=flag)
     if replay is not None:
         files = sorted(replay.glob("*.toml")) if replay.is_dir() else [replay]
         if kernel:
@@ -129,14 +114,11 @@ def break_verb(
             fresh=fresh, workers=workers, progress=bar.at, executor=on_ray(ray), command=_command(),
         )  # fmt: skip
 
-    def show() -> None:
-        if json:
-            terminal.answer(found.to_dict())
-        else:
-            _show(found)
-
     written: list[Path] = []
-    write_and_show(lambda: None if out is None else written.extend(found.write(out)), show)
+    write_and_show(
+        lambda: None if out is None else written.extend(found.write(out)),
+        lambda: terminal.give(found.to_dict, lambda: _show(found), json=json),
+    )
     for path in [] if json else written:
         terminal.line(f"written to {terminal.plain(str(path))}")
     if found.interrupted:

@@ -19,6 +19,7 @@ from bentpipe.breaking.observation import Trace
 from bentpipe.breaking.search import BATCH, Search
 from bentpipe.breaking.shrink import shrink
 from bentpipe.breaking.trials import Algorithm, Pair, Reporter, Tell, Trials, refuse, traced
+from bentpipe.controller import spelled
 from bentpipe.result import Result
 from bentpipe.spans import span
 from bentpipe.sweeps.execution import Executor
@@ -91,16 +92,16 @@ class Found:
         found = self.pair.scenario(self.conditions, self.seed)
         found["record"] = {**found["record"], "links": True}
         algorithms = (self.pair.subject, self.pair.yardstick)
-        record.rename(found, {one.cc: record.name_of(one.text) for one in algorithms if one.own})
+        record.rename(found, {one.cc: spelled(one.text) for one in algorithms if one.own})
         return found
 
     def text(self) -> str:
         """The file of the failure (`bentpipe.breaking.record`)."""
         head = record.Record(
-            algorithm=record.name_of(self.pair.subject.text),
+            algorithm=spelled(self.pair.subject.text),
             goal=self.pair.goal.name,
             value=self.measured.value,
-            yardstick=record.name_of(self.pair.yardstick.text),
+            yardstick=spelled(self.pair.yardstick.text),
             subject_value=self.measured.subject,
             yardstick_value=self.measured.yardstick,
             confirmed=f"{self.held} of {len(self.confirmed)}",
@@ -130,9 +131,9 @@ class Found:
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain values; an infinite number is None."""
         return {
-            "algorithm": record.name_of(self.pair.subject.text),
+            "algorithm": spelled(self.pair.subject.text),
             "goal": self.pair.goal.name,
-            "yardstick": record.name_of(self.pair.yardstick.text),
+            "yardstick": spelled(self.pair.yardstick.text),
             "fails": self.fails,
             "value": _finite(self.measured.value),
             "limit": self.pair.goal.limit,
@@ -158,9 +159,9 @@ class Found:
         """
         folder.mkdir(parents=True, exist_ok=True)
         text = self.text()
-        files.replace(folder / FILE, lambda work: work.write_text(text, encoding="utf-8"))
+        files.replace_text(folder / FILE, text)
         answer = json.dumps({"schema": 1, **self.to_dict()}, indent=2)
-        files.replace(folder / PAGE, lambda work: work.write_text(answer, encoding="utf-8"))
+        files.replace_text(folder / PAGE, answer)
         if self.interrupted:
             return [folder / FILE]
         from bentpipe.plot import save

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core
 from bentpipe.breaking.goals import find_goal
-from bentpipe.breaking.trials import Algorithm, Pair, Trials, parameters, traced
+from bentpipe.breaking.trials import Algorithm, Pair, Trials, traced
+from bentpipe.controller import spelled
 from bentpipe.foreign import quoted
 from bentpipe.plain import toml
 
@@ -115,7 +116,7 @@ def read(path: Path) -> tuple[Pair, dict[str, Any]]:
     head = Record.read(path)
     pair = Pair(find_goal(head.goal), Algorithm.of(head.algorithm), Algorithm.of(head.yardstick))
     scenario = tomllib.loads(path.read_text(encoding="utf-8"))
-    rename(scenario, {name_of(one.text): one.cc for one in (pair.subject, pair.yardstick) if one.own})
+    rename(scenario, {spelled(one.text): one.cc for one in (pair.subject, pair.yardstick) if one.own})
     return pair, scenario
 
 
@@ -154,12 +155,3 @@ def _entry(key: str, value: Any) -> list[str]:
     if isinstance(value, list) and len(text) > _WIDTH:
         return [f"{key} = [", *(f"  {_inline(item)}," for item in value), "]"]
     return [text]
-
-
-def name_of(algorithm: Any) -> str:
-    """The algorithm as a command names it: "vegas alpha=2"."""
-    if isinstance(algorithm, str):
-        return algorithm
-    if isinstance(algorithm, Mapping):
-        return " ".join([str(algorithm["name"]), *parameters(algorithm)])
-    return str(getattr(algorithm, "__qualname__", algorithm))

@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from bentpipe import _core
 from bentpipe.breaking.conditions import Conditions, scenario
 from bentpipe.breaking.goals import Goal, Measured
 from bentpipe.breaking.observation import Trace, observe, traces
-from bentpipe.controller import named_algorithm
+from bentpipe.controller import named_algorithm, parameters
 from bentpipe.progress import State
 from bentpipe.registry import find
 from bentpipe.result import Result
@@ -61,12 +60,6 @@ class Algorithm:
             return cls(given, name, f"python:{name}", own={name: cc})
         entry = find(cc if isinstance(cc, str) else cc["name"])
         return cls(cc, " ".join([entry["label"], *parameters(cc)]), cc, entry["queue"])
-
-
-def parameters(cc: Any) -> list[str]:
-    """The parameters of an algorithm, each as a command has it: "alpha=2.0"."""
-    given = cc.items() if isinstance(cc, Mapping) else ()
-    return [f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in given if k != "name"]
 
 
 @dataclass(frozen=True)
@@ -167,9 +160,7 @@ class Trials:
         self._held.callback(self._runs.stop)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if self._kept is not None and kind is None:
             self._kept.finish()
         self._held.close()

@@ -145,6 +145,6 @@ def _file(recipe: Any, seed: int, duration_s: float) -> Path:
         os.utime(path)  # the oldest go first
     except OSError:
         text = recipe.line(seed, duration_s).write_csv()
-        files.replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+        files.replace_text(path, text)
         files.keep_newest(folder, ".csv", MOST_FILES)
     return path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe import completion, terminal, units
-from bentpipe.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, overrides
+from bentpipe.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, argument, option, overrides
 
 if TYPE_CHECKING:
     from bentpipe.emulation.line import LiveLine
@@ -35,79 +35,64 @@ _STOP_S = 0.45
 def emulate_verb(
     link: Annotated[
         str,
-        typer.Argument(
-            metavar="LINK",
-            autocompletion=completion.scenarios,
-            help="A scenario: a TOML or JSON file, or a shipped one's name. It needs no flows.",
+        argument(
+            "LINK",
+            "A scenario: a TOML or JSON file, or a shipped one's name. It needs no flows.",
+            completes=completion.scenarios,
         ),
     ],
     command: Command = None,
     set_: Set = None,
     path: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LINKS", help="What is crossed, with commas between; otherwise the first flow's path."
-        ),
+        str | None, option("LINKS", "What is crossed, with commas between; otherwise the first flow's path.")
     ] = None,
     serve: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CMD",
-            help="Run this at the other end first, until the end. Repeatable. For a download from it add "
+        option(
+            "CMD",
+            "Run this at the other end first, until the end. Repeatable. For a download from it add "
             "--at receiver: otherwise the data crosses the return link.",
         ),
     ] = None,
-    at: Annotated[
-        str, typer.Option(metavar="END", help='Where COMMAND runs: "sender" or "receiver".')
-    ] = "sender",
-    for_: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help='End the command after that time, "120 s".')
-    ] = None,
+    at: Annotated[str, option("END", 'Where COMMAND runs: "sender" or "receiver".')] = "sender",
+    for_: Annotated[str | None, option("TIME", 'End the command after that time, "120 s".', "--for")] = None,
     seed: Seed = None,
-    mtu: Annotated[
-        int, typer.Option(metavar="BYTES", min=1280, max=9000, help="The largest packet of the link.")
-    ] = 1500,
+    mtu: Annotated[int, option("BYTES", "The largest packet of the link.", min=1280, max=9000)] = 1500,
     nat: Annotated[
         str | None,
-        typer.Option(
-            metavar="IFACE",
-            help="Let COMMAND reach the real network behind this interface: it is then behind the other end.",
+        option(
+            "IFACE",
+            "Let COMMAND reach the real network behind this interface: it is then behind the other end.",
         ),
     ] = None,
-    lateness_bound: Annotated[
-        str, typer.Option(metavar="TIME", help="How late one packet in a hundred may be.")
-    ] = "2 ms",
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the report there, as JSON.")
-    ] = None,
+    lateness_bound: Annotated[str, option("TIME", "How late one packet in a hundred may be.")] = "2 ms",
+    out: Annotated[Path | None, option("FILE", "Write the report there, as JSON.", "--out", "-o")] = None,
     trace: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write the links over time there, as run --out does."),
+        Path | None, option("DIR", "Write the links over time there, as run --out does.")
     ] = None,
     pcap: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the packets there, for Wireshark and its like.")
+        Path | None, option("FILE", "Write the packets there, for Wireshark and its like.")
     ] = None,
     pcap_at: PcapAt = "sender",
     pcap_whole: PcapWhole = False,
     relay: Annotated[
         str | None,
-        typer.Option(
-            metavar="PLACE",
-            help='Split TCP connections there: "gateway, buffer=8 MB, cc=hybla"; or its algorithm alone, '
+        option(
+            "PLACE",
+            'Split TCP connections there: "gateway, buffer=8 MB, cc=hybla"; or its algorithm alone, '
             '"hybla"; "none": not, whatever the scenario says.',
         ),
     ] = None,
     cc: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Congestion control of programs that choose none: one of the kernel's, or ours once it is "
+        option(
+            "NAME",
+            "Congestion control of programs that choose none: one of the kernel's, or ours once it is "
             "attached; otherwise the machine's default.",
         ),
     ] = None,
     web: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS:PORT", help="Show rate, queue, RTT and cwnd there: 127.0.0.1:8000."),
+        str | None, option("ADDRESS:PORT", "Show rate, queue, RTT and cwnd there: 127.0.0.1:8000.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, and no live line.")] = False,
     json: Annotated[
@@ -261,9 +246,9 @@ def _start(emulation: Emulation, words: list[str], side: Side, what: str, **give
 def _write(out: Path, found: dict[str, Any]) -> None:
     from json import dumps
 
-    from bentpipe.files import replace
+    from bentpipe.files import replace_text
 
-    replace(out, lambda work: work.write_text(dumps(found, indent=2) + "\n", encoding="utf-8"))
+    replace_text(out, dumps(found, indent=2) + "\n")
 
 
 def _summary(found: dict[str, Any]) -> None:

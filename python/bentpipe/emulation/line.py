@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from types import TracebackType
 from typing import Any, Self
 
 from bentpipe import units
@@ -46,9 +45,7 @@ class LiveLine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._rows:
             self._put(f"\x1b7\x1b[r\x1b[{self._rows};1H\x1b[2K\x1b8")
             self._rows = 0

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import get_ident
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bentpipe import _core, units
@@ -218,9 +217,7 @@ class Emulation:
         """
         return None if self._network is None else self._network.changes_until_s
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def popen(self, argv: Sequence[str], side: Side = "near", **given: Any) -> subprocess.Popen[Any]:

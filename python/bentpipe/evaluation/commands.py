@@ -8,30 +8,26 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import Fresh, Json, Stopped, Workers, write_and_show
+from bentpipe.verbs import Fresh, Json, Stopped, Workers, argument, option, write_and_show
 
 
 def evaluate_verb(
     algorithm: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            autocompletion=completion.algorithms,
-            help='An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+        argument(
+            "NAME",
+            'An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+            completes=completion.algorithms,
         ),
     ],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer set-ups and seeds: about half a minute.")
     ] = False,
     only: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Some experiments, with commas between: beside-others,queues."),
+        str | None, option("NAMES", "Some experiments, with commas between: beside-others,queues.")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="DIR", help="Write the page, evaluation.json and the tables there."
-        ),
+        Path | None, option("DIR", "Write the page, evaluation.json and the tables there.", "--out", "-o")
     ] = None,
     workers: Workers = 0,
     fresh: Fresh = False,
@@ -42,6 +38,7 @@ def evaluate_verb(
     With --out an interrupted evaluation goes on where it was when the same command is given again.
     """
     from bentpipe.evaluation.assessment import assess
+    from bentpipe.evaluation.show import show
     from bentpipe.evaluation.writing import PAGE, is_complete
 
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
@@ -50,16 +47,11 @@ def evaluate_verb(
             algorithm, quick=quick, only=names, place=out, fresh=fresh, workers=workers, progress=bar.at
         )
 
-    def show() -> None:
-        if json:
-            terminal.answer(found.as_dict())
-        else:
-            from bentpipe.evaluation.show import show as show_evaluation
-
-            show_evaluation(found)
-
     kept = out is not None and found.stopped and is_complete(out)
-    write_and_show(lambda: None if out is None else found.write(out), show)
+    write_and_show(
+        lambda: None if out is None else found.write(out),
+        lambda: terminal.give(found.as_dict, lambda: show(found), json=json),
+    )
     if out is not None and not json and not kept:
         terminal.line(f"written to {terminal.plain(str(out / PAGE))}")
     if found.stopped:

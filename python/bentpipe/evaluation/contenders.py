@@ -9,6 +9,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.controller import check_controller, named_algorithm
 from bentpipe.registry import find
+from bentpipe.sweeps.columns import words
 
 STANDARDS = ("cubic", "reno")
 """The algorithms whose numbers are shown beside those of every other one: RFC 9438 and RFC 5681."""
@@ -54,14 +55,7 @@ def _subject(cc: Any) -> Contender:
     if isinstance(cc, type):
         check_controller(cc, cc.__qualname__)
         return Contender(cc.__name__, cc, cc.__name__)
-    if isinstance(cc, str):
-        return Contender(find(cc)["label"], cc, cc)
-    if isinstance(cc, Mapping) and "name" in cc:
-        given = [f"{key}={_value(value)}" for key, value in cc.items() if key != "name"]
-        label, name = find(cc["name"])["label"], str(cc["name"])
-        return Contender(" ".join([label, *given]), dict(cc), " ".join([name, *given]))
+    if isinstance(cc, str) or (isinstance(cc, Mapping) and "name" in cc):
+        name, *given = words(cc).split(" ")
+        return Contender(" ".join([find(name)["label"], *given]), cc, words(cc))
     raise _core.ScenarioError(f"cc: {cc!r} is no algorithm; give a name, a class or FILE.py:CLASS")
-
-
-def _value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

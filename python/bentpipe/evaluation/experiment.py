@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,6 +15,12 @@ Extent = Literal["quick", "full"]
 
 Setting = Mapping[str, str | int | float]
 """The differences of one set-up of an experiment from the others: {"flows": 8, "buffer": 0.5}."""
+
+
+def product(**parts: Iterable[str | int | float]) -> list[Setting]:
+    """Every combination of the values of some parts of a setting; the last part varies fastest."""
+    return [dict(zip(parts, values, strict=True)) for values in itertools.product(*parts.values())]
+
 
 Numbers = Mapping[str, float]
 """Metrics of one run in SI units, by name; NaN is a value that the run does not have."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +18,7 @@ from bentpipe.evaluation.experiment import (
     Metric,
     Numbers,
     Setting,
+    product,
 )
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
@@ -39,10 +39,7 @@ def _harm_settings(extent: Extent) -> list[Setting]:
     others = ("reno", "cubic", "bbr") if full else ("reno", "cubic")
     buffers = (0.1, 0.25, 0.5, 1, 2, 4, 8) if full else (0.25, 0.5, 1, 2, 4)
     rtts = (RTT, 600.0) if full else (RTT,)
-    return [
-        {"other": other, "rtt": rtt, "buffer": buffer}
-        for other, rtt, buffer in itertools.product(others, rtts, buffers)
-    ]
+    return product(other=others, rtt=rtts, buffer=buffers)
 
 
 def _harm_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -166,11 +163,9 @@ MEDIA = Experiment(
         "queueing_p95": QUEUEING_P95,
         "goodput": Metric("goodput of the algorithm's flows", "Mbit/s", 1e-6, good="more"),
     },
-    settings=lambda extent: [
-        {"flows": flows, "buffer": buffer}
-        for flows in (1, 4)
-        for buffer in ((0.25, 0.5, 1, 2, 4, 8) if extent == "full" else (0.5, 1, 4))
-    ],
+    settings=lambda extent: product(
+        flows=(1, 4), buffer=(0.25, 0.5, 1, 2, 4, 8) if extent == "full" else (0.5, 1, 4)
+    ),
     build=_media_build,
     measure=_media_measure,
     charts=(
@@ -193,7 +188,7 @@ def _short_settings(extent: Extent) -> list[Setting]:
     pairs = ["own beside own", "CUBIC beside own", "own beside CUBIC", "no short flows"]
     if extent == "full":
         pairs.append("Reno beside own")
-    return [{"short": pair} for pair in pairs]
+    return product(short=pairs)
 
 
 def _short_build(s: Setting, cc: Any, seed: int) -> Scenario:

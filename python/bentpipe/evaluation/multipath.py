@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from bentpipe.evaluation.experiment import (
     Metric,
     Numbers,
     Setting,
+    product,
 )
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step, scenario
 from bentpipe.evaluation.observation import Observation
@@ -38,10 +38,7 @@ def _compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]])
 def _settings(extent: Extent, axis: str, quick: Sequence[int], full: Sequence[int]) -> list[Setting]:
     """The other flow's algorithm, the values of an axis, and buffers in BDPs."""
     values, buffers = (full, (0.5, 1, 4)) if extent == "full" else (quick, (1,))
-    return [
-        {"other": other, axis: value, "buffer": buffer}
-        for other, value, buffer in itertools.product(("reno", "cubic"), values, buffers)
-    ]
+    return product(**{"other": ("reno", "cubic"), axis: values, "buffer": buffers})
 
 
 # Several paths that share a bottleneck ----------------------------------------------------------------------

@@ -86,6 +86,11 @@ class Observation:
         ]
         return instants, rates
 
+    def mbits(self, over: float = SMOOTH_S) -> tuple[list[float], list[float]]:
+        """`rates` of the flow under test in Mbit/s."""
+        instants, rates = self.rates(over=over)
+        return instants, [rate / 1e6 for rate in rates]
+
     def arrived(self, name: str = "test") -> tuple[list[float], list[float]]:
         """Instants, and the bytes of a flow that had arrived by then, in order or not.
 

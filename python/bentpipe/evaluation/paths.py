@@ -18,6 +18,7 @@ from bentpipe.evaluation.experiment import (
     Metric,
     Numbers,
     Setting,
+    product,
 )
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
@@ -34,11 +35,7 @@ BURST = 8.0
 
 def _radio_settings(extent: Extent) -> list[Setting]:
     rates = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2) if extent == "full" else (1e-4, 1e-3, 1e-2, 3e-2)
-    return [
-        {"kind": kind, "per": per}
-        for kind in ("independent", "in bursts", "repeated by the link")
-        for per in rates
-    ]
+    return product(kind=("independent", "in bursts", "repeated by the link"), per=rates)
 
 
 def _radio_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -130,7 +127,7 @@ DELAY = Experiment(
     source="RFC 9743 section 7.3",
     axes={"delay": "one-way delay"},
     metrics={"utilisation": UTILISATION, "queueing": QUEUEING, "loss": LOSS},
-    settings=lambda extent: [{"delay": pattern} for pattern in PATTERNS],
+    settings=lambda extent: product(delay=PATTERNS),
     build=_delay_build,
     measure=_delay_measure,
     charts=(Curves("utilisation", "delay"), Curves("queueing", "delay")),
@@ -210,7 +207,7 @@ CHANGE = Experiment(
         "back": Metric("time from the change until 80 % of the new rate, at least 1 s", "s"),
         "loss": Metric("packets lost in the whole run", "%", 100, most=1),
     },
-    settings=lambda extent: [{"change": what} for what in (*CHANGES, HANDOVERS)],
+    settings=lambda extent: product(change=(*CHANGES, HANDOVERS)),
     build=_change_build,
     measure=_change_measure,
     charts=(
@@ -218,7 +215,7 @@ CHANGE = Experiment(
         Curves("loss", "change", log_y=True),
         Course("goodput, Mbit/s", "change"),
     ),
-    course=lambda run: (run.rates()[0], [rate / 1e6 for rate in run.rates()[1]]),
+    course=lambda run: run.mbits(),
 )
 
 
@@ -263,9 +260,9 @@ REORDER = Experiment(
         "needless": Metric("packets sent again although they were not lost", "%", 100, most=1),
         "timeouts": Metric("timeouts"),
     },
-    settings=lambda extent: [
-        {"jump": jump} for jump in ((0, 2, 5, 10, 20, 40, 80) if extent == "full" else (0, 5, 10, 20, 40))
-    ],
+    settings=lambda extent: product(
+        jump=(0, 2, 5, 10, 20, 40, 80) if extent == "full" else (0, 5, 10, 20, 40)
+    ),
     build=_reorder_build,
     measure=_reorder_measure,
     charts=(Curves("utilisation", "jump"), Curves("needless", "jump")),

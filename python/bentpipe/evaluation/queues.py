@@ -15,6 +15,7 @@ from bentpipe.evaluation.experiment import (
     Metric,
     Numbers,
     Setting,
+    product,
 )
 from bentpipe.evaluation.network import bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
@@ -84,7 +85,7 @@ AQM = Experiment(
         "marked": Metric("packets marked", "%", 100, most=1, good=""),
         "jain": JAIN,
     },
-    settings=lambda extent: [{"queue": name} for name in QUEUES],
+    settings=lambda extent: product(queue=QUEUES),
     build=_aqm_build,
     measure=_aqm_measure,
     charts=(

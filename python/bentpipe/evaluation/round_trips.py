@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import DROPS, Curves, Experiment, Extent, Metric, Numbers, Setting
+from bentpipe.evaluation.experiment import (
+    DROPS,
+    Curves,
+    Experiment,
+    Extent,
+    Metric,
+    Numbers,
+    Setting,
+    product,
+)
 from bentpipe.evaluation.network import (
     bdp_packets,
     bottleneck,
@@ -24,12 +33,8 @@ SAME, UNEQUAL = "equal round trips", "the other has 160 ms"
 
 
 def _pair_settings(extent: Extent) -> list[Setting]:
-    return [
-        {"pair": pair, "rtt": rtt, "buffer": buffer}
-        for pair in (UNEQUAL, SAME)
-        for rtt in (10, 20, 40, 80, 160)
-        for buffer in ((25, 50, 100, 200) if extent == "full" else (25, 100))
-    ]
+    buffers = (25, 50, 100, 200) if extent == "full" else (25, 100)
+    return product(pair=(UNEQUAL, SAME), rtt=(10, 20, 40, 80, 160), buffer=buffers)
 
 
 def _pair_build(s: Setting, cc: Any, seed: int) -> Scenario:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from bentpipe.evaluation.experiment import (
@@ -19,6 +17,7 @@ from bentpipe.evaluation.experiment import (
     Metric,
     Numbers,
     Setting,
+    product,
 )
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
@@ -30,17 +29,13 @@ RATE, RTT = 10.0, 40.0
 """Mbit/s and ms of the link of most of these experiments."""
 
 
-def _product(**parts: Iterable[Any]) -> list[Setting]:
-    return [dict(zip(parts, values, strict=True)) for values in itertools.product(*parts.values())]
-
-
 # Utilisation ------------------------------------------------------------------------------------------------
 
 
 def _range_settings(extent: Extent) -> list[Setting]:
     if extent == "full":
-        return _product(rate=(2, 10, 50, 100), rtt=(10, 20, 50, 100, 200, 600), buffer=(0.1, 0.25, 0.5, 1, 2))
-    return _product(rate=(2, 10, 50), rtt=(10, 50, 200, 600), buffer=(0.25, 1))
+        return product(rate=(2, 10, 50, 100), rtt=(10, 20, 50, 100, 200, 600), buffer=(0.1, 0.25, 0.5, 1, 2))
+    return product(rate=(2, 10, 50), rtt=(10, 50, 200, 600), buffer=(0.25, 1))
 
 
 def _range_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -119,7 +114,7 @@ MANY = Experiment(
         "timeouts": Metric("timeouts of a flow in 30 s"),
         "jain": JAIN,
     },
-    settings=lambda extent: _product(flows=(1, 2, 4, 8, 16, 32, 64, *([128] if extent == "full" else []))),
+    settings=lambda extent: product(flows=(1, 2, 4, 8, 16, 32, 64, *([128] if extent == "full" else []))),
     build=_many_build,
     measure=_many_measure,
     charts=(
@@ -164,7 +159,7 @@ BACKOFF = Experiment(
         "sent": Metric("packets sent per round trip of 40 ms"),
         "waiting": Metric("time spent waiting for the retransmission timer", "%", 100, most=1, good=""),
     },
-    settings=lambda extent: _product(
+    settings=lambda extent: product(
         drop=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
         if extent == "full"
         else (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
@@ -193,7 +188,7 @@ BUFFERS = Experiment(
     source="RFC 9743 sections 5.1.2, 5.1.3 and 6.1; section 5.1.3 names losses below 1.5 BDP as a failure",
     axes={"flows": "flows", "buffer": "buffer, BDP"},
     metrics={"queueing_p95": QUEUEING_P95, "loss": LOSS, "utilisation": UTILISATION, "jain": JAIN},
-    settings=lambda extent: _product(
+    settings=lambda extent: product(
         flows=(1, 4), buffer=(0.1, 0.25, 0.5, 1, 1.5, 2, 4, 8, *([16] if extent == "full" else []))
     ),
     build=_buffer_build,
@@ -243,11 +238,11 @@ SILENT = Experiment(
         "timeouts": Metric("timeouts", good=""),
         "back": Metric("time from the end of the silence to 80 % of the capacity", "s"),
     },
-    settings=lambda extent: _product(rtt=(40, 200, 600) if extent == "full" else (40, 600)),
+    settings=lambda extent: product(rtt=(40, 200, 600) if extent == "full" else (40, 600)),
     build=_silence_build,
     measure=_silence_measure,
     charts=(Course("goodput, Mbit/s", "rtt"),),
-    course=lambda run: _mbits(run.rates()),
+    course=lambda run: run.mbits(),
 )
 
 
@@ -285,17 +280,12 @@ NEWCOMER = Experiment(
         "until": Metric("time until the new flow has 80 % of its share", "s"),
         "jain": Metric("Jain's index of the last 20 of 80 s", most=1, good="more"),
     },
-    settings=lambda extent: _product(rtt=(20, 40, 100, 200, 600) if extent == "full" else (40, 200)),
+    settings=lambda extent: product(rtt=(20, 40, 100, 200, 600) if extent == "full" else (40, 200)),
     build=_newcomer_build,
     measure=_newcomer_measure,
     charts=(Course("goodput of the newcomer, Mbit/s", "rtt"),),
-    course=lambda run: _mbits(run.rates(over=2.0)),
+    course=lambda run: run.mbits(over=2.0),
 )
-
-
-def _mbits(course: tuple[list[float], list[float]]) -> tuple[list[float], list[float]]:
-    times, rates = course
-    return times, [rate / 1e6 for rate in rates]
 
 
 SINGLE = (RANGE, MANY, BUFFERS, BACKOFF, SILENT, NEWCOMER)

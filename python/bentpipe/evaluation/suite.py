@@ -20,6 +20,7 @@ from bentpipe.evaluation.experiment import (
     Numbers,
     Setting,
     Tradeoff,
+    product,
 )
 from bentpipe.evaluation.network import (
     bdp_packets,
@@ -125,19 +126,15 @@ BASIC = Experiment(
 TRADE_RTT = 4.0
 
 
-def _trade_rate(s: Setting) -> float:
-    return float(s["rate"])
-
-
 def _trade_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    rate = _trade_rate(s)
+    rate = float(s["rate"])
     queue = drop_tail(bdp_packets(rate, 100, float(s["buffer"]) / 100))
     flows = transfers(cc, name="test", rate=rate, load=0.85, seconds=20, seed=seed)
     return bottleneck(link(rate, TRADE_RTT, queue), flows, 20, seed)
 
 
 def _trade_measure(run: Observation) -> Numbers:
-    return {**_aggregate(run), "throughput": run.link()["utilisation"] * _trade_rate(run.setting) * 1e6}
+    return {**_aggregate(run), "throughput": run.link()["utilisation"] * float(run.setting["rate"]) * 1e6}
 
 
 TRADE = Experiment(
@@ -155,9 +152,9 @@ TRADE = Experiment(
         "drops": DROPS,
         "utilisation": UTILISATION,
     },
-    settings=lambda extent: [
-        {"buffer": buffer, "rate": 100.0 if extent == "full" else 20.0} for buffer in (10, 20, 50, 100, 200)
-    ],
+    settings=lambda extent: product(
+        buffer=(10, 20, 50, 100, 200), rate=[100.0 if extent == "full" else 20.0]
+    ),
     build=_trade_build,
     measure=_trade_measure,
     charts=(
@@ -210,12 +207,11 @@ RAMP = Experiment(
     "What is not done after 10, 15, 30 or 90 s counts as that.",
     axes={"rtts": "round trips, old and new", "bytes": "bytes received of the new flow", "start": "start"},
     metrics={"done": Metric("time until these bytes of the new flow are received", "s")},
-    settings=lambda extent: [
-        {"rtts": rtts, "start": start, "bytes": size}
-        for rtts in RAMP_RTTS
-        for start in ((WITHOUT, "with slow start") if extent == "full" else (WITHOUT,))
-        for size in (RAMP_WAITS if extent == "full" else tuple(RAMP_WAITS)[:3])
-    ],
+    settings=lambda extent: product(
+        rtts=RAMP_RTTS,
+        start=(WITHOUT, "with slow start") if extent == "full" else (WITHOUT,),
+        bytes=RAMP_WAITS if extent == "full" else tuple(RAMP_WAITS)[:3],
+    ),
     build=_ramp_build,
     measure=_ramp_measure,
     charts=(Curves("done", "bytes", panel="rtts", where={"start": WITHOUT}, log_x=True, log_y=True),),
@@ -256,10 +252,10 @@ PARKING_LOT = Experiment(
     deviation="The draft offers 60 to 100 % of load on each link from traces; here long flows fill it.",
     axes={"buffer": "buffer, BDP"},
     metrics={"ratio": Metric("ratio of the goodputs", good=""), "drops": DROPS},
-    settings=lambda extent: [
-        {"buffer": buffer, "rate": 100.0 if extent == "full" else 20.0}
-        for buffer in ((0.25, 0.5, 1, 2) if extent == "full" else (0.5, 1))
-    ],
+    settings=lambda extent: product(
+        buffer=(0.25, 0.5, 1, 2) if extent == "full" else (0.5, 1),
+        rate=[100.0 if extent == "full" else 20.0],
+    ),
     build=_lot_build,
     measure=_lot_measure,
     charts=(Curves("ratio", "buffer", log_x=True),),

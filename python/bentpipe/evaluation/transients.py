@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import Course, Curves, Experiment, Metric, Numbers, Setting
+from bentpipe.evaluation.experiment import Course, Curves, Experiment, Metric, Numbers, Setting, product
 from bentpipe.evaluation.network import (
     FULL_PACKET,
     bottleneck,
@@ -91,12 +91,11 @@ FLOOD = Experiment(
         "cross": Metric("packets of the other traffic that were dropped"),
         "loss": Metric("packets that the flow lost", "%", 100, most=1),
     },
-    settings=lambda extent: [
-        {"event": event, "after": 100.0 if extent == "full" else 40.0}
-        for event in (LEAVES, COMES, GROWS, HALVES)
-    ],
+    settings=lambda extent: product(
+        event=(LEAVES, COMES, GROWS, HALVES), after=[100.0 if extent == "full" else 40.0]
+    ),
     build=_flood_build,
     measure=_flood_measure,
     charts=(Course("goodput, Mbit/s", "event"), Curves("cross", "event", log_y=True)),
-    course=lambda run: (run.rates()[0], [rate / 1e6 for rate in run.rates()[1]]),
+    course=lambda run: run.mbits(),
 )

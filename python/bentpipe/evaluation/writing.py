@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bentpipe import _core
-from bentpipe.files import Kind, check_kind, replace, replace_frame, try_place
+from bentpipe.files import Kind, check_kind, replace_frame, replace_text, try_place
 from bentpipe.pages import check_page
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def write(evaluation: Evaluation, directory: Path) -> Path:
     if evaluation.stopped and is_complete(directory):
         return directory / PAGE
     text = json.dumps(evaluation.as_dict(), indent=1, allow_nan=False) + "\n"
-    replace(directory / JSON, lambda work: work.write_text(text, encoding="utf-8"))
+    replace_text(directory / JSON, text)
     replace_frame(directory / NUMBERS, evaluation.numbers)
     replace_frame(directory / RUNS, evaluation.rows)
     return build(evaluation).write(directory / PAGE)

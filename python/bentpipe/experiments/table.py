@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import bentpipe as bp
 from bentpipe import files
 from bentpipe.progress import State
+from bentpipe.stats import Mean
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Ran
@@ -28,6 +29,14 @@ from bentpipe.sweeps.sources import code_version
 from bentpipe.truth.writing import read_rows, write_rows
 
 Row = TypeVar("Row")
+STYLE: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "bentpipe",
+    "svg.fonttype": "path",
+}
+"""Settings of matplotlib for the figures."""
 
 
 class Key(NamedTuple):
@@ -139,7 +148,7 @@ class Table(ABC, Generic[Row]):
             raise RuntimeError(f"{' '.join(map(str, _key(cases[number])))}: {error}")
         if not quick:
             rows = self.read(table)  # as rounded there
-            files.replace(page, lambda work: work.write_text(self.text(rows), encoding="utf-8"))
+            files.replace_text(page, self.text(rows))
             self.draw(out, rows)
         shutil.rmtree(work)
         with suppress(OSError):  # another experiment has runs there
@@ -155,6 +164,18 @@ def _key(case: Case) -> Key:
     return Key(str(case.keys["path"]), str(case.keys["cc"]), int(case.keys["seed"]))
 
 
-def line(*cells: str) -> str:
+def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "---:") -> str:
+    """A table in Markdown; `rule` is below the heads of all columns but the first."""
+    lines = [_line(*heads), "|---|" + f"{rule}|" * (len(heads) - 1), *(_line(*cells) for cells in rows)]
+    return "".join(f"{text}\n" for text in lines)
+
+
+def _line(*cells: str) -> str:
     """A row of a table in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def shown(known: Mean, digits: int, scale: float = 1.0) -> str:
+    """A mean times `scale`, and the half of its interval unless that rounds to nothing."""
+    text, half = f"{scale * known.mean:.{digits}f}", scale * known.half_width
+    return f"{text} ± {half:.{digits}f}" if known.n > 1 and half >= 0.5 * 10**-digits else text

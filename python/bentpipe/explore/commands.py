@@ -7,15 +7,16 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, extras, terminal
+from bentpipe.verbs import argument
 
 
 def explore_verb(
     link: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME|FILE]",
-            autocompletion=completion.scenarios,
-            help="A shipped scenario's name, or a file: its links in place of one with sliders.",
+        argument(
+            "[NAME|FILE]",
+            "A shipped scenario's name, or a file: its links in place of one with sliders.",
+            completes=completion.scenarios,
         ),
     ] = None,
     port: Annotated[

@@ -6,12 +6,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Command, Json, RunsCommand
+from bentpipe.verbs import FAILED, Command, Json, RunsCommand, argument, option
 
 if TYPE_CHECKING:
     from bentpipe.kernel.records import Record
@@ -28,17 +29,11 @@ _EVERY_S = 1.0
 """Between two looks of --watch."""
 
 Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        autocompletion=completion.algorithms,
-        help='An algorithm, "vegas alpha=2", or my.py:MyClass.',
-    ),
+    str, argument("NAME", 'An algorithm, "vegas alpha=2", or my.py:MyClass.', completes=completion.algorithms)
 ]
 Native = Annotated[bool, typer.Option("--native", help="The program without an agent, where there is one.")]
 Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the algorithm. Repeatable."),
+    list[str] | None, option("PARAMETER=VALUE", "A parameter of the algorithm. Repeatable.", "--set")
 ]
 
 
@@ -51,9 +46,9 @@ def attach_verb(
     native: Native = False,
     congctl: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ROUTE",
-            help='Connections over this route use it: default, 10.0.0.0/8, "default dev eth0". Repeatable.',
+        option(
+            "ROUTE",
+            'Connections over this route use it: default, 10.0.0.0/8, "default dev eth0". Repeatable.',
         ),
     ] = None,
     set_: Set = None,
@@ -93,8 +88,7 @@ def _say_attached(record: Record) -> None:
 @app.command("detach")
 def detach_verb(
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="One of what is attached; all of it without a name."),
+        str | None, argument("[NAME]", "One of what is attached; all of it without a name.")
     ] = None,
 ) -> None:
     """Take a controller out of the kernel, with its agent, its pins and its routes."""
@@ -115,8 +109,7 @@ def detach_verb(
 def status_verb(
     watch: Annotated[bool, typer.Option("--watch", help="Again every second, until Ctrl-C.")] = False,
     web: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS:PORT", help="On a page of this machine, until Ctrl-C: 127.0.0.1:8000."),
+        str | None, option("ADDRESS:PORT", "On a page of this machine, until Ctrl-C: 127.0.0.1:8000.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -138,10 +131,7 @@ def status_verb(
     _sweep()
     while True:
         now = status()
-        if json:
-            terminal.answer({"controllers": now})
-        else:
-            show_status(now)
+        terminal.give(partial(dict, controllers=now), partial(show_status, now), json=json)
         if not watch:
             return
         time.sleep(_EVERY_S)
@@ -200,10 +190,7 @@ def list_verb(json: Json = False) -> None:
     from bentpipe.kernel.show import show_offered
 
     rows = offered()
-    if json:
-        terminal.answer({"algorithms": rows})
-    else:
-        show_offered(rows)
+    terminal.give(lambda: {"algorithms": rows}, lambda: show_offered(rows), json=json)
 
 
 def _sweep() -> None:

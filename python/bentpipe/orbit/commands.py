@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import Json
+from bentpipe.verbs import Json, argument, option
 
 if TYPE_CHECKING:
     from bentpipe.orbit.paths import Solution
@@ -46,75 +46,54 @@ class Places(TyperCommand):
 def path_verb(
     a: Annotated[
         str,
-        typer.Argument(
-            metavar="PLACE",
-            autocompletion=completion.places,
-            help='A name, "35.69,139.69" (degrees), "lat,lon,11 km", '
+        argument(
+            "PLACE",
+            'A name, "35.69,139.69" (degrees), "lat,lon,11 km", '
             '"Frankfurt to New York at 900 km/h, 11 km", or FILE.csv of t_s,lat,lon,alt.',
+            completes=completion.places,
         ),
     ],
     b: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PLACE",
-            autocompletion=completion.places,
-            help="The other end; may be left out with --gateway.",
-        ),
+        argument("PLACE", "The other end; may be left out with --gateway.", completes=completion.places),
     ] = None,
     shell: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="See bentpipe orbit shells.  [default: starlink-s1]",
-            autocompletion=completion.shells,
-        ),
+        option("NAME", "See bentpipe orbit shells.  [default: starlink-s1]", completes=completion.shells),
     ] = None,
     tle: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", exists=True, help="Satellites from TLEs, or OMMs (.json, .csv, .kvn)."),
+        Path | None, option("FILE", "Satellites from TLEs, or OMMs (.json, .csv, .kvn).", exists=True)
     ] = None,
-    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "200 s",
-    step: Annotated[str, typer.Option(metavar="TIME", help="From row to row.")] = "1 s",
+    for_: Annotated[str, option("TIME", "How long.", "--for")] = "200 s",
+    step: Annotated[str, option("TIME", "From row to row.")] = "1 s",
     epoch: Annotated[
         str | None,
-        typer.Option(
-            metavar="UTC",
-            help="The start, \"2026-11-22T10:00:00Z\"; by default the shell's, or the newest TLE's.",
-        ),
+        option("UTC", "The start, \"2026-11-22T10:00:00Z\"; by default the shell's, or the newest TLE's."),
     ] = None,
     lasers: Annotated[
         bool | None, typer.Option("--lasers/--bent-pipe", help="By default lasers if the shell has them.")
     ] = None,
     gateway: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PLACE", help='Of a bent pipe; repeatable. "all": every known one.'),
+        list[str] | None, option("PLACE", 'Of a bent pipe; repeatable. "all": every known one.')
     ] = None,
     select: Annotated[
-        str, typer.Option(metavar="HOW", help="shortest-path, highest-elevation or longest-visible.")
+        str, option("HOW", "shortest-path, highest-elevation or longest-visible.")
     ] = "shortest-path",
     every: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help='When satellites are chosen: "15 s", or "lost".  [default: every step]'
-        ),
+        str | None, option("TIME", 'When satellites are chosen: "15 s", or "lost".  [default: every step]')
     ] = None,
     break_: Annotated[
-        str | None,
-        typer.Option("--break", metavar="TIME", help="Nothing passes for so long after a handover."),
+        str | None, option("TIME", "Nothing passes for so long after a handover.", "--break")
     ] = None,
-    min_elevation: Annotated[
-        float | None, typer.Option(metavar="DEGREES", help="By default the shell's.")
-    ] = None,
-    reach: Annotated[
-        str, typer.Option(metavar="RULE", help='"elevation", or "length" as in Hypatia.')
-    ] = "elevation",
+    min_elevation: Annotated[float | None, option("DEGREES", "By default the shell's.")] = None,
+    reach: Annotated[str, option("RULE", '"elevation", or "length" as in Hypatia.')] = "elevation",
     out: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
+            "FILE|DIR",
+            "A time line (.parquet, .csv), a picture (.svg, .png, .pdf), or a directory for all.",
             "--out",
             "-o",
-            metavar="FILE|DIR",
-            help="A time line (.parquet, .csv), a picture (.svg, .png, .pdf), or a directory for all.",
         ),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute it again, whatever is kept.")] = False,
@@ -122,6 +101,7 @@ def path_verb(
 ) -> None:
     """The path between two places over time: handovers, reach, round-trip time, and pictures."""
     from bentpipe import _core, units
+    from bentpipe.orbit import tables
     from bentpipe.orbit.paths import solve
     from bentpipe.verbs import write_and_show
 
@@ -146,13 +126,11 @@ def path_verb(
             writer(found)
 
     def show() -> None:
-        from bentpipe.orbit import tables
-
         terminal.warn(found.info["warnings"])
-        if json:
-            terminal.answer({"rows": tables.rows(found)})
-        else:
-            tables.show_path(found, units.seconds(step, "step"))
+        step_s = units.seconds(step, "step")
+        terminal.give(
+            lambda: {"rows": tables.rows(found)}, lambda: tables.show_path(found, step_s), json=json
+        )
 
     write_and_show(write, show)
     if not json:
@@ -164,36 +142,28 @@ def path_verb(
 def shells_verb(json: Json = False) -> None:
     """The shells that have a name."""
     from bentpipe.orbit.paths import shells
-
-    known = shells()
-    if json:
-        terminal.answer({"shells": known.to_dicts()})
-        return
     from bentpipe.orbit.tables import show_shells
 
-    show_shells(known)
+    known = shells()
+    terminal.give(lambda: {"shells": known.to_dicts()}, lambda: show_shells(known), json=json)
 
 
 @app.command("places")
 def places_verb(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One place: where is it?")] = None,
-    kind: Annotated[str | None, typer.Option(metavar="KIND", help="Only city, station or gateway.")] = None,
+    name: Annotated[str | None, argument("[NAME]", "One place: where is it?")] = None,
+    kind: Annotated[str | None, option("KIND", "Only city, station or gateway.")] = None,
     json: Json = False,
 ) -> None:
     """The places that have a name: cities, stations, gateways."""
     from bentpipe.orbit import ground
     from bentpipe.orbit.paths import places
+    from bentpipe.orbit.tables import show_places
 
     known = places(kind)
     if name is not None:
         point = ground.find(name)
         known = known.filter(known["name"] == point.name)
-    if json:
-        terminal.answer({"places": known.to_dicts()})
-        return
-    from bentpipe.orbit.tables import show_places
-
-    show_places(known)
+    terminal.give(lambda: {"places": known.to_dicts()}, lambda: show_places(known), json=json)
 
 
 def _writer(place: Path) -> Callable[[Solution], object]:

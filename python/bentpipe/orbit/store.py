@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.files import Changed, cache_folder, keep_newest, read_frame, replace, replace_frame
+from bentpipe.files import Changed, cache_folder, keep_newest, read_frame, replace_frame, replace_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,7 +75,7 @@ def write(name: str, frame: pl.DataFrame, routes: list[list[int]], info: dict[st
         table.parent.mkdir(parents=True, exist_ok=True)
         found = {"table": replace_frame(table, frame), "routes": routes, "info": info}
         about = {"sum": hashlib.sha256(json.dumps(found).encode()).hexdigest(), "found": found}
-        replace(more, lambda work: work.write_text(json.dumps(about), encoding="utf-8"))
+        replace_text(more, json.dumps(about))
         keep_newest(folder(), ".json", MOST)
 
 

@@ -118,37 +118,32 @@ def show_path(found: Solution, step_s: float) -> None:
 
 def show_shells(frame: pl.DataFrame) -> None:
     """The shells by name."""
-    shown = terminal.table(
-        "",
+    heads = [
+        "<shell", "planes", "per\nplane", "altitude\nkm", "inclination\ndegrees", "least el.\ndegrees",
+        "<lasers", "~source",
+    ]  # fmt: skip
+    rows = [
         [
-            "<shell",
-            "planes",
-            "per\nplane",
-            "altitude\nkm",
-            "inclination\ndegrees",
-            "least el.\ndegrees",
-            "<lasers",
-            "~source",
-        ],
-    )
-    for row in frame.iter_rows(named=True):
-        shown.add_row(
             row["name"], str(row["planes"]), str(row["per_plane"]), _height(row),
             f"{row['inclination_deg']:g}", f"{row['min_elevation_deg']:g}", "yes" if row["lasers"] else "no",
             row["source"],
-        )  # fmt: skip
-    terminal.console().print(shown)
+        ]
+        for row in frame.iter_rows(named=True)
+    ]  # fmt: skip
+    terminal.show_whole("", heads, rows)
 
 
 def show_places(frame: pl.DataFrame) -> None:
     """Places by name."""
-    shown = terminal.table("", ["<place", "<kind", "~country", "latitude", "longitude", "~also", "~source"])
-    for row in frame.iter_rows(named=True):
-        shown.add_row(
+    rows = [
+        [
             row["name"], row["kind"], row["country"], f"{row['lat_deg']:.10g}", f"{row['lon_deg']:.10g}",
             (row["aliases"] or "").replace(";", ", "), row["source"],
-        )  # fmt: skip
-    terminal.console().print(shown)
+        ]
+        for row in frame.iter_rows(named=True)
+    ]  # fmt: skip
+    heads = ["<place", "<kind", "~country", "latitude", "longitude", "~also", "~source"]
+    terminal.show_whole("", heads, rows)
 
 
 def _folded(frame: pl.DataFrame) -> Iterator[dict[str, Any] | None]:

@@ -20,7 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bentpipe._core import ScenarioError
-from bentpipe.files import replace
+from bentpipe.files import replace_text
 from bentpipe.pages import charts
 from bentpipe.pages.charts import Axis, Curve
 from bentpipe.pages.dark import for_dark
@@ -314,7 +314,7 @@ class Page:
             OSError: it cannot be written.
         """
         path, text = Path(path), self.html()
-        replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+        replace_text(path, text)
         return path
 
     def _chart(self, plain: dict[str, Any], alt: str, title: str, caption: Prose) -> None:

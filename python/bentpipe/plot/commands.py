@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from bentpipe import plot, terminal
-from bentpipe.verbs import FigureOut, From, Json, Size, To
+from bentpipe.verbs import FigureOut, From, Json, Size, To, argument, option, pairs
 
 if TYPE_CHECKING:
     from bentpipe.plot.drawing import Drawing
@@ -19,25 +19,18 @@ app = typer.Typer(
     help="Figures of results and of sweeps, with their numbers beside them.", no_args_is_help=True
 )
 
-Results = Annotated[
-    list[Path], typer.Argument(metavar="RESULT_DIR...", help="What `run --out` wrote; one or several.")
-]
+Results = Annotated[list[Path], argument("RESULT_DIR...", "What `run --out` wrote; one or several.")]
 Sweep = Annotated[
-    list[Path],
-    typer.Argument(metavar="DIR...", help="What `sweep --out` wrote, or several that `run --out` wrote."),
+    list[Path], argument("DIR...", "What `sweep --out` wrote, or several that `run --out` wrote.")
 ]
 Data = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="FILE", help="The numbers, .csv or .parquet. Default: beside it, .csv."),
+    Path | None, option("FILE", "The numbers, .csv or .parquet. Default: beside it, .csv.", "--data")
 ]
 NoData = Annotated[bool, typer.Option("--no-data", help="Write no numbers.")]
-X = Annotated[str | None, typer.Option("--x", metavar="KEY", help="The key of the abscissa.")]
-By = Annotated[
-    str | None, typer.Option("--by", metavar="KEY", help="The key of the lines. Default: the algorithm.")
-]
+X = Annotated[str | None, option("KEY", "The key of the abscissa.", "--x")]
+By = Annotated[str | None, option("KEY", "The key of the lines. Default: the algorithm.", "--by")]
 Where = Annotated[
-    list[str] | None,
-    typer.Option("--where", metavar="KEY=VALUE", help="Only runs with this value of a key. Repeatable."),
+    list[str] | None, option("KEY=VALUE", "Only runs with this value of a key. Repeatable.", "--where")
 ]
 
 
@@ -107,9 +100,7 @@ def _cwnd(
     places: Results,
     column: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Draw this instead: retransmitted_packets, in_flight or srtt_s of the trace."
-        ),
+        option("NAME", "Draw this instead: retransmitted_packets, in_flight or srtt_s of the trace."),
     ] = None,
 ) -> Drawing:
     """Draw windows over time, with the data in flight and the bandwidth-delay product."""
@@ -119,9 +110,7 @@ def _cwnd(
 @_verb("goodput")
 def _goodput(
     places: Results,
-    window: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Each point is a mean over this time.")
-    ] = None,
+    window: Annotated[float | None, option("SECONDS", "Each point is a mean over this time.")] = None,
 ) -> Drawing:
     """Draw the goodput of each flow over time, over the capacity of the path."""
     return plot.goodput(places, window_s=window)
@@ -136,9 +125,7 @@ def _rtt(places: Results) -> Drawing:
 @_verb("queue")
 def _queue(
     places: Results,
-    link: Annotated[
-        str | None, typer.Option(metavar="NAME", help="sat or sat/reverse. Default: the slowest.")
-    ] = None,
+    link: Annotated[str | None, option("NAME", "sat or sat/reverse. Default: the slowest.")] = None,
 ) -> Drawing:
     """Draw the queue of a link over time, with its drops."""
     return plot.queue(places, link=link)
@@ -152,7 +139,7 @@ def _path(places: Results) -> Drawing:
 
 @_verb("convergence")
 def _convergence(
-    place: Annotated[Path, typer.Argument(metavar="RESULT_DIR", help="What `run --out` wrote.")],
+    place: Annotated[Path, argument("RESULT_DIR", "What `run --out` wrote.")],
 ) -> Drawing:
     """Draw how a late-comer gets its share."""
     return plot.convergence(place)
@@ -160,17 +147,15 @@ def _convergence(
 
 @app.command("sequence")
 def sequence_verb(
-    place: Annotated[
-        Path, typer.Argument(metavar="RESULT_DIR", help="What run --out wrote, with record.segments=true.")
-    ],
+    place: Annotated[Path, argument("RESULT_DIR", "What run --out wrote, with record.segments=true.")],
     out: FigureOut,
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Default: the first.")] = None,
-    unit: Annotated[str, typer.Option(metavar="UNIT", help='"bytes" or "segments".')] = "bytes",
+    flow: Annotated[str | None, option("NAME", "Default: the first.")] = None,
+    unit: Annotated[str, option("UNIT", '"bytes" or "segments".')] = "bytes",
     begin: From = 0.0,
     end: To = float("inf"),
     size: Size = "paper",
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="FILE", help="Write the segments too: .csv or .parquet.")
+        Path | None, option("FILE", "Write the segments too: .csv or .parquet.", "--data")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -193,8 +178,7 @@ def _throughput_delay(places: Sweep, by: By = None, where: Where = None) -> Draw
 def _cdf(
     places: Sweep,
     column: Annotated[
-        str | None,
-        typer.Option("--x", metavar="COLUMN", help="A column of the flows, or rtt_s of traces."),
+        str | None, option("COLUMN", "A column of the flows, or rtt_s of traces.", "--x")
     ] = None,
     by: By = None,
     where: Where = None,
@@ -207,9 +191,7 @@ def _cdf(
 def _utilisation(
     places: Sweep,
     x: X = None,
-    y: Annotated[
-        str | None, typer.Option("--y", metavar="COLUMN", help="Another measure, as of `against`.")
-    ] = None,
+    y: Annotated[str | None, option("COLUMN", "Another measure, as of `against`.", "--y")] = None,
     by: By = None,
     where: Where = None,
 ) -> Drawing:
@@ -221,10 +203,8 @@ def _utilisation(
 def _heatmap(
     places: Sweep,
     x: X = None,
-    y: Annotated[str | None, typer.Option("--y", metavar="KEY", help="The key of the ordinate.")] = None,
-    value: Annotated[
-        str, typer.Option(metavar="COLUMN", help="What the colours show, as --y of `against`.")
-    ] = "goodput_bps",
+    y: Annotated[str | None, option("KEY", "The key of the ordinate.", "--y")] = None,
+    value: Annotated[str, option("COLUMN", "What the colours show, as --y of `against`.")] = "goodput_bps",
     best: Annotated[bool, typer.Option("--best", help="Which algorithm is best where.")] = False,
     by: By = None,
     where: Where = None,
@@ -256,8 +236,7 @@ def _against(
     places: Sweep,
     x: X = None,
     y: Annotated[
-        str,
-        typer.Option("--y", metavar="COLUMN", help="A column of flows or links, queueing_p95_s, lost, jain."),
+        str, option("COLUMN", "A column of flows or links, queueing_p95_s, lost, jain.", "--y")
     ] = "goodput_bps",
     by: By = None,
     where: Where = None,
@@ -267,12 +246,4 @@ def _against(
 
 
 def _pairs(given: list[str] | None) -> Mapping[str, str]:
-    from bentpipe import _core
-
-    pairs = {}
-    for text in given or []:
-        key, equals, value = text.partition("=")
-        if not (key.strip() and equals):
-            raise _core.ScenarioError(f"--where {text}: write KEY=VALUE, for example link.sat.delay_s=0.25")
-        pairs[key.strip()] = value.strip()
-    return pairs
+    return dict(pairs("--where", given or [], "link.sat.delay_s=0.25"))

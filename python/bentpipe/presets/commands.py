@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal, units
-from bentpipe.verbs import Ber, Buffer, Json, More, Per, Rtt
+from bentpipe.verbs import Ber, Buffer, Json, More, Per, Rtt, argument, option
 
 app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
 
@@ -24,18 +24,13 @@ def list_verb(json: Json = False) -> None:
     if json:
         terminal.answer({"scenarios": [{"name": p.name, "title": p.title, "about": p.about} for p in known]})
         return
-    shown = terminal.table("", ["<scenario", "~title"])
-    for preset in known:
-        shown.add_row(preset.name, preset.title)
-    terminal.console().print(shown)
+    terminal.show_whole("", ["<scenario", "~title"], [[p.name, p.title] for p in known])
     terminal.line("bentpipe scenario show NAME prints one with the sources of its numbers.")
 
 
 @app.command("show")
 def show_verb(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A scenario.", autocompletion=completion.scenarios)
-    ],
+    name: Annotated[str, argument("NAME|FILE", "A scenario.", completes=completion.scenarios)],
     json: Annotated[
         bool, typer.Option("--json", help="Print it as JSON, without comments and with every default.")
     ] = False,
@@ -54,44 +49,27 @@ def show_verb(
 @app.command("new")
 def new_verb(
     more: More = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "Default: standard output.", "--out", "-o")] = None,
     base: Annotated[
         str | None,
-        typer.Option(
-            "--from",
-            metavar="NAME|FILE",
-            help="Start from a shipped scenario.",
-            autocompletion=completion.scenarios,
-        ),
+        option("NAME|FILE", "Start from a shipped scenario.", "--from", completes=completion.scenarios),
     ] = None,
-    rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
+    rate: Annotated[str | None, option("RATE", '"10 Mbit/s"')] = None,
     rtt: Rtt = None,
     ber: Ber = None,
     per: Per = None,
     buffer: Buffer = None,
-    flows: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Connections of each algorithm.")
-    ] = None,
+    flows: Annotated[int | None, option("N", "Connections of each algorithm.", min=1)] = None,
     cc: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Algorithms, with commas between: a flow for each.",
-            autocompletion=completion.algorithms,
-        ),
+        option("NAMES", "Algorithms, with commas between: a flow for each.", completes=completion.algorithms),
     ] = None,
     measured: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Estimate the link from iperf3, ping, irtt or a pcap; further files may follow.",
-        ),
+        option("FILE", "Estimate the link from iperf3, ping, irtt or a pcap; further files may follow."),
     ] = None,
     budget: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="How long the estimate of --measured may take, about."),
+        str | None, option("TIME", "How long the estimate of --measured may take, about.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     json: Json = False,
@@ -132,9 +110,9 @@ def new_verb(
         else:
             sys.stdout.write(content)
         return
-    from bentpipe.files import replace
+    from bentpipe.files import replace_text
 
-    replace(out, lambda place: place.write_text(content, encoding="utf-8"))
+    replace_text(out, content)
     if json:
         terminal.answer({"file": str(out), "text": content})
         return

@@ -5,31 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from bentpipe import terminal
-from bentpipe.verbs import Json
+from bentpipe.verbs import Json, argument, option
 
 
 def report_verb(
     places: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR...", help="A sweep's dataset, or directories that `run --out` wrote."),
+        list[Path], argument("DIR...", "A sweep's dataset, or directories that `run --out` wrote.")
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="The page; otherwise it stands beside DIR and is named after it.",
-        ),
+        option("FILE", "The page; otherwise it stands beside DIR and is named after it.", "--out", "-o"),
     ] = None,
     measures: Annotated[
         str,
-        typer.Option(
-            metavar="NAMES",
-            help="What is shown of each run, with commas between: goodput, rtt_p95, rtt_p50, loss, "
+        option(
+            "NAMES",
+            "What is shown of each run, with commas between: goodput, rtt_p95, rtt_p50, loss, "
             "retransmitted, completion, jain, jain_own, utilisation, timeouts. The first orders the "
             "algorithms.",
         ),

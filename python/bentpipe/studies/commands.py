@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Ray, Stopped, Workers
+from bentpipe.verbs import FAILED, Json, Ray, Workers, argument, option
 
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 
@@ -22,29 +22,24 @@ def study_list(json: Json = False) -> None:
     if json:
         terminal.answer({"studies": [vars(one) for one in listed()]})
         return
-    shown = terminal.table("", ["<name", "~title", "<run by"])
-    for one in listed():
-        shown.add_row(one.name, one.title, one.command)
-    terminal.console().print(shown)
+    rows = [[one.name, one.title, one.command] for one in listed()]
+    terminal.show_whole("", ["<name", "~title", "<run by"], rows)
 
 
 @app.command("run")
 def study_run(
     names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME...", autocompletion=completion.studies, help='Experiments, or "all" for the papers.'
-        ),
+        list[str], argument("NAME...", 'Experiments, or "all" for the papers.', completes=completion.studies)
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
     full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "DIR",
+            "Where to write; several studies get a directory each in it, and one page about all.",
             "--out",
             "-o",
-            metavar="DIR",
-            help="Where to write; several studies get a directory each in it, and one page about all.",
         ),
     ] = None,
     workers: Workers = 0,
@@ -62,7 +57,6 @@ def study_run(
     """
     from bentpipe import _core, experiments, studies
     from bentpipe.studies.study import StudyResult
-    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.sweeps.ray import on_ray
     from bentpipe.tables import show_claims, show_counts
 
@@ -84,20 +78,15 @@ def study_run(
         return _run_tables({name: out or root / name for name in tables}, full, workers, fresh, json)
     mode = "full" if full else "quick"
     page = None
-    try:
-        with terminal.RunsBar() as bar:
-            cluster = on_ray(ray)
-            if len(wanted) == 1:
-                places = {wanted[0]: out or root / wanted[0]}
-                results = studies.run_each(
-                    places, mode, bar.at, workers=workers, fresh=fresh, executor=cluster
-                )
-            else:
-                results, page = studies.run_all(
-                    wanted, mode, root, bar.at, workers=workers, fresh=fresh, executor=cluster
-                )
-    except Interrupted as stop:
-        raise Stopped(str(stop)) from None
+    with terminal.RunsBar() as bar:
+        cluster = on_ray(ray)
+        if len(wanted) == 1:
+            places = {wanted[0]: out or root / wanted[0]}
+            results = studies.run_each(places, mode, bar.at, workers=workers, fresh=fresh, executor=cluster)
+        else:
+            results, page = studies.run_all(
+                wanted, mode, root, bar.at, workers=workers, fresh=fresh, executor=cluster
+            )
     done = [result for result in results if isinstance(result, StudyResult)]
     if json:
         terminal.answer(
@@ -117,15 +106,12 @@ def study_run(
 def _run_tables(places: Mapping[str, Path], full: bool, workers: int, fresh: bool, json: bool) -> None:  # noqa: FBT001
     """Runs experiments that are no papers, one after the other."""
     from bentpipe.experiments import load
-    from bentpipe.sweeps.engine import Interrupted
 
     done = []
     for name, place in places.items():
         try:
             with terminal.RunsBar(name) as bar:
                 files = load(name).run(place, quick=not full, fresh=fresh, workers=workers, progress=bar.at)
-        except Interrupted as stop:
-            raise Stopped(str(stop)) from None
         except RuntimeError as failure:
             terminal.error(f"study {name} failed: {failure}; what is finished of it is kept")
             raise typer.Exit(FAILED) from None
@@ -138,28 +124,25 @@ def _run_tables(places: Mapping[str, Path], full: bool, workers: int, fresh: boo
 
 @app.command("show")
 def study_show(
-    paper: Annotated[
-        str, typer.Argument(metavar="PAPER", autocompletion=completion.papers, help="A study's name.")
-    ],
+    paper: Annotated[str, argument("PAPER", "A study's name.", completes=completion.papers)],
     figure: Annotated[
-        str | None, typer.Option(metavar="N", help="The figure of this number, or one of our own by name.")
+        str | None, option("N", "The figure of this number, or one of our own by name.")
     ] = None,
-    table: Annotated[str | None, typer.Option(metavar="N", help="The table of this number.")] = None,
+    table: Annotated[str | None, option("N", "The table of this number.")] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
+            "FILE",
+            "Where to write it: .png, .svg, .pdf or .csv. Repeatable. Default: PAPER-figure-N.png.",
             "--out",
             "-o",
-            metavar="FILE",
-            help="Where to write it: .png, .svg, .pdf or .csv. Repeatable. Default: PAPER-figure-N.png.",
         ),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="All seeds, as published; without it few, under a minute.")
     ] = False,
     run: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="DIR", help="A finished run to take it from. Default: out/studies."),
+        Path | None, option("DIR", "A finished run to take it from. Default: out/studies.", "--from")
     ] = None,
     workers: Workers = 0,
     json: Json = False,
@@ -182,9 +165,11 @@ def study_show(
     if number is None:
         if out or full or run:
             raise _core.ScenarioError("name a figure or a table: --figure N or --table N")
-        if json:
-            return terminal.answer({"places": [place.as_dict() for place in study.places()]})
-        return show_places(study)
+        return terminal.give(
+            lambda: {"places": [place.as_dict() for place in study.places()]},
+            lambda: show_places(study),
+            json=json,
+        )
     for path in out or []:
         show.check_ending(path)
     with terminal.Bar("running") as bar:
@@ -198,24 +183,20 @@ def study_show(
             progress=bar,
         )
     files = [shown.write(path) for path in out or [Path(f"{paper}-{shown.place.name}.png")]]
-    if json:
-        terminal.answer({**shown.as_dict(), "files": [str(path) for path in files]})
-    else:
-        show_shown(shown, files)
+    written = {"files": [str(path) for path in files]}
+    terminal.give(lambda: shown.as_dict() | written, lambda: show_shown(shown, files), json=json)
 
 
 @app.command("fit")
 def study_fit(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study.")],
-    seeds: Annotated[int, typer.Option(metavar="N", min=2, help="Seeds of each combination.")] = 3,
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="Combinations to try, at most.")] = 500,
-    minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
+    name: Annotated[str, argument("NAME", "A study.")],
+    seeds: Annotated[int, option("N", "Seeds of each combination.", min=2)] = 3,
+    most: Annotated[int, option("N", "Combinations to try, at most.", min=1)] = 500,
+    minutes: Annotated[float, option("T", "How long, at most.")] = 120.0,
     workers: Workers = 0,
     ray: Ray = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to write.")] = None,
-    keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the result there as well, as NAME.json.")
-    ] = None,
+    out: Annotated[Path | None, option("DIR", "Where to write.", "--out", "-o")] = None,
+    keep: Annotated[Path | None, option("DIR", "Write the result there as well, as NAME.json.")] = None,
     json: Json = False,
 ) -> None:
     """Search which of a paper's open choices, taken together, make most of its checks hold.
@@ -226,7 +207,6 @@ def study_fit(
     from bentpipe import _core, studies
     from bentpipe.registry import unknown
     from bentpipe.studies import fit
-    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.sweeps.ray import on_ray
     from bentpipe.tables import show_fit
 
@@ -234,16 +214,10 @@ def study_fit(
     if name not in known:
         raise _core.ScenarioError(unknown("study", name, list(known)))
     place = out or Path("out/fits") / name
-    try:
-        with terminal.FitBar() as bar:
-            limits = fit.Limits(seeds, most, minutes)
-            found = fit.fit(
-                studies.get(name), place, limits, workers=workers, progress=bar.at, executor=on_ray(ray)
-            )
-    except Interrupted as stop:
-        raise Stopped(str(stop)) from None
+    with terminal.FitBar() as bar:
+        limits = fit.Limits(seeds, most, minutes)
+        found = fit.fit(
+            studies.get(name), place, limits, workers=workers, progress=bar.at, executor=on_ray(ray)
+        )
     files = fit.write(found, place, keep)
-    if json:
-        terminal.answer(found.as_dict())
-    else:
-        show_fit(found, files)
+    terminal.give(found.as_dict, lambda: show_fit(found, files), json=json)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.files import replace_text
 from bentpipe.pages import Page
 from bentpipe.progress import SearchProgress
 from bentpipe.studies.design import Size
@@ -22,7 +23,6 @@ from bentpipe.studies.page import add_section
 from bentpipe.studies.readings import choice
 from bentpipe.studies.search import Names, Search, Tried, search
 from bentpipe.studies.study import Section, Study, Table, Tally
-from bentpipe.studies.write import save_text
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Executor
 
@@ -159,7 +159,7 @@ def write(found: Fit, out: Path, keep: Path | None = None) -> list[Path]:
         files[keep / f"{found.study.name}.json"] = text
     for path, contents in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_text(path, contents)
+        replace_text(path, contents)
     return list(files)
 
 

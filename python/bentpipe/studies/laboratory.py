@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import polars as pl
@@ -109,9 +108,7 @@ class Laboratory:
             self._held.callback(lambda: self._runs.stop())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._held.close()
 
     @property

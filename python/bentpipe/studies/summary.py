@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.files import replace_text
 from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Snippet
 from bentpipe.stats import Mean
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.job import Failure
 from bentpipe.studies.page import CLAIMS, TONE, interval, least, meaning, shown
 from bentpipe.studies.study import StudyResult
-from bentpipe.studies.write import save_text
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
     done = [result for result in results if isinstance(result, StudyResult)]
     failures = [result for result in results if isinstance(result, Failure)]
     out.mkdir(parents=True, exist_ok=True)
-    save_text(out / "claims.json", json.dumps(_data(done, failures), indent=1, ensure_ascii=False) + "\n")
+    replace_text(out / "claims.json", json.dumps(_data(done, failures), indent=1, ensure_ascii=False) + "\n")
     mode = done[0].mode if done else ""
     names = " ".join(shlex.quote(result.name) for result in results)
     rows = {result.name: [row(claim) for claim in result.claims] for result in done}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.files import replace, replace_frame
+from bentpipe.files import replace_frame, replace_text
 from bentpipe.studies import draw, page
 from bentpipe.studies.study import Outcome, Plan, Report, Study, StudyResult
 
@@ -31,11 +31,11 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
         files.append(path)
     claims = [claim.as_dict() for claim in report.claims]
     claims_path = out / "claims.json"
-    save_text(claims_path, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
+    replace_text(claims_path, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
     readings_path = out / "readings.json"
-    save_text(readings_path, json.dumps(report.readings, indent=1, ensure_ascii=False) + "\n")
+    replace_text(readings_path, json.dumps(report.readings, indent=1, ensure_ascii=False) + "\n")
     words_path = out / WORDS
-    save_text(words_path, json.dumps(_words(study, plan, report), indent=1, ensure_ascii=False) + "\n")
+    replace_text(words_path, json.dumps(_words(study, plan, report), indent=1, ensure_ascii=False) + "\n")
     index = out / "index.html"
     page.render(study, plan, outcome, report, out).write(index)
     files += [claims_path, readings_path, words_path, index]
@@ -60,11 +60,6 @@ def _words(study: Study, plan: Plan, report: Report) -> dict[str, Any]:
     figures = {f.name: {"title": f.title, "caption": f.caption, "alt": f.alt} for f in report.figures}
     of = {"study": study.name, "mode": plan.mode, "note": plan.settings["note"], "version": _core.__version__}
     return {**of, "figures": figures}
-
-
-def save_text(path: Path, text: str) -> None:
-    """Writes a file that appears complete or not at all."""
-    replace(path, lambda work: work.write_text(text, encoding="utf-8"))
 
 
 def _preview(report: Report, name: str, out: Path) -> tuple[str, str, Path]:

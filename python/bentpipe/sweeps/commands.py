@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Ray, Set, Stopped, Workers, overrides
+from bentpipe.verbs import FAILED, Json, Ray, Set, Workers, argument, option, overrides
 
 if TYPE_CHECKING:
     from bentpipe.sweeps.engine import Runs
@@ -22,42 +22,38 @@ _SHOWN = 5
 def sweep_verb(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE",
-            autocompletion=completion.scenarios,
-            help="A scenario with a table vary, or any and --vary: a file, a shipped name, - for stdin.",
+        argument(
+            "FILE",
+            "A scenario with a table vary, or any and --vary: a file, a shipped name, - for stdin.",
+            completes=completion.scenarios,
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Where the runs are kept, as Parquet tables.")
-    ],
+    out: Annotated[Path, option("DIR", "Where the runs are kept, as Parquet tables.", "--out", "-o")],
     vary: Annotated[
         list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="KEY=VALUES",
-            help="Values with commas between, link.sat.delay=10ms,100ms; or a range, "
+        option(
+            "KEY=VALUES",
+            "Values with commas between, link.sat.delay=10ms,100ms; or a range, "
             "'link.sat.loss.rate={ log = [1e-6, 1e-3], points = 7 }'. Repeatable.",
+            "--vary",
         ),
     ] = None,
     set_: Set = None,
-    seeds: Annotated[
-        str | None, typer.Option(metavar="N", help="Runs of each point: how many, or seeds: 1,7,9.")
-    ] = None,
+    seeds: Annotated[str | None, option("N", "Runs of each point: how many, or seeds: 1,7,9.")] = None,
     until_ci: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "SHARE",
+            "More seeds for each point until the 95 % interval of its mean goodput is so narrow: 2%.",
             "--until-ci",
-            metavar="SHARE",
-            help="More seeds for each point until the 95 % interval of its mean goodput is so narrow: 2%.",
         ),
     ] = None,
     most_seeds: Annotated[
-        int, typer.Option("--most-seeds", metavar="N", min=1, help="With --until-ci: of a point, at most.")
+        int, option("N", "With --until-ci: of a point, at most.", "--most-seeds", min=1)
     ] = 100,
     workers: Workers = 0,
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Only this part of the runs: 2/8. All write to one DIR.")
+        str | None, option("I/N", "Only this part of the runs: 2/8. All write to one DIR.")
     ] = None,
     ray: Ray = None,
     traces: Annotated[
@@ -71,7 +67,6 @@ def sweep_verb(
     A sweep that was interrupted goes on when the same command is given again.
     """
     from bentpipe.sweeps import enough
-    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.sweeps.job import run_plan
     from bentpipe.sweeps.lock import WHOLE, Shard
     from bentpipe.sweeps.plan import Plan
@@ -84,14 +79,11 @@ def sweep_verb(
     if not json:
         terminal.line(_planned(plan, part, until_ci, most_seeds))
     warned: dict[str, int] = {}
-    try:
-        with terminal.RunsBar(plan.title or file) as bar:
-            runs = run_plan(
-                plan, out, workers=workers, shard=part, until=until, most_seeds=most_seeds, fresh=fresh,
-                progress=bar.at, executor=on_ray(ray), warned=warned,
-            )  # fmt: skip
-    except Interrupted as stop:
-        raise Stopped(str(stop)) from None
+    with terminal.RunsBar(plan.title or file) as bar:
+        runs = run_plan(
+            plan, out, workers=workers, shard=part, until=until, most_seeds=most_seeds, fresh=fresh,
+            progress=bar.at, executor=on_ray(ray), warned=warned,
+        )  # fmt: skip
     _warn(warned)
     _show(plan, runs, out, json=json)
     failed = runs.failed

@@ -17,7 +17,6 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core, foreign
@@ -72,10 +71,8 @@ class Dataset:
         self._store.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._store.__exit__(kind, value, trace)
+    def __exit__(self, *how: object) -> None:
+        self._store.__exit__(*how)
 
     def prepare(self, *, fresh: bool = False) -> None:
         """Reads existing runs, and adapts them to the plan: numbers, columns, no runs that failed.

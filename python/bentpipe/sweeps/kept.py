@@ -16,7 +16,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import polars as pl
@@ -59,12 +58,10 @@ class Kept:
         self.done = {run.key for run in self._store.runs()}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *how: object) -> None:
         with suppress(OSError):  # whoever takes runs learns of it by `take` and `finish`
             self.flush()
-        self._store.__exit__(kind, value, trace)
+        self._store.__exit__(*how)
 
     def clear(self) -> None:
         """Forgets every run."""

@@ -18,12 +18,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import current_thread, main_thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from bentpipe import foreign
 from bentpipe._core import ScenarioError
-from bentpipe.files import Changed, check_file, make_folder, read_frame, replace, replace_frame
+from bentpipe.files import Changed, check_file, make_folder, read_frame, replace_frame, replace_text
 from bentpipe.sweeps.lock import WHOLE, Lock, Shard
 
 if TYPE_CHECKING:
@@ -105,9 +104,7 @@ class Store:
         self._lock.take()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lock.release()
 
     def open(self) -> list[Path]:
@@ -227,7 +224,7 @@ class Store:
             about = {"version": _VERSION, "runs": runs, "files": sums, "replaces": old}
             path = self.folder / PARTS / f"{name}.json"
             path.parent.mkdir(exist_ok=True)
-            replace(path, lambda work: work.write_text(json.dumps(about), encoding="utf-8"))
+            replace_text(path, json.dumps(about))
         except BaseException:
             for file in sums:
                 (self.folder / file).unlink(missing_ok=True)

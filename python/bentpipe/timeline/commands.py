@@ -9,64 +9,49 @@ import typer
 
 from bentpipe import completion, terminal
 from bentpipe.drawn.recipe import Recipe
-from bentpipe.verbs import FigureOut, From, Json, To, probability
+from bentpipe.verbs import FigureOut, From, Json, To, argument, option, probability
 
 if TYPE_CHECKING:
     import polars as pl
 
 app = typer.Typer(help="Links that change over time: import, combine, look at.", no_args_is_help=True)
 
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The time line: .parquet or .csv.")]
-Line = Annotated[Path, typer.Argument(metavar="FILE", exists=True, help="A time line: .parquet or .csv.")]
+Out = Annotated[Path, option("FILE", "The time line: .parquet or .csv.", "--out", "-o")]
+Line = Annotated[Path, argument("FILE", "A time line: .parquet or .csv.", exists=True)]
 
 
 @app.command("import")
 def import_verb(
-    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, help="What another program wrote.")],
+    file: Annotated[Path, argument("FILE", "What another program wrote.", exists=True)],
     out: Out,
     format: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia, leoem, dish, leoreplayer, conext23 or "
+        option(
+            "NAME",
+            "mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia, leoem, dish, leoreplayer, conext23 or "
             "autobahn.",
-            autocompletion=completion.formats,
+            completes=completion.formats,
         ),
     ],
     bin_: Annotated[
-        str | None,
-        typer.Option("--bin", metavar="TIME", help='mahimahi, leoreplayer: a rate in bins of "100 ms".'),
+        str | None, option("TIME", 'mahimahi, leoreplayer: a rate in bins of "100 ms".', "--bin")
     ] = None,
     columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST", help='csv: "t=time_ms:ms, rate=down:Mbit/s, rtt=ping:ms"; units after colons.'
-        ),
+        str | None, option("LIST", 'csv: "t=time_ms:ms, rate=down:Mbit/s, rtt=ping:ms"; units after colons.')
     ] = None,
-    stream: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="iperf3: one of parallel streams.")
-    ] = None,
+    stream: Annotated[int | None, option("N", "iperf3: one of parallel streams.", min=1)] = None,
     interval: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="ping without times, leoreplayer's delays: how far apart."),
+        str | None, option("TIME", "ping without times, leoreplayer's delays: how far apart.")
     ] = None,
-    buffer: Annotated[
-        str | None, typer.Option(metavar="SIZE", help='nuttcp: the buffer of the sender, "1 MiB".')
-    ] = None,
-    test: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="conext23, autobahn: one of the tests.")
-    ] = None,
-    direction: Annotated[
-        str | None, typer.Option(metavar="NAME", help="autobahn: down (the default) or up.")
-    ] = None,
+    buffer: Annotated[str | None, option("SIZE", 'nuttcp: the buffer of the sender, "1 MiB".')] = None,
+    test: Annotated[int | None, option("N", "conext23, autobahn: one of the tests.", min=1)] = None,
+    direction: Annotated[str | None, option("NAME", "autobahn: down (the default) or up.")] = None,
     outage: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help='ping, irtt, hypatia: lost for longer is dark; default "1 s".'),
+        str | None, option("TIME", 'ping, irtt, hypatia: lost for longer is dark; default "1 s".')
     ] = None,
-    pair: Annotated[str | None, typer.Option(metavar="A,B", help="hypatia: between which nodes.")] = None,
+    pair: Annotated[str | None, option("A,B", "hypatia: between which nodes.")] = None,
     gap: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="The longest step that is no gap; default 10 times the median."),
+        str | None, option("TIME", "The longest step that is no gap; default 10 times the median.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -95,23 +80,17 @@ def import_verb(
 @app.command("starlink")
 def starlink_verb(
     out: Out,
-    rate_median: Annotated[
-        str | None, typer.Option(metavar="RATE", help='Median over the 15 s periods: "242 Mbit/s".')
-    ] = None,
-    profile: Annotated[str, typer.Option(metavar="NAME", help="Constants of the model.")] = Recipe.profile,
-    direction: Annotated[str, typer.Option(metavar="NAME", help="down or up.")] = Recipe.direction,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another draw.")] = 1,
-    duration: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="Length of the time line.")
-    ] = "600 s",
-    share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the rate that TCP gets.")
-    ] = Recipe.share,
+    rate_median: Annotated[str | None, option("RATE", 'Median over the 15 s periods: "242 Mbit/s".')] = None,
+    profile: Annotated[str, option("NAME", "Constants of the model.")] = Recipe.profile,
+    direction: Annotated[str, option("NAME", "down or up.")] = Recipe.direction,
+    seed: Annotated[int, option("N", "Another seed, another draw.", min=0)] = 1,
+    duration: Annotated[str, option("TIME", "Length of the time line.", "--for")] = "600 s",
+    share: Annotated[float, option("SHARE", "Share of the rate that TCP gets.")] = Recipe.share,
     blackout: Annotated[
-        str | None, typer.Option(metavar="TIME", help='Nothing is sent at the end of a period: "150 ms".')
+        str | None, option("TIME", 'Nothing is sent at the end of a period: "150 ms".')
     ] = None,
     losses: Annotated[
-        float | None, typer.Option(metavar="P", parser=probability, help="Loss rate outside outages: 2e-5.")
+        float | None, option("P", "Loss rate outside outages: 2e-5.", parser=probability)
     ] = None,
     json: Json = False,
 ) -> None:
@@ -134,33 +113,26 @@ def show_verb(file: Line, json: Json = False) -> None:
     """Say what a time line does: its quantities, their course over time, its outages and handovers."""
     from bentpipe.timeline.format import read
     from bentpipe.timeline.measures import summary
+    from bentpipe.timeline.show import show
 
     frame = read(file)
     found = summary(frame)
-    if json:
-        terminal.answer(found)
-    else:
-        from bentpipe.timeline.show import show
-
-        show(str(file), frame, found)
+    terminal.give(lambda: found, lambda: show(str(file), frame, found), json=json)
 
 
 @app.command("join")
 def join_verb(
     first: Line,
-    second: Annotated[Path, typer.Argument(metavar="OTHER", exists=True, help="Another one, laid over it.")],
+    second: Annotated[Path, argument("OTHER", "Another one, laid over it.", exists=True)],
     out: Out,
     take: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMNS", help="Of the other: rate_bps,loss_rate. Default: what the first lacks."
-        ),
+        str | None, option("COLUMNS", "Of the other: rate_bps,loss_rate. Default: what the first lacks.")
     ] = None,
     offset: Annotated[
-        str | None, typer.Option(metavar="TIME", help='How much later the other begins: "10 s" or "-10 s".')
+        str | None, option("TIME", 'How much later the other begins: "10 s" or "-10 s".')
     ] = None,
     delay: Annotated[
-        str, typer.Option(metavar="KIND", help='Between rows the delay moves in "lines", or in "steps".')
+        str, option("KIND", 'Between rows the delay moves in "lines", or in "steps".')
     ] = "lines",
     json: Json = False,
 ) -> None:
@@ -182,11 +154,9 @@ def join_verb(
 def stretch_verb(
     file: Line,
     out: Out,
-    time: Annotated[float, typer.Option(metavar="FACTOR", help="Make it so many times as long.")] = 1.0,
-    rate: Annotated[float, typer.Option(metavar="FACTOR", help="Multiply its rate.")] = 1.0,
-    mean_rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help='Give it this mean rate: "50 Mbit/s".')
-    ] = None,
+    time: Annotated[float, option("FACTOR", "Make it so many times as long.")] = 1.0,
+    rate: Annotated[float, option("FACTOR", "Multiply its rate.")] = 1.0,
+    mean_rate: Annotated[str | None, option("RATE", 'Give it this mean rate: "50 Mbit/s".')] = None,
     json: Json = False,
 ) -> None:
     """Make a time line longer or shorter, or its rate higher or lower."""
@@ -268,21 +238,17 @@ def _pair(text: str) -> tuple[int, int]:
 def _size(text: str) -> float:
     from bentpipe import _core, units
 
-    number, _, unit = units.spaced(text).partition(" ")
-    try:
-        found = float(number) * {"bytes": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}[unit]
-    except (KeyError, ValueError):
-        found = 0.0
-    if not 0 < found < float("inf"):
+    found = units.number(text, {"bytes": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3})
+    if found is None or not 0 < found < float("inf"):
         raise _core.ScenarioError(f'--buffer {text}: write for example "1 MiB"')
     return found
 
 
 def _rate(text: str) -> float:
     from bentpipe import _core, units
+    from bentpipe.spans import FACTORS
 
-    number, _, unit = units.spaced(text).partition(" ")
-    try:
-        return float(number) * {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
-    except (KeyError, ValueError):
-        raise _core.ScenarioError(f'--mean-rate {text}: write for example "50 Mbit/s"') from None
+    found = units.number(text, FACTORS["rate"])
+    if found is None:
+        raise _core.ScenarioError(f'--mean-rate {text}: write for example "50 Mbit/s"')
+    return found

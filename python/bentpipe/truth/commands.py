@@ -9,7 +9,7 @@ import typer
 from bentpipe import terminal
 from bentpipe.truth.job import AtOnce, Length, Out, Seeds, check_size, folder_of, resumable
 from bentpipe.truth.quic_verb import quic_verb
-from bentpipe.verbs import Json, write_and_show
+from bentpipe.verbs import Json, option, write_and_show
 
 app = typer.Typer(
     help="Compare simulations with real programs behind the emulated link.", no_args_is_help=True
@@ -39,10 +39,7 @@ def kernel_verb(
     for_: Length = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PATTERN",
-            help='Some cells: a sender, "kernel:*", or a row, "kernel-reno-100ms-*". Repeatable.',
-        ),
+        option("PATTERN", 'Some cells: a sender, "kernel:*", or a row, "kernel-reno-100ms-*". Repeatable.'),
     ] = None,
     at_once: AtOnce = 12,
     out: Out = None,
@@ -52,6 +49,8 @@ def kernel_verb(
     from bentpipe.truth import cell as cells_of
     from bentpipe.truth import measuring
     from bentpipe.truth.comparison import table
+    from bentpipe.truth.show import show_truth
+    from bentpipe.truth.writing import write_rows
 
     check_size(full=full, quick=quick, links=links)
     make, count, length = cells_of.quick, QUICK_SEEDS, QUICK_S
@@ -75,22 +74,15 @@ def kernel_verb(
             rows = measuring.rows(there, folder, progress=lambda done, of, _: bar(done / of))
         compared = table(rows)
 
-        def show() -> None:
-            if json:
-                terminal.answer({"cells": rows, "table": compared, "left_out": skipped})
-            else:
-                from bentpipe.truth.show import show_truth
-
-                show_truth(compared, rows)
-
         def write() -> None:
             if out is not None:
-                from bentpipe.truth.writing import write_rows
-
                 write_rows(out / "cells.csv", rows)
                 write_rows(out / "table.csv", compared)
 
-        write_and_show(write, show)
+        answer = {"cells": rows, "table": compared, "left_out": skipped}
+        write_and_show(
+            write, lambda: terminal.give(lambda: answer, lambda: show_truth(compared, rows), json=json)
+        )
     if not rows:
         raise typer.Exit(1)
 

@@ -8,24 +8,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import typer
+from bentpipe.verbs import Stopped, option
 
-from bentpipe.verbs import Stopped
-
-Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Seeds of each cell.")]
-Length = Annotated[
-    float | None, typer.Option("--for", metavar="SECONDS", min=1, help="Length of a transfer.")
-]
-AtOnce = Annotated[
-    int, typer.Option("--at-once", metavar="N", min=1, max=64, help="Links emulated at a time.")
-]
+Seeds = Annotated[int | None, option("N", "Seeds of each cell.", "--seeds", min=1)]
+Length = Annotated[float | None, option("SECONDS", "Length of a transfer.", "--for", min=1)]
+AtOnce = Annotated[int, option("N", "Links emulated at a time.", "--at-once", min=1, max=64)]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "DIR",
+        "Keep the transfers and the tables there; the same command goes on where it was stopped.",
         "--out",
         "-o",
-        metavar="DIR",
-        help="Keep the transfers and the tables there; the same command goes on where it was stopped.",
     ),
 ]
 

@@ -8,7 +8,7 @@ import typer
 
 from bentpipe import terminal
 from bentpipe.truth.job import AtOnce, Length, Out, Seeds, check_size, folder_of, resumable
-from bentpipe.verbs import Json, write_and_show
+from bentpipe.verbs import Json, option, write_and_show
 
 QUICK_S, FULL_S = 20.0, 60.0
 FULL_SEEDS = 3
@@ -21,9 +21,7 @@ def quic_verb(
     quick: Annotated[bool, typer.Option("--quick", help="One link, 20 s: a minute. The default.")] = False,
     seeds: Seeds = None,
     for_: Length = None,
-    cc: Annotated[
-        list[str] | None, typer.Option("--cc", metavar="NAME", help="Only this controller. Repeatable.")
-    ] = None,
+    cc: Annotated[list[str] | None, option("NAME", "Only this controller. Repeatable.", "--cc")] = None,
     at_once: AtOnce = 6,
     out: Out = None,
     json: Json = False,

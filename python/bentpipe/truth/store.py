@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bentpipe.files import replace
+from bentpipe.files import replace_text
 from bentpipe.truth.cell import Cell
 from bentpipe.truth.curve import Side
 
@@ -40,7 +40,7 @@ class Store:
             self._curves(cell), cwnd=side.cwnd.astype(np.float32), srtt=curves["srtt"].astype(np.float32)
         )
         text = json.dumps(row, indent=1) + "\n"
-        replace(self._row(cell), lambda work: work.write_text(text, encoding="utf-8"))
+        replace_text(self._row(cell), text)
 
     def get(self, cell: Cell) -> tuple[Side, dict[str, Any]]:
         """A stored transfer, and its whole row."""

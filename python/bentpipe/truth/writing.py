@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.files import replace
+from bentpipe.files import csv_text, replace_text
 
 DIGITS = 6
 _FLAGS = {"True": True, "False": False, "": None}
@@ -18,12 +17,8 @@ def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Writes rows, all with the columns of the first; nothing if there are none."""
     if not rows:
         return
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(rows[0])
-    for row in rows:
-        writer.writerow(f"{v:.{DIGITS}g}" if isinstance(v, float) else v for v in row.values())
-    replace(path, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
+    cells = ([f"{v:.{DIGITS}g}" if isinstance(v, float) else v for v in row.values()] for row in rows)
+    replace_text(path, csv_text([rows[0], *cells]))
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

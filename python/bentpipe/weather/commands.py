@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.verbs import option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,73 +23,39 @@ _TABLE = (0.01, 0.1, 1.0)
 
 def weather_verb(
     at: Annotated[
-        str,
-        typer.Option(
-            metavar="PLACE",
-            help='A name, or latitude and longitude: "1.35,103.82".',
-            autocompletion=completion.places,
-        ),
+        str, option("PLACE", 'A name, or latitude and longitude: "1.35,103.82".', completes=completion.places)
     ],
     band: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BAND",
-            help="ku (12 GHz), ka (20), q (40) or v (50).",
-            autocompletion=completion.bands,
-        ),
+        str | None, option("BAND", "ku (12 GHz), ka (20), q (40) or v (50).", completes=completion.bands)
     ] = None,
-    frequency: Annotated[str | None, typer.Option(metavar="F", help='Instead of a band: "19.7 GHz".')] = None,
+    frequency: Annotated[str | None, option("F", 'Instead of a band: "19.7 GHz".')] = None,
     availability: Annotated[
         float,
-        typer.Option(
-            metavar="PERCENT",
-            help="The time line holds the fade that is exceeded for the rest of an average year.",
-        ),
+        option("PERCENT", "The time line holds the fade that is exceeded for the rest of an average year."),
     ] = 99.5,
-    geo: Annotated[
-        str | None, typer.Option(metavar="LONGITUDE", help='Of a GEO satellite: "100E" (the own meridian).')
-    ] = None,
-    elevation: Annotated[
-        str | None, typer.Option(metavar="ANGLE", help='Instead of --geo: "35 deg".')
-    ] = None,
-    polarisation: Annotated[
-        str, typer.Option(metavar="KIND", help="circular, horizontal or vertical.")
-    ] = "circular",
-    antenna: Annotated[str, typer.Option(metavar="DIAMETER", help="For scintillation.")] = "60 cm",
-    height: Annotated[
-        str | None, typer.Option(metavar="HEIGHT", help='Above sea level: "120 m" (from a map).')
-    ] = None,
-    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="Length of the time line.")] = "1 h",
-    step: Annotated[str, typer.Option(metavar="TIME", help="Between two rows.")] = "1 s",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another event.")] = 1,
-    clear_sky: Annotated[
-        str, typer.Option(metavar="RATIO", help="Es/N0 (C/N in the symbol rate) without rain.")
-    ] = "14 dB",
-    symbol_rate: Annotated[str, typer.Option(metavar="RATE", help="Of the carrier.")] = "30 Mbaud",
-    standard: Annotated[str, typer.Option(metavar="NAME", help="dvb-s2x or dvb-s2.")] = "dvb-s2x",
-    margin: Annotated[str, typer.Option(metavar="RATIO", help="What a mode must have to spare.")] = "1 dB",
-    hysteresis: Annotated[
-        str, typer.Option(metavar="RATIO", help="What a higher mode must have beyond that.")
-    ] = "0.3 dB",
-    reaction: Annotated[
-        str, typer.Option(metavar="TIME", help="From a fade to the first frame in another mode.")
-    ] = "870 ms",
+    geo: Annotated[str | None, option("LONGITUDE", 'Of a GEO satellite: "100E" (the own meridian).')] = None,
+    elevation: Annotated[str | None, option("ANGLE", 'Instead of --geo: "35 deg".')] = None,
+    polarisation: Annotated[str, option("KIND", "circular, horizontal or vertical.")] = "circular",
+    antenna: Annotated[str, option("DIAMETER", "For scintillation.")] = "60 cm",
+    height: Annotated[str | None, option("HEIGHT", 'Above sea level: "120 m" (from a map).')] = None,
+    duration: Annotated[str, option("TIME", "Length of the time line.", "--for")] = "1 h",
+    step: Annotated[str, option("TIME", "Between two rows.")] = "1 s",
+    seed: Annotated[int, option("N", "Another seed, another event.", min=0)] = 1,
+    clear_sky: Annotated[str, option("RATIO", "Es/N0 (C/N in the symbol rate) without rain.")] = "14 dB",
+    symbol_rate: Annotated[str, option("RATE", "Of the carrier.")] = "30 Mbaud",
+    standard: Annotated[str, option("NAME", "dvb-s2x or dvb-s2.")] = "dvb-s2x",
+    margin: Annotated[str, option("RATIO", "What a mode must have to spare.")] = "1 dB",
+    hysteresis: Annotated[str, option("RATIO", "What a higher mode must have beyond that.")] = "0.3 dB",
+    reaction: Annotated[str, option("TIME", "From a fade to the first frame in another mode.")] = "870 ms",
     noise: Annotated[
-        str,
-        typer.Option(metavar="KELVIN", help='Of the receiver, which rain warms; "none" for an uplink.'),
+        str, option("KELVIN", 'Of the receiver, which rain warms; "none" for an uplink.')
     ] = "242 K",
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="The time line, .parquet or .csv (weather-PLACE-BAND.parquet).",
-        ),
+        option("FILE", "The time line, .parquet or .csv (weather-PLACE-BAND.parquet).", "--out", "-o"),
     ] = None,
     figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The picture, .svg, .pdf or .png (beside the time line)."),
+        Path | None, option("FILE", "The picture, .svg, .pdf or .png (beside the time line).")
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the answer as JSON; write only what is named.")

@@ -15,7 +15,7 @@ import bentpipe as bp
 from bentpipe.experiments.legible import line_colour
 from bentpipe.experiments.leo.measure import SHARE, WINDOW_S, Measured, mean
 from bentpipe.experiments.leo.paths import LEO, LOSS, MovingPath
-from bentpipe.experiments.table import line as row
+from bentpipe.experiments.table import STYLE, markdown, shown
 from bentpipe.registry import style as style_of
 
 _WINDOWED = [
@@ -68,7 +68,7 @@ def text(rows: Sequence[Measured]) -> str:
     found = _by(rows)
     seeds = max((r.seed for r in rows), default=0)
     tables = [
-        f"### {title}\n\n{''.join(_table(found, what, digits, scale))}\n"
+        f"### {title}\n\n{_table(found, what, digits, scale)}\n"
         for title, what, digits, scale in (
             ("Goodput, % of what the path could carry", "share", 0, 100.0),
             ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
@@ -101,20 +101,16 @@ def _value(found: Mapping[PAIR, list[Measured]], path: str, cc: str, what: str) 
 
 def _cell(found: Mapping[PAIR, list[Measured]], key: PAIR, what: str, digits: int, scale: float) -> str:
     known = mean(found.get(key, []), what)
-    if known is None:
-        return ""
-    shown = f"{scale * known.mean:.{digits}f}"
-    wide = known.n > 1 and scale * known.half_width >= 0.5 * 10**-digits
-    return f"{shown} ± {scale * known.half_width:.{digits}f}" if wide else shown
+    return "" if known is None else shown(known, digits, scale)
 
 
-def _table(found: Mapping[PAIR, list[Measured]], what: str, digits: int, scale: float) -> list[str]:
+def _table(found: Mapping[PAIR, list[Measured]], what: str, digits: int, scale: float) -> str:
     paths = [p for p in PATHS if any(not np.isnan(_value(found, p, e["id"], what)) for e in bp.controllers())]
-    lines = [row("controller", *(PATHS[p][0] for p in paths)), "|---|" + "---:|" * len(paths)]
-    for entry in bp.controllers():
-        cells = [_cell(found, (p, entry["id"]), what, digits, scale) for p in paths]
-        lines.append(row(entry["label"], *cells))
-    return [line + "\n" for line in lines]
+    rows = (
+        [entry["label"], *(_cell(found, (p, entry["id"]), what, digits, scale) for p in paths)]
+        for entry in bp.controllers()
+    )
+    return markdown(["controller", *(PATHS[p][0] for p in paths)], rows)
 
 
 def _mean_share(found: Mapping[PAIR, list[Measured]], cc: str, paths: Sequence[str] = CLEAN) -> float:
@@ -123,8 +119,7 @@ def _mean_share(found: Mapping[PAIR, list[Measured]], cc: str, paths: Sequence[s
 
 def _keepers(found: Mapping[PAIR, list[Measured]]) -> str:
     """Goodput of those that keep the minimum: as published, with a window, with a reset."""
-    head = ["controller", *(PATHS[p][0] for p in ON_LEO)]
-    lines = [row(*head), "|---|" + "---|" * len(ON_LEO)]
+    rows = []
     for entry in bp.controllers():
         if entry["id"] in KEEPERS:
             cells = []
@@ -134,8 +129,8 @@ def _keepers(found: Mapping[PAIR, list[Measured]]) -> str:
                     for more in ("", " base_window=10", " path_change=reset")
                 ]
                 cells.append(", ".join("–" if np.isnan(v) else f"{100 * v:.0f}" for v in three))
-            lines.append(row(entry["label"], *cells))
-    return "".join(line + "\n" for line in lines)
+            rows.append([entry["label"], *cells])
+    return markdown(["controller", *(PATHS[p][0] for p in ON_LEO)], rows, "---")
 
 
 def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
@@ -187,13 +182,7 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
 
 def draw(docs: Path, rows: Sequence[Measured], paths: Sequence[MovingPath], story: Mapping[str, Any]) -> None:
     """The figures."""
-    style: dict[Any, Any] = {
-        "font.size": 8,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "svg.hashsalt": "bentpipe",
-    }
-    with mpl.rc_context(style):
+    with mpl.rc_context(STYLE):
         _story(docs / "leo-handover.svg", paths[0], story)
         _dots(docs / "leo-controllers.svg", _by(rows))
         if len(paths) == len(PATHS):  # not without the measured data
@@ -270,9 +259,9 @@ def _dots(file: Path, found: Mapping[PAIR, list[Measured]]) -> None:
 
 def _paths(file: Path, paths: Sequence[MovingPath]) -> None:
     figure = Figure(figsize=(8.6, 4.4), layout="constrained")
-    shown = [path for path in paths if path.name != "leo-loss"]
-    columns = len(shown) // 2
-    for i, (ax, path) in enumerate(zip(figure.subplots(2, columns).flat, shown, strict=True)):
+    drawn = [path for path in paths if path.name != "leo-loss"]
+    columns = len(drawn) // 2
+    for i, (ax, path) in enumerate(zip(figure.subplots(2, columns).flat, drawn, strict=True)):
         moves = path.group != "geo"
         y = 2e3 * path.frame["delay_s"].to_numpy() if moves else path.frame["rate_bps"].to_numpy() / 1e6
         y = np.where(path.frame["up"].to_numpy(), y, np.nan)

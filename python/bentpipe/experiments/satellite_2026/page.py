@@ -6,7 +6,6 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -27,7 +26,7 @@ from bentpipe.experiments.satellite_2026.measure import (
     mean,
     samples,
 )
-from bentpipe.experiments.table import line as row
+from bentpipe.experiments.table import STYLE, markdown, shown
 from bentpipe.studies.claim import Claim
 
 STARTS = {
@@ -145,21 +144,18 @@ def _cell(rows: Sequence[Measured], path: str, cc: str, what: str, digits: int) 
     if missing:
         return f"{len(values) - missing} of {len(values)}" if missing < len(values) else "–"
     known = mean(rows, path, cc, what)
-    if known is None:
-        return ""
-    wide = known.n > 1 and known.half_width >= 0.5 * 10**-digits
-    return f"{known.mean:.{digits}f}" + (f" ± {known.half_width:.{digits}f}" if wide else "")
+    return "" if known is None else shown(known, digits)
 
 
 def _table(
     rows: Sequence[Measured], found: Sequence[str], columns: Sequence[tuple[str, str, str, int]]
 ) -> str:
     """A row for each algorithm. `columns`: head, path, number, digits."""
-    lines = [row("algorithm", *(head for head, *_ in columns)), "|---|" + "---:|" * len(columns)]
-    for cc in found:
-        cells = [_cell(rows, path, cc, what, digits) for _, path, what, digits in columns]
-        lines.append(row(ALGORITHMS[cc], *cells))
-    return "".join(line + "\n" for line in lines)
+    body = (
+        [ALGORITHMS[cc], *(_cell(rows, path, cc, what, digits) for _, path, what, digits in columns)]
+        for cc in found
+    )
+    return markdown(["algorithm", *(head for head, *_ in columns)], body)
 
 
 def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -187,17 +183,18 @@ def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
 
 
 def _claim(claim: Claim) -> str:
-    lines = [f"### {claim.title}: {claim.verdict}\n\n{_wrapped(claim.statement)}\n\n"]
-    lines += [row("check", "published", "measured", "holds") + "\n", "|---|---|---|---|\n"]
+    head = f"### {claim.title}: {claim.verdict}\n\n{_wrapped(claim.statement)}\n\n"
+    rows = []
     for check in claim.checks:
         got = check.measured
         unit = f" {check.unit}" if check.unit else ""
         paper = check.paper if isinstance(check.paper, str) else f"{check.paper:g}{unit}"
         holds = "yes" if check.holds else "too few seeds" if check.few_seeds else "no"
         counted = "" if check.counted else " (not counted)"
-        shown = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
-        lines.append(row(check.what, paper, shown, holds + counted) + "\n")
-    return "".join(lines) + (f"\n{_wrapped(claim.note)}\n" if claim.note else "") + "\n"
+        ours = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
+        rows.append([check.what, paper, ours, holds + counted])
+    table = markdown(["check", "published", "measured", "holds"], rows, "---")
+    return head + table + (f"\n{_wrapped(claim.note)}\n" if claim.note else "") + "\n"
 
 
 Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
@@ -206,15 +203,8 @@ Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 
 def draw(folder: Path, rows: Sequence[Measured], traces: Traces) -> None:
     """The three figures."""
-    plain: dict[Any, Any] = {
-        "font.size": 8,
-        "svg.hashsalt": "bentpipe",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "svg.fonttype": "path",
-    }
     found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-    with mpl.rc_context(plain):
+    with mpl.rc_context(STYLE):
         _draw_start(folder / "satellite-2026-start.svg", traces)
         files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
         _draw_dots(folder / "satellite-2026-files.svg", rows, found, files)
