@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, HEADER, LOW, PROBE, Packet, SACK};
+use crate::link::packet::{ACK, CONTROL, CWR, ECE, HEADER, LOW, PROBE, Packet, SACK};
 use crate::queue::packet_store::Store;
 
 /// What becomes of an arriving packet.
@@ -64,7 +64,7 @@ impl AckFilter {
         let flow = self.flows.entry(packet.flow).or_default();
         let advances = flow.last.is_none_or(|last| (packet.seq.wrapping_sub(last) as i32) > 0);
         flow.last = Some(packet.seq);
-        if !advances || packet.has(SACK | ECE | CWR | CE | PROBE | LOW | HEADER) {
+        if !advances || packet.is_marked() || packet.has(SACK | ECE | CWR | PROBE | LOW | HEADER) {
             return self.other(packet);
         }
         let alike = flow.plain.front().is_some_and(|(_, first)| first.size == packet.size);

@@ -7,7 +7,7 @@ use crate::link::access::AccessPlan;
 use crate::link::arq::ArqPlan;
 use crate::link::dama::DamaPlan;
 use crate::link::direction::{Direction, Fate};
-use crate::link::packet::{ACK, ECT, ECT1};
+use crate::link::packet::{ACK, Ecn};
 use crate::queue::{Discipline, DropTailPlan, QueueLimit};
 use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan, LossTracePlan, OpportunitiesPlan, Plan};
 
@@ -62,8 +62,11 @@ proptest! {
             if *look == 0 {
                 link.catch_up(now);
             }
-            let flags = if *ack { ACK } else if flow % 2 == 0 { ECT } else { ECT1 };
-            let packet = Packet { seq: i as u32, flow: *flow, size: *size, flags, ..Packet::default() };
+            let packet = Packet { seq: i as u32, flow: *flow, size: *size, ..Packet::default() };
+            let packet = match ack {
+                true => Packet { flags: ACK, ..packet },
+                false => packet.with_ecn(if flow % 2 == 0 { Ecn::Ect0 } else { Ecn::Ect1 }),
+            };
             // Five flows, in two bands and four parts of the hash space.
             let class = Class { band: u8::from(*flow > 2), hash: u64::from(*flow % 4) << 51 };
             if let Push::Dropped(_) = link.push(now, packet, class) {
