@@ -36,8 +36,6 @@
 //! assert_eq!((promises.least_delay, promises.least_gap), (Span::from_millis(250), Span::from_millis(1)));
 //! ```
 
-pub(crate) mod access;
-mod access_rule;
 pub(crate) mod arq;
 mod arrival_queue;
 mod backlog;
@@ -45,7 +43,6 @@ mod channel;
 mod contract;
 mod counted_queue;
 mod counts;
-pub(crate) mod dama;
 mod departures;
 pub(crate) mod direction;
 mod equal_packets;
@@ -54,7 +51,6 @@ pub(crate) mod flushes;
 mod foreseen;
 pub(crate) mod headers;
 pub(crate) mod ledger;
-pub(crate) mod opportunities;
 pub(crate) mod packet;
 pub(crate) mod random;
 mod slots;

@@ -3,13 +3,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Scenario;
-use crate::link::access::AccessPlan;
+use crate::access::{AccessPlan, DamaPlan, OpportunitiesPlan};
 use crate::link::arq::ArqPlan;
-use crate::link::dama::DamaPlan;
 use crate::link::direction::{Direction, Fate};
 use crate::link::packet::{ACK, Ecn};
 use crate::queue::{Discipline, DropTailPlan, QueueLimit};
-use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan, LossTracePlan, OpportunitiesPlan, Plan};
+use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan, LossTracePlan, Plan};
 
 const MS: u64 = 1_000_000;
 const END: Time = Time(10_000 * MS);
