@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use crate::link::direction::Direction;
     use crate::link::packet::Packet;
-    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::queue::{Class, QueueLimit};
     use crate::resolve::plan::{AccessPlan, DirectionPlan, LinkLayerPlan};
 
     const MS: u64 = 1_000_000;
@@ -250,13 +250,8 @@ mod tests {
     fn terminal(plan: DamaPlan) -> Direction {
         let access = Some(AccessPlan::Dama(plan));
         let plan = DirectionPlan {
-            rate_bps: 2_000_000,
-            delay: Span::from_millis(250),
-            queue: QueueLimit::Packets(100_000),
-            discipline: Discipline::DropTail(DropTailPlan::default()),
-            loss: Vec::new(),
-            line: None,
             link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },
+            ..DirectionPlan::plain(2_000_000, Span::from_millis(250), QueueLimit::Packets(100_000))
         };
         Direction::new(&plan, 1, "test")
     }

@@ -167,19 +167,14 @@ mod tests {
     use super::*;
     use crate::link::direction::{Direction, Push};
     use crate::link::packet::Packet;
-    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::queue::{Class, QueueLimit};
     use crate::resolve::plan::{AccessPlan, DirectionPlan, LinkLayerPlan};
 
     fn direction(at_ms: &[u64], queue: QueueLimit) -> Direction {
         let access = Some(AccessPlan::Opportunities(OpportunitiesPlan { at_ms: at_ms.into() }));
         let plan = DirectionPlan {
-            rate_bps: 1_000_000,
-            delay: Span::from_millis(7),
-            queue,
-            discipline: Discipline::DropTail(DropTailPlan::default()),
-            loss: Vec::new(),
-            line: None,
             link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },
+            ..DirectionPlan::plain(1_000_000, Span::from_millis(7), queue)
         };
         Direction::new(&plan, 1, "test")
     }

@@ -5,16 +5,11 @@
 //! ```
 //! use bentpipe_cc::{Span, Time};
 //! use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
-//! use bentpipe_sim::plan::{DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, LossTracePlan, QueueLimit};
+//! use bentpipe_sim::plan::{DirectionPlan, LossPlan, LossTracePlan, QueueLimit};
 //!
 //! let plan = DirectionPlan {
-//!     rate_bps: 12_000_000,
-//!     delay: Span::from_millis(250),
-//!     queue: QueueLimit::Packets(2),
-//!     discipline: Discipline::DropTail(DropTailPlan::default()),
 //!     loss: vec![LossPlan::LossTrace(LossTracePlan { lost: [1].into() })],
-//!     link_layer: LinkLayerPlan::default(),
-//!     line: None,
+//!     ..DirectionPlan::plain(12_000_000, Span::from_millis(250), QueueLimit::Packets(2))
 //! };
 //! let mut direction = Direction::new(&plan, 1, "geo/forward");
 //!

@@ -165,6 +165,19 @@ impl LinkLayerPlan {
 }
 
 impl DirectionPlan {
+    /// A rate and a delay that stay as they are, behind a drop-tail queue; nothing is lost.
+    pub fn plain(rate_bps: u64, delay: Span, queue: QueueLimit) -> Self {
+        Self {
+            rate_bps,
+            delay,
+            queue,
+            discipline: Discipline::DropTail(DropTailPlan::default()),
+            loss: Vec::new(),
+            line: None,
+            link_layer: LinkLayerPlan::default(),
+        }
+    }
+
     /// The instants at which its path changes hands, in order, until the end of the run. At each of them a
     /// sender may get the hint `path_change`. Empty without a time line.
     pub fn handovers(&self) -> &[Time] {

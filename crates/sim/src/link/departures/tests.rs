@@ -7,7 +7,7 @@ use crate::access::{AccessPlan, DamaPlan, OpportunitiesPlan};
 use crate::link::arq::ArqPlan;
 use crate::link::direction::{Direction, Fate};
 use crate::link::packet::{ACK, Ecn};
-use crate::queue::{Discipline, DropTailPlan, QueueLimit};
+use crate::queue::QueueLimit;
 use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan, LossTracePlan, Plan};
 
 const MS: u64 = 1_000_000;
@@ -220,18 +220,15 @@ proptest! {
 #[test]
 fn a_wake_that_has_moved_is_not_forgotten() {
     let opportunities = OpportunitiesPlan { at_ms: [4].into() };
+    let rate = opportunities.mean_rate();
     let plan = DirectionPlan {
-        rate_bps: opportunities.mean_rate(),
-        delay: Span::from_millis(7),
-        queue: QueueLimit::Packets(9),
-        discipline: Discipline::DropTail(DropTailPlan::default()),
         loss: vec![LossPlan::LossTrace(LossTracePlan { lost: [0].into() })],
-        line: None,
         link_layer: LinkLayerPlan {
             access: Some(AccessPlan::Opportunities(opportunities)),
             arq: Some(ArqPlan { tries: 2, round_trip: 10 * MS, in_order: true }),
             ack_thinning: None,
         },
+        ..DirectionPlan::plain(rate, Span::from_millis(7), QueueLimit::Packets(9))
     };
     let mut link = Direction::new(&plan, 1, "test");
     link.push(Time(0), Packet { size: 1_500, ..Packet::default() }, Class::default());
