@@ -11,8 +11,7 @@ pub use crate::link::arq::ArqPlan;
 pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::loss::{BitError, GilbertElliott, LossPlan, LossTracePlan, OutagePlan, PacketError};
 pub use crate::queue::{
-    CodelPlan, Discipline, DropFrontPlan, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit,
-    RedPlan,
+    CodelPlan, Discipline, DropFrontPlan, DropTailPlan, FqCodelPlan, PiePlan, Priority, QueueLimit, RedPlan,
 };
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
 pub use crate::resolve::ties::{ConnectionPlan, Dialogue, EndHosts, ReadBy, Subflow, Ties, Twin, WrittenBy};

@@ -4,7 +4,7 @@ use bentpipe_cc::{Span, Time};
 use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
 use bentpipe_sim::plan::{
     DirectionPlan, Discipline, DropFrontPlan, DropTailPlan, GilbertElliott, Handover, Leg, LossPlan,
-    PacketError, PriorityPlan, QueueLimit, Step, TimeLine,
+    PacketError, Priority, QueueLimit, Step, TimeLine,
 };
 use proptest::prelude::*;
 
@@ -358,7 +358,7 @@ proptest! {
         let as_dropped = |end: &End| if *end == End::Full { End::Flushed } else { *end };
         let dropped = |ends: &[End]| ends.iter().map(as_dropped).collect::<Vec<End>>();
         if time.is_none() {
-            let (found, _) = direct(&of, &packets, Discipline::Priority(PriorityPlan { bands: 3 }));
+            let (found, _) = direct(&of, &packets, Discipline::Priority(Priority { bands: 3, ..Priority::default() }));
             prop_assert_eq!(dropped(&found), dropped(&expected));
         }
         of.front = true;

@@ -5,14 +5,15 @@ use crate::link::packet::Ecn::{Congested, Ect0, Ect1, NotCapable};
 use crate::record::report::Report;
 use crate::{Scenario, no_supply, run};
 
-const PLAN: DualPi2Plan = DualPi2Plan {
-    target: Span::from_millis(15),
-    update: Span::from_millis(16),
+const PLAN: DualPi2 = DualPi2 {
+    limit: QueueSize::Bdp(1.0),
+    target: Duration(Span::from_millis(15)),
+    update: Duration(Span::from_millis(16)),
     alpha: 0.16,
     beta: 3.2,
     coupling: 2.0,
-    step: Span::from_millis(1),
-    ramp: Span::ZERO,
+    step: Duration(Span::from_millis(1)),
+    ramp: Duration(Span::ZERO),
     classic_share: 0.1,
 };
 
@@ -27,13 +28,13 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(plan: DualPi2Plan) -> Self {
+    fn new(plan: DualPi2) -> Self {
         let state = DualPi2State::new(plan, QueueLimit::Packets(1_000_000));
         Self { state, store: Store::default() }
     }
 
     /// One whose p' stays where it is.
-    fn held(plan: DualPi2Plan, base: f64) -> Self {
+    fn held(plan: DualPi2, base: f64) -> Self {
         let mut bench = Self::new(plan);
         (bench.state.base, bench.state.next_update) = (base, Time::MAX);
         bench
@@ -60,14 +61,14 @@ proptest! {
         (alpha, beta) in prop::sample::select(vec![(0.16, 3.2), (0.0, 3.2), (20.0, 0.0), (0.0, 0.0)]),
         steps in prop::collection::vec((0..3, prop_oneof![0_u64..100, 0_u64..40_000]), 1..30),
     ) {
-        let plan = DualPi2Plan { alpha, beta, ..PLAN };
+        let plan = DualPi2 { alpha, beta, ..PLAN };
         let [mut quick, mut plain] = [plan, plan].map(Bench::new);
         let mut now = ms(0);
         for (packets, gap) in steps {
             now = now + Span::from_millis(gap);
             while plain.state.next_update <= now {
                 plain.state.update(plain.state.waited(plain.state.next_update, &plain.store));
-                plain.state.next_update = plain.state.next_update + plan.update;
+                plain.state.next_update = plain.state.next_update + plan.update.0;
             }
             for Bench { state, store } in [&mut quick, &mut plain] {
                 state.dequeue(now, store);
@@ -121,9 +122,9 @@ fn classic_packets_meet_the_square_and_l4s_packets_the_multiple() {
     let judged = |ecn, plan| Bench::held(plan, 0.2).judged(ecn, 10_001);
     assert_eq!(judged(NotCapable, PLAN), (0, 400), "drops");
     assert_eq!(judged(Ect0, PLAN), (400, 0), "marks");
-    let slow = DualPi2Plan { step: Span::MAX, ..PLAN };
+    let slow = DualPi2 { step: Duration(Span::MAX), ..PLAN };
     assert_eq!(judged(Ect1, slow), (4_000, 0));
-    assert_eq!(judged(Ect1, DualPi2Plan { coupling: 3.0, ..slow }), (6_000, 0));
+    assert_eq!(judged(Ect1, DualPi2 { coupling: 3.0, ..slow }), (6_000, 0));
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn l4s_marks_climb_from_the_step_to_the_end_of_the_ramp() {
     let us = |us: u64| Span(us * 1_000);
     assert_eq!([999, 1_000, 5_000].map(|waited| PLAN.ramp(us(waited))), [0.0, 1.0, 1.0]);
     // RFC 9332: from 800 us to 1.2 ms.
-    let plan = DualPi2Plan { step: us(800), ramp: us(400), ..PLAN };
+    let plan = DualPi2 { step: Duration(us(800)), ramp: Duration(us(400)), ..PLAN };
     assert_eq!([799, 800, 900, 1_000, 1_200].map(|waited| plan.ramp(us(waited))), [0.0, 0.0, 0.25, 0.5, 1.0]);
     // It is not added to the coupled probability: the greater of both counts.
     let mut bench = Bench::held(plan, 0.1);
