@@ -45,12 +45,7 @@ fn traffic_class(packet: &[u8]) -> u8 {
 /// The codepoint of a packet (RFC 3168 section 5).
 #[inline]
 pub(crate) fn ecn(packet: &[u8]) -> Ecn {
-    match traffic_class(packet) & 3 {
-        0 => Ecn::NotCapable,
-        2 => Ecn::Ect0,
-        1 => Ecn::Ect1,
-        _ => Ecn::Congested,
-    }
+    Ecn::of(traffic_class(packet))
 }
 
 /// Writes the mark "congestion experienced" into a packet. IPv4 has a header checksum, which is corrected

@@ -98,8 +98,6 @@ pub struct Datapath {
     _table: Table,
     slots: Arc<Slots>,
     reports: MapHandle,
-    pins: Option<PathBuf>,
-    resumed: bool,
 }
 
 impl Datapath {
@@ -171,8 +169,6 @@ impl Datapath {
             _table: table.keeping(pins.is_some(), arity),
             slots: Arc::new(mapped),
             reports,
-            pins,
-            resumed: false,
         })
     }
 
@@ -209,14 +205,7 @@ impl Datapath {
             )));
         }
         let table = Table { link: None, _object: None };
-        Ok(Self {
-            name: settings.name.clone(),
-            _table: table,
-            slots: Arc::new(mapped),
-            reports,
-            pins: Some(pins),
-            resumed: true,
-        })
+        Ok(Self { name: settings.name.clone(), _table: table, slots: Arc::new(mapped), reports })
     }
 
     /// Its name in the kernel.
@@ -232,16 +221,6 @@ impl Datapath {
     /// The ring buffer of reports.
     pub(crate) fn reports(&self) -> &MapHandle {
         &self.reports
-    }
-
-    /// Was it pinned and running already?
-    pub fn is_resumed(&self) -> bool {
-        self.resumed
-    }
-
-    /// Does it outlive this process?
-    pub fn is_pinned(&self) -> bool {
-        self.pins.is_some()
     }
 }
 

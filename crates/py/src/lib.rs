@@ -23,7 +23,6 @@ use bentpipe_sim::record::{
 };
 use bentpipe_sim::scenario::SWEEP_KEYS;
 use bentpipe_sim::{EVENTS_PER_LOOK, FileError, LOOKS_PER_COUNT, RunError, Scenario};
-use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -172,60 +171,21 @@ struct RawResult {
     scenario: Scenario,
 }
 
-fn columns<'py>(py: Python<'py>, trace: FlowTrace) -> PyResult<Bound<'py, PyDict>> {
-    let out = PyDict::new(py);
-    out.set_item("t_s", PyArray1::from_vec(py, trace.t_s))?;
-    out.set_item("flow", PyArray1::from_vec(py, trace.flow))?;
-    out.set_item("cwnd", PyArray1::from_vec(py, trace.cwnd))?;
-    out.set_item("ssthresh", PyArray1::from_vec(py, trace.ssthresh))?;
-    out.set_item("in_flight", PyArray1::from_vec(py, trace.in_flight))?;
-    out.set_item("srtt_s", PyArray1::from_vec(py, trace.srtt_s))?;
-    out.set_item("rtt_s", PyArray1::from_vec(py, trace.rtt_s))?;
-    out.set_item("delivered_bytes", PyArray1::from_vec(py, trace.delivered_bytes))?;
-    out.set_item("retransmitted_packets", PyArray1::from_vec(py, trace.retransmitted_packets))?;
-    Ok(out)
+/// A dict with the named columns of a table, which must be all.
+macro_rules! columns {
+    ($py:expr, $table:expr => $kind:ident { $($column:ident),* }) => {{
+        let $kind { $($column),* } = $table;
+        let out = pyo3::types::PyDict::new($py);
+        $(out.set_item(stringify!($column), numpy::PyArray1::from_vec($py, $column))?;)*
+        Ok(out)
+    }};
 }
+pub(crate) use columns;
 
 fn link_columns<'py>(py: Python<'py>, trace: LinkTrace) -> PyResult<Bound<'py, PyDict>> {
-    let out = PyDict::new(py);
-    out.set_item("t_s", PyArray1::from_vec(py, trace.t_s))?;
-    out.set_item("link", PyArray1::from_vec(py, trace.link))?;
-    out.set_item("queue_packets", PyArray1::from_vec(py, trace.queue_packets))?;
-    out.set_item("delivered_packets", PyArray1::from_vec(py, trace.delivered_packets))?;
-    out.set_item("dropped_packets", PyArray1::from_vec(py, trace.dropped_packets))?;
-    out.set_item("dropped_queue", PyArray1::from_vec(py, trace.dropped_queue))?;
-    out.set_item("rate_bps", PyArray1::from_vec(py, trace.rate_bps))?;
-    out.set_item("delay_s", PyArray1::from_vec(py, trace.delay_s))?;
-    out.set_item("handovers", PyArray1::from_vec(py, trace.handovers))?;
-    Ok(out)
-}
-
-fn probe_columns(py: Python<'_>, trace: ProbeTrace) -> PyResult<Bound<'_, PyDict>> {
-    let out = PyDict::new(py);
-    out.set_item("t_s", PyArray1::from_vec(py, trace.t_s))?;
-    out.set_item("flow", PyArray1::from_vec(py, trace.flow))?;
-    out.set_item("probe", PyArray1::from_vec(py, trace.probe))?;
-    out.set_item("value", PyArray1::from_vec(py, trace.value))?;
-    Ok(out)
-}
-
-fn segment_columns<'py>(py: Python<'py>, trace: &SegmentTrace) -> PyResult<Bound<'py, PyDict>> {
-    let out = PyDict::new(py);
-    out.set_item("t_s", PyArray1::from_slice(py, &trace.t_s))?;
-    out.set_item("flow", PyArray1::from_slice(py, &trace.flow))?;
-    out.set_item("event", PyArray1::from_slice(py, &trace.event))?;
-    out.set_item("from_bytes", PyArray1::from_slice(py, &trace.from_bytes))?;
-    out.set_item("to_bytes", PyArray1::from_slice(py, &trace.to_bytes))?;
-    Ok(out)
-}
-
-fn transfer_columns<'py>(py: Python<'py>, trace: &TransferTrace) -> PyResult<Bound<'py, PyDict>> {
-    let out = PyDict::new(py);
-    out.set_item("flow", PyArray1::from_slice(py, &trace.flow))?;
-    out.set_item("start_s", PyArray1::from_slice(py, &trace.start_s))?;
-    out.set_item("bytes", PyArray1::from_slice(py, &trace.bytes))?;
-    out.set_item("completion_s", PyArray1::from_slice(py, &trace.completion_s))?;
-    Ok(out)
+    columns!(py, trace => LinkTrace {
+        t_s, link, queue_packets, delivered_packets, dropped_packets, dropped_queue, rate_bps, delay_s, handovers
+    })
 }
 
 #[pymethods]
@@ -244,7 +204,9 @@ impl RawResult {
 
     /// Samples of the flows, a column a name.
     fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.outcome.flows.trace())
+        columns!(py, self.outcome.flows.trace() => FlowTrace {
+            t_s, flow, cwnd, ssthresh, in_flight, srtt_s, rtt_s, delivered_bytes, retransmitted_packets
+        })
     }
 
     /// Samples of the links, a column a name.
@@ -254,17 +216,17 @@ impl RawResult {
 
     /// Samples of the probes of controllers, a column a name.
     fn probes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        probe_columns(py, self.outcome.probes.trace())
+        columns!(py, self.outcome.probes.trace() => ProbeTrace { t_s, flow, probe, value })
     }
 
     /// Segments, a column a name.
     fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        segment_columns(py, &self.outcome.segments)
+        columns!(py, self.outcome.segments.clone() => SegmentTrace { t_s, flow, event, from_bytes, to_bytes })
     }
 
     /// Transfers of applications, a column a name.
     fn transfers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        transfer_columns(py, &self.outcome.transfers)
+        columns!(py, self.outcome.transfers.clone() => TransferTrace { flow, start_s, bytes, completion_s })
     }
 
     /// Names behind the numbers of the column `event`.

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::reminder::Reminder;
-use crate::wrong;
+use crate::{columns, wrong};
 
 /// The shells that have a name, as JSON.
 #[pyfunction]
@@ -67,23 +67,10 @@ fn to_python(py: Python<'_>, timetable: Timetable) -> PyResult<Bound<'_, PyDict>
 }
 
 fn columns(py: Python<'_>, rows: Columns) -> PyResult<Bound<'_, PyDict>> {
-    let out = PyDict::new(py);
-    out.set_item("t_s", PyArray1::from_vec(py, rows.t_s))?;
-    out.set_item("rtt_ms", PyArray1::from_vec(py, rows.rtt_ms))?;
-    out.set_item("first_sat", PyArray1::from_vec(py, rows.first_sat))?;
-    out.set_item("last_sat", PyArray1::from_vec(py, rows.last_sat))?;
-    out.set_item("gateway", PyArray1::from_vec(py, rows.gateway))?;
-    out.set_item("hops", PyArray1::from_vec(py, rows.hops))?;
-    out.set_item("reachable", PyArray1::from_vec(py, rows.reachable))?;
-    out.set_item("up", PyArray1::from_vec(py, rows.up))?;
-    out.set_item("handover", PyArray1::from_vec(py, rows.handover))?;
-    out.set_item("access", PyArray1::from_vec(py, rows.access))?;
-    out.set_item("first_elevation_deg", PyArray1::from_vec(py, rows.first_elevation_deg))?;
-    out.set_item("last_elevation_deg", PyArray1::from_vec(py, rows.last_elevation_deg))?;
-    out.set_item("a_in_reach", PyArray1::from_vec(py, rows.a_in_reach))?;
-    out.set_item("b_in_reach", PyArray1::from_vec(py, rows.b_in_reach))?;
-    out.set_item("route", PyArray1::from_vec(py, rows.route))?;
-    Ok(out)
+    columns!(py, rows => Columns {
+        t_s, rtt_ms, first_sat, last_sat, gateway, hops, reachable, up, handover, access, first_elevation_deg,
+        last_elevation_deg, a_in_reach, b_in_reach, route
+    })
 }
 
 /// Where satellites and ground points are at one instant.

@@ -3,6 +3,7 @@
 //! [`Scenario`] is the user's text, [`plan::Plan`] is its resolved form, [`run`] simulates it, and
 //! [`record::Outcome`] is the result.
 
+pub mod access;
 mod capture;
 mod engine;
 pub mod environment;

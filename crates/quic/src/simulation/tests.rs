@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_cc::{Span, registry};
-use bentpipe_sim::plan::{
-    CodelPlan, DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, PacketError, QueueLimit,
-};
+use bentpipe_sim::plan::{CodelPlan, DirectionPlan, Discipline, LossPlan, PacketError, QueueLimit};
 use bentpipe_sim::{Scenario, no_supply};
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 
@@ -21,13 +19,8 @@ const MOST: f64 = RATE as f64 * (1452.0 - 26.0) / (1452.0 + 28.0);
 
 fn direction(one_way: u64, loss: &[LossPlan]) -> DirectionPlan {
     DirectionPlan {
-        rate_bps: RATE,
-        delay: Span::from_millis(one_way),
-        queue: QueueLimit::Packets(BDP),
-        discipline: Discipline::DropTail(DropTailPlan::default()),
         loss: loss.to_vec(),
-        link_layer: LinkLayerPlan::default(),
-        line: None,
+        ..DirectionPlan::plain(RATE, Span::from_millis(one_way), QueueLimit::Packets(BDP))
     }
 }
 

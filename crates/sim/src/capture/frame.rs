@@ -465,7 +465,6 @@ mod tests {
     use bentpipe_tcp::{Block, Control, Snack};
 
     use super::*;
-    use crate::link::packet::{CE, ECT, ECT1};
     use crate::resolve::plan::CcPlan;
 
     fn flow(options: Options) -> FlowPlan {
@@ -548,7 +547,7 @@ mod tests {
         let conversation = Conversation::new(258, &flow(options), 1);
         let isn = conversation.hosts[0].isn;
         let packet =
-            Packet { seq: 69, size: 88 + 52, flags: ECT | CWR, ts: 0x0102_0304, ..Packet::default() };
+            Packet { seq: 69, size: 88 + 52, flags: CWR, ts: 0x0102_0304, ..Packet::default() }.with_ect();
         let mut bytes = Vec::new();
         let shown = Shown { id: 0xABCD, ts: 9, ..Shown::default() };
         let carried = Carried { shown, ..Carried::NOTHING };
@@ -564,17 +563,19 @@ mod tests {
         assert_eq!(bytes[40..52], [1, 1, 8, 10, 1, 2, 3, 4, 0, 0, 0, 9]);
     }
 
-    /// RFC 3168 section 5: ECT(1) is 01, ECT(0) is 10, CE is 11. A mark replaces either.
+    /// RFC 3168 section 5: ECT(1) is 01, ECT(0) is 10, CE is 11.
     #[test]
     fn the_codepoint_is_that_of_the_packet() {
         let conversation = Conversation::new(0, &flow(Options::modern()), 1);
-        let codepoint = |flags: u16| {
-            let (mut bytes, packet) = (Vec::new(), Packet { size: 1500, flags, ..Packet::default() });
+        let second_byte = |flags: u16, ecn: Ecn| {
+            let packet = Packet { size: 1500, flags, ..Packet::default() }.with_ecn(ecn);
+            let mut bytes = Vec::new();
             conversation.write(&packet, (&Carried::NOTHING, &Sack::default()), &mut bytes);
             bytes[1]
         };
-        assert_eq!([0, ECT1, ECT, ECT1 | CE, ECT | CE].map(codepoint), [0b00, 0b01, 0b10, 0b11, 0b11]);
+        let all = [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Congested];
+        assert_eq!(all.map(|ecn| second_byte(0, ecn)), [0b00, 0b01, 0b10, 0b11]);
         // RFC 8622: the six bits before it are 000001, lower effort, of extra segments and of their acknowledgements.
-        assert_eq!([LOW, LOW | ECT, LOW | ACK].map(codepoint), [0b100, 0b110, 0b100]);
+        assert_eq!([LOW, LOW | ACK].map(|flags| second_byte(flags, Ecn::Ect0)), [0b110, 0b110]);
     }
 }

@@ -6,6 +6,8 @@
 //! interval without acknowledgements is no good news: it keeps the latency of the one before, where
 //! that environment says 0; and the throughput is that of all acknowledged packets, where it leaves out one.
 
+use std::ops::RangeInclusive;
+
 use bentpipe_cc::Span;
 
 use crate::environment::agent::Brought;
@@ -24,6 +26,24 @@ pub struct Measure {
     /// What it is.
     pub about: &'static str,
     value: fn(&MonitorInterval, &Life) -> f64,
+}
+
+impl Measure {
+    const fn new(
+        name: &'static str,
+        range: RangeInclusive<f64>,
+        value: fn(&MonitorInterval, &Life) -> f64,
+    ) -> Self {
+        Self { name, low: *range.start(), high: *range.end(), neutral: 0.0, about: "", value }
+    }
+
+    const fn neutral(self, neutral: f64) -> Self {
+        Self { neutral, ..self }
+    }
+
+    const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
 }
 
 /// An interval, in bytes and seconds.
@@ -93,174 +113,58 @@ pub const MEASURES: usize = 21;
 
 /// Every measure.
 pub const ALL: [Measure; MEASURES] = [
-    Measure {
-        name: "latency_gradient",
-        low: -1.0,
-        high: 10.0,
-        neutral: 0.0,
-        about: "Mean RTT of the later half of the samples less that of the earlier half, per second of the interval (Aurora)",
-        value: |i, _| ratio(i.brought.rtt_rise, i.time.secs(), 0.0),
-    },
-    Measure {
-        name: "latency_ratio",
-        low: 1.0,
-        high: 10_000.0,
-        neutral: 1.0,
-        about: "Mean RTT over the smallest mean RTT of any interval so far (Aurora)",
-        value: |_, life| ratio(life.rtt_mean, life.rtt_mean_min, 1.0),
-    },
-    Measure {
-        name: "send_ratio",
-        low: 0.0,
-        high: 1_000.0,
-        neutral: 1.0,
-        about: "Data sent over data acknowledged; 1 if nothing was acknowledged (Aurora)",
-        value: |i, _| ratio(i.sent as f64, i.acked as f64, 1.0),
-    },
-    Measure {
-        name: "throughput_bps",
-        low: 0.0,
-        high: MOST_BPS,
-        neutral: 0.0,
-        about: "Data acknowledged per second",
-        value: |i, _| 8.0 * i.throughput(),
-    },
-    Measure {
-        name: "throughput_pps",
-        low: 0.0,
-        high: MOST_SEGMENTS,
-        neutral: 0.0,
-        about: "The same in full segments per second",
-        value: |i, _| ratio(i.throughput(), i.mss, 0.0),
-    },
-    Measure {
-        name: "throughput_share",
-        low: 0.0,
-        high: 1_000.0,
-        neutral: 0.0,
-        about: "The same as a part of the rate of the slowest link of the path, which no sender knows: for rewards",
-        value: |i, life| ratio(i.throughput(), life.capacity, 0.0),
-    },
-    Measure {
-        name: "throughput_ratio",
-        low: 0.0,
-        high: 1.0,
-        neutral: 0.0,
-        about: "The same over its largest value so far",
-        value: |i, life| ratio(i.throughput(), life.throughput_max, 0.0),
-    },
-    Measure {
-        name: "sent_bps",
-        low: 0.0,
-        high: MOST_BPS,
-        neutral: 0.0,
-        about: "Data sent per second, retransmissions included",
-        value: |i, _| 8.0 * i.per_second(i.sent),
-    },
-    Measure {
-        name: "rate_bps",
-        low: 0.0,
-        high: MOST_BPS,
-        neutral: 0.0,
-        about: "The rate at which the agent paces; 0 if it sets a window alone",
-        value: |i, _| 8.0 * i.rate,
-    },
-    Measure {
-        name: "rate_ratio",
-        low: 0.0,
-        high: 1_000.0,
-        neutral: 1.0,
-        about: "That rate over the largest throughput so far",
-        value: |i, life| ratio(i.rate, life.throughput_max, 1.0),
-    },
-    Measure {
-        name: "cwnd_segments",
-        low: 0.0,
-        high: MOST_SEGMENTS,
-        neutral: 0.0,
-        about: "The congestion window",
-        value: |i, _| ratio(i.cwnd as f64, i.mss, 0.0),
-    },
-    Measure {
-        name: "in_flight_segments",
-        low: 0.0,
-        high: MOST_SEGMENTS,
-        neutral: 0.0,
-        about: "Data in flight when the interval ends",
-        value: |i, _| ratio(i.in_flight as f64, i.mss, 0.0),
-    },
-    Measure {
-        name: "in_flight_ratio",
-        low: 0.0,
-        high: 10_000.0,
-        neutral: 0.0,
-        about: "The same over the largest throughput so far times the smallest RTT",
-        value: |i, life| ratio(i.in_flight as f64, life.throughput_max * life.rtt_min, 0.0),
-    },
-    Measure {
-        name: "rtt_mean_s",
-        low: 0.0,
-        high: MOST_SECONDS,
-        neutral: 0.0,
-        about: "Mean RTT",
-        value: |_, life| life.rtt_mean,
-    },
-    Measure {
-        name: "rtt_min_s",
-        low: 0.0,
-        high: MOST_SECONDS,
-        neutral: 0.0,
-        about: "The smallest RTT so far",
-        value: |_, life| life.rtt_min,
-    },
-    Measure {
-        name: "rtt_ratio",
-        low: 0.0,
-        high: 10_000.0,
-        neutral: 1.0,
-        about: "Mean RTT over the smallest RTT so far",
-        value: |_, life| ratio(life.rtt_mean, life.rtt_min, 1.0),
-    },
-    Measure {
-        name: "queueing_s",
-        low: 0.0,
-        high: MOST_SECONDS,
-        neutral: 0.0,
-        about: "Mean RTT less the smallest RTT so far",
-        value: |_, life| life.rtt_mean - life.rtt_min,
-    },
-    Measure {
-        name: "loss_share",
-        low: 0.0,
-        high: 1.0,
-        neutral: 0.0,
-        about: "Data declared lost as a part of the data acknowledged or declared lost",
-        value: |i, _| ratio(i.lost as f64, (i.lost + i.acked) as f64, 0.0),
-    },
-    Measure {
-        name: "mark_share",
-        low: 0.0,
-        high: 1.0,
-        neutral: 0.0,
-        about: "Data acknowledged as marked \"congestion experienced\", as a part of the data acknowledged",
-        value: |i, _| ratio(i.brought.marked as f64, i.acked as f64, 0.0),
-    },
-    Measure {
-        name: "acks",
-        low: 0.0,
-        high: MOST_SEGMENTS,
-        neutral: 0.0,
-        about: "Acknowledgements",
-        value: |i, _| i.brought.acks as f64,
-    },
-    Measure {
-        name: "interval_s",
-        low: 0.0,
-        high: MOST_SECONDS,
-        neutral: 0.0,
-        about: "Length of the interval",
-        value: |i, _| i.time.secs(),
-    },
+    Measure::new("latency_gradient", -1.0..=10.0, |i, _| ratio(i.brought.rtt_rise, i.time.secs(), 0.0))
+        .about(
+            "Mean RTT of the later half of the samples less that of the earlier half, per second of \
+             the interval (Aurora)",
+        ),
+    Measure::new("latency_ratio", 1.0..=10_000.0, |_, life| ratio(life.rtt_mean, life.rtt_mean_min, 1.0))
+        .neutral(1.0)
+        .about("Mean RTT over the smallest mean RTT of any interval so far (Aurora)"),
+    Measure::new("send_ratio", 0.0..=1_000.0, |i, _| ratio(i.sent as f64, i.acked as f64, 1.0))
+        .neutral(1.0)
+        .about("Data sent over data acknowledged; 1 if nothing was acknowledged (Aurora)"),
+    Measure::new("throughput_bps", 0.0..=MOST_BPS, |i, _| 8.0 * i.throughput())
+        .about("Data acknowledged per second"),
+    Measure::new("throughput_pps", 0.0..=MOST_SEGMENTS, |i, _| ratio(i.throughput(), i.mss, 0.0))
+        .about("The same in full segments per second"),
+    Measure::new("throughput_share", 0.0..=1_000.0, |i, life| ratio(i.throughput(), life.capacity, 0.0))
+        .about(
+            "The same as a part of the rate of the slowest link of the path, which no sender knows: \
+             for rewards",
+        ),
+    Measure::new("throughput_ratio", 0.0..=1.0, |i, life| ratio(i.throughput(), life.throughput_max, 0.0))
+        .about("The same over its largest value so far"),
+    Measure::new("sent_bps", 0.0..=MOST_BPS, |i, _| 8.0 * i.per_second(i.sent))
+        .about("Data sent per second, retransmissions included"),
+    Measure::new("rate_bps", 0.0..=MOST_BPS, |i, _| 8.0 * i.rate)
+        .about("The rate at which the agent paces; 0 if it sets a window alone"),
+    Measure::new("rate_ratio", 0.0..=1_000.0, |i, life| ratio(i.rate, life.throughput_max, 1.0))
+        .neutral(1.0)
+        .about("That rate over the largest throughput so far"),
+    Measure::new("cwnd_segments", 0.0..=MOST_SEGMENTS, |i, _| ratio(i.cwnd as f64, i.mss, 0.0))
+        .about("The congestion window"),
+    Measure::new("in_flight_segments", 0.0..=MOST_SEGMENTS, |i, _| ratio(i.in_flight as f64, i.mss, 0.0))
+        .about("Data in flight when the interval ends"),
+    Measure::new("in_flight_ratio", 0.0..=10_000.0, |i, life| {
+        ratio(i.in_flight as f64, life.throughput_max * life.rtt_min, 0.0)
+    })
+    .about("The same over the largest throughput so far times the smallest RTT"),
+    Measure::new("rtt_mean_s", 0.0..=MOST_SECONDS, |_, life| life.rtt_mean).about("Mean RTT"),
+    Measure::new("rtt_min_s", 0.0..=MOST_SECONDS, |_, life| life.rtt_min).about("The smallest RTT so far"),
+    Measure::new("rtt_ratio", 0.0..=10_000.0, |_, life| ratio(life.rtt_mean, life.rtt_min, 1.0))
+        .neutral(1.0)
+        .about("Mean RTT over the smallest RTT so far"),
+    Measure::new("queueing_s", 0.0..=MOST_SECONDS, |_, life| life.rtt_mean - life.rtt_min)
+        .about("Mean RTT less the smallest RTT so far"),
+    Measure::new("loss_share", 0.0..=1.0, |i, _| ratio(i.lost as f64, (i.lost + i.acked) as f64, 0.0))
+        .about("Data declared lost as a part of the data acknowledged or declared lost"),
+    Measure::new("mark_share", 0.0..=1.0, |i, _| ratio(i.brought.marked as f64, i.acked as f64, 0.0)).about(
+        "Data acknowledged as marked \"congestion experienced\", as a part of the data \
+             acknowledged",
+    ),
+    Measure::new("acks", 0.0..=MOST_SEGMENTS, |i, _| i.brought.acks as f64).about("Acknowledgements"),
+    Measure::new("interval_s", 0.0..=MOST_SECONDS, |i, _| i.time.secs()).about("Length of the interval"),
 ];
 
 /// The values of all measures, in the order of [`ALL`].

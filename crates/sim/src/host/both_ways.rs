@@ -13,7 +13,7 @@ use bentpipe_tcp::{AckSegment, BareAck, Data, Passive, Sack, unwrap};
 use crate::host::carried::{CarriedStore, MarkReport};
 use crate::host::ends::{TwinEnd, WriterEnd};
 use crate::host::flow::Tcp;
-use crate::link::packet::{CE, CWR, LOW, PROBE, Packet};
+use crate::link::packet::{CWR, LOW, PROBE, Packet};
 use crate::resolve::plan::Twin;
 
 impl Tcp {
@@ -66,7 +66,7 @@ impl Tcp {
             retransmission: false,
             cwr: packet.has(CWR),
             probe: packet.has(PROBE),
-            ce: packet.has(CE),
+            ce: packet.is_marked(),
             extra: packet.has(LOW),
         };
         let answer = self.receiver.on_data(now, &data);

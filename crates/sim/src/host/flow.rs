@@ -10,7 +10,7 @@ use crate::host::carried::CarriedStore;
 use crate::host::cbr::CbrSource;
 use crate::host::control;
 use crate::host::ends::{Ends, RelayEnd, SubflowEnd, TwinEnd, WriterEnd};
-use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
+use crate::link::packet::{ACK, CONTROL, CWR, ECE, Ecn, LOW, PROBE, Packet, RESENT, SACK};
 use crate::link::random::Stream;
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{self, FlowPlan, ReadBy, Source};
@@ -366,7 +366,7 @@ impl Tcp {
             && !packet.has(PROBE | LOW)
             && self.receiver.is_in_order()
         {
-            let ack = self.receiver.on_next_in_order(now, packet.ts, packet.has(CWR), packet.has(CE));
+            let ack = self.receiver.on_next_in_order(now, packet.ts, packet.has(CWR), packet.is_marked());
             let Some(ack) = ack else { return false };
             *packet = self.bare_packet(ack, packet.flow, hop);
             return true;
@@ -378,7 +378,7 @@ impl Tcp {
     fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, carried: &mut CarriedStore) -> bool {
         let seq = unwrap(packet.seq, self.receiver.delivered());
         if !packet.has(PROBE | LOW)
-            && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.has(CE))
+            && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.is_marked())
         {
             *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, carried);
             return true;
@@ -394,7 +394,7 @@ impl Tcp {
             cwr: packet.has(CWR),
             probe: packet.has(PROBE),
             extra: packet.has(LOW),
-            ce: packet.has(CE),
+            ce: packet.is_marked(),
         };
         let Some(ack) = self.receiver.on_data(now, &data) else { return false };
         *packet = self.ack_packet(now, &ack, packet.flow, hop, carried);
@@ -406,9 +406,9 @@ impl Tcp {
     pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
         let options = self.sender.options();
         let ecn = match (options.ecn && !data.retransmission, options.ect1) {
-            (false, _) => 0,
-            (true, false) => ECT,
-            (true, true) => ECT1,
+            (false, _) => Ecn::NotCapable,
+            (true, false) => Ecn::Ect0,
+            (true, true) => Ecn::Ect1,
         };
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
@@ -421,7 +421,7 @@ impl Tcp {
             handle: 0,
             hop,
             size: self.data_size(data.len),
-            flags: ecn | cwr | probe | resent | low,
+            flags: ecn as u16 | cwr | probe | resent | low,
         }
     }
 

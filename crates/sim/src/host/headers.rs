@@ -5,7 +5,7 @@ use bentpipe_tcp::{AckSegment, Data};
 
 use crate::host::carried::{Carried, CarriedStore};
 use crate::host::flow::Tcp;
-use crate::link::packet::{ECE, Ecn, HEADER, Packet, RESENT};
+use crate::link::packet::{ECE, HEADER, Packet, RESENT};
 
 impl Tcp {
     /// As [`Tcp::data_packet`], for a sender that may not be on the fast path: with its header, if segments carry any.
@@ -67,15 +67,9 @@ impl Tcp {
     #[inline(never)]
     pub(super) fn read_header(&mut self, now: Time, seq: u64, packet: &Packet, carried: &mut CarriedStore) {
         let Some(echo) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()) else { return };
-        let ecn = match packet.ecn() {
-            Ecn::NotCapable => 0,
-            Ecn::Ect1 => 1,
-            Ecn::Ect0 => 2,
-            Ecn::Congested => 3,
-        };
         let (size, retransmission) = (packet.size.into(), packet.has(RESENT));
         let header = carried.headers.of(packet);
-        echo.on_data(&Arrived { now, seq, size, retransmission, ecn, header });
+        echo.on_data(&Arrived { now, seq, size, retransmission, ecn: packet.ecn() as u8, header });
         if packet.has(HEADER) {
             carried.free(packet.handle);
         }

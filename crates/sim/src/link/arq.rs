@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
     use crate::link::direction::{Direction, Fate};
-    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::queue::{Class, QueueLimit};
     use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan, LossTracePlan, PacketError};
 
     const MS: u64 = 1_000_000;
@@ -155,13 +155,9 @@ mod tests {
     fn link(loss: LossPlan, tries: u32, in_order: bool) -> Direction {
         let arq = Some(ArqPlan { tries, round_trip: 200 * MS, in_order });
         let plan = DirectionPlan {
-            rate_bps: 12_000_000,
-            delay: Span::from_millis(100),
-            queue: QueueLimit::Packets(1_000_000),
-            discipline: Discipline::DropTail(DropTailPlan::default()),
             loss: vec![loss],
-            line: None,
             link_layer: LinkLayerPlan { arq, ..LinkLayerPlan::default() },
+            ..DirectionPlan::plain(12_000_000, Span::from_millis(100), QueueLimit::Packets(1_000_000))
         };
         Direction::new(&plan, 1, "test")
     }

@@ -7,7 +7,7 @@ use crate::link::counted_queue::CountedQueue;
 use crate::link::counts::Counts;
 use crate::link::flushes::Flushes;
 use crate::link::foreseen::{Doom, Foreseen};
-use crate::link::packet::{CE, Packet};
+use crate::link::packet::Packet;
 use crate::link::transmitter::Transmitter;
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 
@@ -36,7 +36,7 @@ impl ArrivalQueue {
         match self.judge(now, packet, transmitter) {
             Verdict::Pass => {}
             Verdict::Mark => {
-                packet.flags |= CE;
+                packet.mark();
                 counts.marked += 1;
             }
             Verdict::Drop if self.waiting.has_room(now, packet.size, transmitter.free_at) => {

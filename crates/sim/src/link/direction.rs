@@ -27,7 +27,7 @@ use crate::link::equal_packets::EqualPackets;
 use crate::link::flight::Flight;
 use crate::link::flushes::Flushes;
 use crate::link::foreseen::{Doom, Foreseen};
-use crate::link::packet::{LOST, Packet, WAKE};
+use crate::link::packet::{LOST, Packet};
 use crate::link::random::Stream;
 use crate::link::slots::Slots;
 use crate::link::stages::Stages;
@@ -197,7 +197,7 @@ impl Direction {
             self.counts.delivered += 1;
             return Some((packet, Fate::Delivered));
         }
-        if packet.has(WAKE) {
+        if packet.is_wake() {
             self.catch_up(now);
             return None;
         }

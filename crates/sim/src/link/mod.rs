@@ -5,16 +5,11 @@
 //! ```
 //! use bentpipe_cc::{Span, Time};
 //! use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
-//! use bentpipe_sim::plan::{DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, LossTracePlan, QueueLimit};
+//! use bentpipe_sim::plan::{DirectionPlan, LossPlan, LossTracePlan, QueueLimit};
 //!
 //! let plan = DirectionPlan {
-//!     rate_bps: 12_000_000,
-//!     delay: Span::from_millis(250),
-//!     queue: QueueLimit::Packets(2),
-//!     discipline: Discipline::DropTail(DropTailPlan::default()),
 //!     loss: vec![LossPlan::LossTrace(LossTracePlan { lost: [1].into() })],
-//!     link_layer: LinkLayerPlan::default(),
-//!     line: None,
+//!     ..DirectionPlan::plain(12_000_000, Span::from_millis(250), QueueLimit::Packets(2))
 //! };
 //! let mut direction = Direction::new(&plan, 1, "geo/forward");
 //!
@@ -36,8 +31,6 @@
 //! assert_eq!((promises.least_delay, promises.least_gap), (Span::from_millis(250), Span::from_millis(1)));
 //! ```
 
-pub(crate) mod access;
-mod access_rule;
 pub(crate) mod arq;
 mod arrival_queue;
 mod backlog;
@@ -45,7 +38,6 @@ mod channel;
 mod contract;
 mod counted_queue;
 mod counts;
-pub(crate) mod dama;
 mod departures;
 pub(crate) mod direction;
 mod equal_packets;
@@ -54,7 +46,6 @@ pub(crate) mod flushes;
 mod foreseen;
 pub(crate) mod headers;
 pub(crate) mod ledger;
-pub(crate) mod opportunities;
 pub(crate) mod packet;
 pub(crate) mod random;
 mod slots;

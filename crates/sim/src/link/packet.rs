@@ -1,11 +1,9 @@
 //! Packets on links: 24 bytes each, so that a slot of a link's ring is 32.
 
+// The two lowest bits of the flags are the ECN codepoint, a value of [`Ecn`]. Two bits are free.
+
 /// An acknowledgement rather than data.
-pub(crate) const ACK: u16 = 1;
-/// ECN-capable transport: ECT(0).
-pub(crate) const ECT: u16 = 1 << 1;
-/// Congestion experienced.
-pub(crate) const CE: u16 = 1 << 2;
+pub(crate) const ACK: u16 = 1 << 2;
 /// ECN echo.
 pub(crate) const ECE: u16 = 1 << 3;
 /// Congestion window reduced.
@@ -16,18 +14,17 @@ pub(crate) const PROBE: u16 = 1 << 5;
 pub(crate) const LOST: u16 = 1 << 6;
 /// The packet opens or closes the connection: three bits that say how, see `control.rs`.
 pub(crate) const CONTROL: u16 = 7 << 7;
+/// No packet, but an instant at which a direction makes a choice: a lost packet with a number in [`CONTROL`]
+/// that no segment has.
+const WAKE: u16 = LOST | CONTROL;
 /// Data that was sent before.
 pub(crate) const RESENT: u16 = 1 << 10;
-/// ECN-capable transport: ECT(1).
-pub(crate) const ECT1: u16 = 1 << 11;
 /// An acknowledgement with SACK blocks or a SNACK.
-pub(crate) const SACK: u16 = 1 << 12;
-/// No packet: an instant at which a direction makes a choice.
-pub(crate) const WAKE: u16 = 1 << 13;
+pub(crate) const SACK: u16 = 1 << 11;
 /// Low priority: an extra segment, or the acknowledgement of one.
-pub(crate) const LOW: u16 = 1 << 14;
+pub(crate) const LOW: u16 = 1 << 12;
 /// Its handle holds a congestion header (`headers.rs`).
-pub(crate) const HEADER: u16 = 1 << 15;
+pub(crate) const HEADER: u16 = 1 << 13;
 
 /// A packet in flight. A direction reads its size and its ECN codepoint; all else concerns only its owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,17 +46,29 @@ pub struct Packet {
     pub(crate) flags: u16,
 }
 
-/// What the IP header says of congestion (RFC 3168 section 5).
+/// What the IP header says of congestion. The numbers are those of the header (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
     /// Not-ECT: marks mean nothing to its transport.
-    NotCapable,
-    /// ECT(0).
-    Ect0,
+    NotCapable = 0b00,
     /// ECT(1), which says that the transport is L4S (RFC 9331).
-    Ect1,
+    Ect1 = 0b01,
+    /// ECT(0).
+    Ect0 = 0b10,
     /// CE: congestion experienced.
-    Congested,
+    Congested = 0b11,
+}
+
+impl Ecn {
+    /// The codepoint in the two lowest bits of a number, such as the second byte of an IPv4 header.
+    pub fn of(bits: u8) -> Self {
+        match bits & 0b11 {
+            0b00 => Self::NotCapable,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Congested,
+        }
+    }
 }
 
 impl Packet {
@@ -71,19 +80,13 @@ impl Packet {
     /// The same for a transport that understands marks: codepoint ECT(0).
     #[must_use]
     pub fn with_ect(self) -> Self {
-        Self { flags: self.flags | ECT, ..self }
+        self.with_ecn(Ecn::Ect0)
     }
 
     /// The same with this codepoint. A direction that marks it changes the codepoint to [`Ecn::Congested`].
     #[must_use]
     pub fn with_ecn(self, ecn: Ecn) -> Self {
-        let bits = match ecn {
-            Ecn::NotCapable => 0,
-            Ecn::Ect0 => ECT,
-            Ecn::Ect1 => ECT1,
-            Ecn::Congested => ECT | CE,
-        };
-        Self { flags: self.flags & !(CE | ECT | ECT1) | bits, ..self }
+        Self { flags: self.flags & !(Ecn::Congested as u16) | ecn as u16, ..self }
     }
 
     /// The same for an acknowledgement of everything before `number` (modulo 2^32) in the flow with this
@@ -97,12 +100,7 @@ impl Packet {
 
     /// What its IP header says of congestion.
     pub fn ecn(&self) -> Ecn {
-        match self.flags & (CE | ECT | ECT1) {
-            0 => Ecn::NotCapable,
-            ECT => Ecn::Ect0,
-            ECT1 => Ecn::Ect1,
-            _ => Ecn::Congested,
-        }
+        Ecn::of(self.flags as u8)
     }
 
     /// The number under which the owner keeps what the packet carries.
@@ -115,6 +113,28 @@ impl Packet {
         self.size
     }
 
+    /// No packet: an instant at which a direction makes a choice.
+    pub(crate) fn wake() -> Self {
+        Self { flags: WAKE, ..Self::default() }
+    }
+
+    pub(crate) fn is_wake(&self) -> bool {
+        self.flags & WAKE == WAKE
+    }
+
+    /// Its codepoint becomes CE.
+    #[inline(always)]
+    pub(crate) fn mark(&mut self) {
+        self.flags |= Ecn::Congested as u16;
+    }
+
+    /// Is its codepoint CE?
+    #[inline(always)]
+    pub(crate) fn is_marked(&self) -> bool {
+        self.ecn() == Ecn::Congested
+    }
+
+    /// Has it one of these flags?
     #[inline(always)]
     pub(crate) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0

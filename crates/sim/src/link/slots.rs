@@ -1,7 +1,6 @@
-//! A transmitter that sends only at opportunities (`access.rs`).
+//! A transmitter that sends only at opportunities (`access`).
 
-use crate::link::access::AccessPlan;
-use crate::link::access_rule::AccessRule;
+use crate::access::{AccessPlan, AccessRule};
 use crate::link::arq::Frame;
 
 /// The opportunities of one direction, and their use.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bentpipe_cc::Time;
 
-use crate::link::packet::{LOST, Packet, WAKE};
+use crate::link::packet::Packet;
 
 /// The packets of one direction. Packets handed on ahead of time are not among them.
 #[derive(Debug, Default)]
@@ -102,14 +102,14 @@ impl UnderWay {
 
     /// Adds a wake at `at`: an instant at which the direction decides and no packet comes out.
     pub(super) fn wake(&mut self, at: Time) {
-        if !self.packets.iter().any(|slot| slot.at == at && slot.packet.has(WAKE)) {
-            self.keep_in_place(at, &Packet { flags: LOST | WAKE, ..Packet::default() });
+        if !self.packets.iter().any(|slot| slot.at == at && slot.packet.is_wake()) {
+            self.keep_in_place(at, &Packet::wake());
         }
     }
 
     /// Forgets a wake if it is the next of all.
     pub(super) fn cancel_wake(&mut self) {
-        if self.packets.front().is_some_and(|slot| slot.packet.has(WAKE)) {
+        if self.packets.front().is_some_and(|slot| slot.packet.is_wake()) {
             self.packets.pop_front();
         }
     }

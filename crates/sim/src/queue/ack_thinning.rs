@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, HEADER, LOW, PROBE, Packet, SACK};
+use crate::link::packet::{ACK, CONTROL, CWR, ECE, HEADER, LOW, PROBE, Packet, SACK};
 use crate::queue::packet_store::Store;
 
 /// What becomes of an arriving packet.
@@ -64,7 +64,7 @@ impl AckFilter {
         let flow = self.flows.entry(packet.flow).or_default();
         let advances = flow.last.is_none_or(|last| (packet.seq.wrapping_sub(last) as i32) > 0);
         flow.last = Some(packet.seq);
-        if !advances || packet.has(SACK | ECE | CWR | CE | PROBE | LOW | HEADER) {
+        if !advances || packet.is_marked() || packet.has(SACK | ECE | CWR | PROBE | LOW | HEADER) {
             return self.other(packet);
         }
         let alike = flow.plain.front().is_some_and(|(_, first)| first.size == packet.size);
@@ -114,20 +114,15 @@ mod tests {
 
     use super::*;
     use crate::link::direction::Direction;
-    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::queue::{Class, QueueLimit};
     use crate::resolve::plan::{DirectionPlan, LinkLayerPlan};
 
     /// The output, as (flow, acknowledgement), of a link into which these packets go at once: flow,
     /// acknowledgement, further flags. The first is in transmission at once.
     fn out(keep: u32, packets: &[(u32, u32, u16)]) -> (Vec<(u32, u32)>, Direction) {
         let plan = DirectionPlan {
-            rate_bps: 32_000,
-            delay: Span::from_millis(1),
-            queue: QueueLimit::Packets(6),
-            discipline: Discipline::DropTail(DropTailPlan::default()),
-            loss: Vec::new(),
-            line: None,
             link_layer: LinkLayerPlan { ack_thinning: Some(keep), ..LinkLayerPlan::default() },
+            ..DirectionPlan::plain(32_000, Span::from_millis(1), QueueLimit::Packets(6))
         };
         let mut link = Direction::new(&plan, 1, "test");
         for &(flow, seq, flags) in packets {

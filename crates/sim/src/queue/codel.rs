@@ -228,7 +228,6 @@ fn control_law(interval: Span, from: Time, count: u32) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::packet::{CE, ECT};
 
     const PLAN: CodelPlan =
         CodelPlan { target: Span::from_millis(5), interval: Span::from_millis(100), ecn: false, mtu: 1500 };
@@ -360,7 +359,7 @@ mod tests {
     #[test]
     fn marks_come_when_drops_would_and_cost_no_packet() {
         let plan = CodelPlan { ecn: true, ..PLAN };
-        let ect = Packet { flags: ECT, ..packet(1000) };
+        let ect = packet(1000).with_ect();
         let mut store = Store::default();
         let (mut codel, mut fifo, mut times) = (CodelState::default(), Fifo::default(), Vec::new());
         for i in 0..1000 {
@@ -369,7 +368,7 @@ mod tests {
         }
         for now in 0..390 {
             let sent = codel.next(&plan, ms(now), &mut fifo, &mut store).unwrap();
-            if sent.has(CE) {
+            if sent.is_marked() {
                 times.push(now);
             }
         }

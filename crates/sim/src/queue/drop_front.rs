@@ -113,20 +113,12 @@ mod tests {
     use super::*;
     use crate::link::direction::{Direction, Fate};
     use crate::queue::{Discipline, DropTailPlan};
-    use crate::resolve::plan::{DirectionPlan, LinkLayerPlan};
+    use crate::resolve::plan::DirectionPlan;
 
     /// Packets of these sizes come at 0 to a link of 12 Mbit/s, on which 1500 bytes take 1 ms. The numbers of those
     /// that are dropped, in the order of the drops, and the numbers of those that arrive, with the instants in us.
     fn pass(discipline: Discipline, queue: QueueLimit, sizes: &[u16]) -> (Vec<u32>, Vec<(u32, u64)>) {
-        let plan = DirectionPlan {
-            rate_bps: 12_000_000,
-            delay: Span::ZERO,
-            queue,
-            discipline,
-            loss: Vec::new(),
-            line: None,
-            link_layer: LinkLayerPlan::default(),
-        };
+        let plan = DirectionPlan { discipline, ..DirectionPlan::plain(12_000_000, Span::ZERO, queue) };
         let mut link = Direction::new(&plan, 1, "x/forward");
         let (mut dropped, mut arrived) = (Vec::new(), Vec::new());
         for (seq, &size) in (0..).zip(sizes) {

@@ -6,7 +6,7 @@
 //! rate falls with the square root of its loss and one whose rate falls with its marks share the link evenly.
 //!
 //! [`DualPi2State::update`] is the RFC's dualpi2_update, `dequeue` its dualpi2_dequeue with the edge cases of appendix A.2,
-//! [`Side::recurs`] its recur, which spaces marks evenly without a random number, and [`DualPi2Plan::ramp`] its laqm.
+//! [`Side::recurs`] its recur, which spaces marks evenly without a random number, and [`DualPi2::ramp`] its laqm.
 //!
 //! Decisions where the RFC leaves a choice:
 //!  * The scheduler is weighted round robin by bytes: while both queues hold packets, the classic one gets its share. It bounds
@@ -40,7 +40,7 @@ use crate::scenario::units::{Duration, QueueSize};
 /// Two coupled queues (RFC 9332). Packets of flows with `ect1` wait for a millisecond or so and are marked early. Those of all
 /// other flows are dropped, or marked if the flow has `ecn`, with a probability that follows the waiting time. A flow whose
 /// window falls with the share of its marks gets about the rate of one that is dropped.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualPi2 {
     /// Room of both queues together, the packet in transmission not counted (RFC 9332: 250 ms of the rate).
@@ -84,52 +84,23 @@ impl Default for DualPi2 {
     }
 }
 
-/// DualPI2 (RFC 9332).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DualPi2Plan {
-    /// Delay that PI2 aims at.
-    pub target: Span,
-    /// Time between two computations of p': T_UPDATE.
-    pub update: Span,
-    /// Weight of the delay's distance from the target, per second.
-    pub alpha: f64,
-    /// Weight of the delay's change, per second.
-    pub beta: f64,
-    /// k.
-    pub coupling: f64,
-    /// Delay at which the native marks of L4S packets begin: minTh.
-    pub step: Span,
-    /// From there on, the length of the ramp on which their probability climbs to 1: range.
-    pub ramp: Span,
-    /// Part of the bytes sent that are classic while both queues hold packets.
-    pub classic_share: f64,
-}
-
 impl QueueKeys for DualPi2 {
-    type Plan = DualPi2Plan;
+    type Plan = Self;
     const LABEL: &'static str = "DualPI2";
     const SOURCE: &'static str = "K. De Schepper, B. Briscoe, G. White: Dual-Queue Coupled Active Queue Management (AQM) for \
         Low Latency, Low Loss, and Scalable Throughput (L4S), 2023";
     const REFERENCE: &'static str = "RFC 9332";
 
-    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, DualPi2Plan), Error> {
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, Self), Error> {
         let limit = context.limit(self.limit);
         context.check_room(limit, "DualPI2 queue drops by its delay")?;
-        let plan = DualPi2Plan {
-            target: context.longer_than_zero(self.target, "target")?,
-            update: context.update_interval(self.update)?,
-            alpha: self.alpha,
-            beta: self.beta,
-            coupling: self.coupling,
-            step: self.step.0,
-            ramp: self.ramp.0,
-            classic_share: self.classic_share,
-        };
-        Ok((limit, plan))
+        context.longer_than_zero(self.target, "target")?;
+        context.update_interval(self.update)?;
+        Ok((limit, *self))
     }
 }
 
-impl QueuePlan for DualPi2Plan {
+impl QueuePlan for DualPi2 {
     fn marks(&self) -> bool {
         true
     }
@@ -139,16 +110,17 @@ impl QueuePlan for DualPi2Plan {
     }
 }
 
-impl DualPi2Plan {
+impl DualPi2 {
     /// The native probability of a mark for an L4S packet that has waited so long.
     fn ramp(&self, waited: Span) -> f64 {
-        let over = waited.0.saturating_sub(self.step.0);
-        if waited < self.step {
+        let (Duration(step), Duration(ramp)) = (self.step, self.ramp);
+        let over = waited.0.saturating_sub(step.0);
+        if waited < step {
             0.0
-        } else if over >= self.ramp.0 {
+        } else if over >= ramp.0 {
             1.0
         } else {
-            over as f64 / self.ramp.0 as f64
+            over as f64 / ramp.0 as f64
         }
     }
 
@@ -181,7 +153,7 @@ impl Side {
 /// Both queues in front of one transmitter.
 #[derive(Debug)]
 struct DualPi2State {
-    plan: DualPi2Plan,
+    plan: DualPi2,
     limit: QueueLimit,
     l4s: Side,
     classic: Side,
@@ -245,8 +217,8 @@ impl AtDeparture for DualPi2State {
 }
 
 impl DualPi2State {
-    fn new(plan: DualPi2Plan, limit: QueueLimit) -> Self {
-        let next_update = Time(0) + plan.update;
+    fn new(plan: DualPi2, limit: QueueLimit) -> Self {
+        let next_update = Time(0) + plan.update.0;
         let (l4s, classic) = (Side::default(), Side::default());
         Self { plan, limit, l4s, classic, base: 0.0, delay: Span::ZERO, next_update, credit: 0.0 }
     }
@@ -256,11 +228,11 @@ impl DualPi2State {
         while self.next_update <= now {
             let before = (self.base, self.delay);
             self.update(self.waited(self.next_update, store));
-            let (latest, update) = (self.next_update, self.plan.update);
+            let (latest, update) = (self.next_update, self.plan.update.0);
             self.next_update = latest + update;
             let missed = now.since(latest).0 / update.0;
             // While both heads wait, the delay grows, and a probability of one stays above the target.
-            let at_one = self.base == 1.0 && self.delay >= self.plan.target;
+            let at_one = self.base == 1.0 && self.delay >= self.plan.target.0;
             if missed > 0 && (at_one || before == (self.base, self.delay) && self.delay == Span::ZERO) {
                 let latest = latest + Span(missed * update.0);
                 self.delay = self.waited(latest, store);
@@ -278,7 +250,7 @@ impl DualPi2State {
     /// Moves p'.
     fn update(&mut self, delay: Span) {
         let p = &self.plan;
-        let (now, before, target) = (delay.secs(), self.delay.secs(), p.target.secs());
+        let (now, before, target) = (delay.secs(), self.delay.secs(), p.target.0.secs());
         let base = self.base + p.alpha * (now - target) + p.beta * (now - before);
         self.base = base.clamp(0.0, 1.0);
         self.delay = delay;

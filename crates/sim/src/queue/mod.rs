@@ -41,10 +41,12 @@ use crate::scenario::order::in_order;
 use kind::{QueueKeys, QueuePlan};
 
 /// Makes everything that depends on the list of kinds. A line gives the kind in scenarios, its file, its keys
-/// and its plan there.
+/// there, and its plan unless the keys are the plan.
 macro_rules! queues {
-    ($($kind:literal is $file:ident: $keys:ident, $plan:ident;)*) => {
-        $(pub use $file::{$keys, $plan};)*
+    (plan $keys:ident) => { $keys };
+    (plan $keys:ident $plan:ident) => { $plan };
+    ($($kind:literal is $file:ident: $keys:ident $(, $plan:ident)?;)*) => {
+        $(pub use $file::{$keys $(, $plan)?};)*
 
         /// A queue.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,7 +61,7 @@ macro_rules! queues {
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[expect(missing_docs, reason = "each kind is documented where its plan is")]
         pub enum Discipline {
-            $($keys($plan),)*
+            $($keys(queues!(plan $keys $($plan)?)),)*
         }
 
         impl Queue {
@@ -111,11 +113,11 @@ queues! {
     "codel" is codel: Codel, CodelPlan;
     "fq-codel" is fq_codel: FqCodel, FqCodelPlan;
     "pie" is pie: Pie, PiePlan;
-    "dualpi2" is dual_pi2: DualPi2, DualPi2Plan;
-    "priority" is priority: Priority, PriorityPlan;
-    "xcp" is xcp: Xcp, XcpPlan;
-    "vcp" is vcp: Vcp, VcpPlan;
-    "rcp" is rcp: Rcp, RcpPlan;
+    "dualpi2" is dual_pi2: DualPi2;
+    "priority" is priority: Priority;
+    "xcp" is xcp: Xcp;
+    "vcp" is vcp: Vcp;
+    "rcp" is rcp: Rcp;
 }
 
 impl Default for Queue {

@@ -3,7 +3,7 @@
 
 use bentpipe_cc::Time;
 
-use crate::link::packet::{CE, Packet};
+use crate::link::packet::Packet;
 use crate::queue::context::QueueLimit;
 
 /// No slot.
@@ -163,7 +163,7 @@ impl Verdicts {
 
     /// A packet is sent with the mark "congestion experienced".
     pub(crate) fn mark(&mut self, packet: &mut Packet) {
-        packet.flags |= CE;
+        packet.mark();
         self.marked += 1;
     }
 }

@@ -18,7 +18,7 @@ use crate::scenario::units::QueueSize;
 
 /// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band; each is first
 /// in, first out, and what finds no room in it is lost. Extra segments (the dummy segments of TCP-Peach) go to the last band.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Priority {
     /// Room of each band, the packet in transmission not counted.
@@ -34,25 +34,18 @@ impl Default for Priority {
     }
 }
 
-/// Strict priorities, the lowest number first; each band is drop-tail with the limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PriorityPlan {
-    /// Number of bands.
-    pub bands: u8,
-}
-
 impl QueueKeys for Priority {
-    type Plan = PriorityPlan;
+    type Plan = Self;
     const LABEL: &'static str = "Priorities";
     const SOURCE: &'static str = "Bridges and Bridged Networks, strict priority algorithm (8.6.8.1)";
     const REFERENCE: &'static str = "IEEE 802.1Q";
 
-    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, PriorityPlan), Error> {
-        Ok((context.limit(self.limit), PriorityPlan { bands: self.bands }))
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, Self), Error> {
+        Ok((context.limit(self.limit), *self))
     }
 }
 
-impl QueuePlan for PriorityPlan {
+impl QueuePlan for Priority {
     fn bands(&self) -> Option<u8> {
         Some(self.bands)
     }

@@ -32,7 +32,7 @@ const PACKET: f64 = 1000.0;
 
 /// The rate control protocol. First in, first out; all flows of controller `rcp` learn one rate, at which they share the link. What
 /// finds no room is lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rcp {
     /// Room, the packet in transmission not counted.
@@ -66,36 +66,20 @@ impl Default for Rcp {
     }
 }
 
-/// RCP.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RcpPlan {
-    /// Longest time between two computations of the rate: T.
-    pub update: Span,
-    /// Share of the spare capacity that is given out in a mean RTT.
-    pub alpha: f64,
-    /// Share of the queue that is taken back in a mean RTT.
-    pub beta: f64,
-    /// Share of the capacity that it gives out: gamma.
-    pub utilisation: f64,
-    /// Share of the capacity that is the rate at the start.
-    pub first: f64,
-}
-
 impl QueueKeys for Rcp {
-    type Plan = RcpPlan;
+    type Plan = Self;
     const LABEL: &'static str = "RCP";
     const SOURCE: &'static str =
         "N. Dukkipati, N. McKeown: Why Flow-Completion Time is the Right Metric for Congestion Control, 2006";
     const REFERENCE: &'static str = "doi:10.1145/1111322.1111336";
 
-    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, RcpPlan), Error> {
-        let &Self { limit, update, alpha, beta, utilisation, first } = self;
-        let update = context.update_interval(update)?;
-        Ok((context.limit(limit), RcpPlan { update, alpha, beta, utilisation, first }))
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, Self), Error> {
+        context.update_interval(self.update)?;
+        Ok((context.limit(self.limit), *self))
     }
 }
 
-impl QueuePlan for RcpPlan {
+impl QueuePlan for Rcp {
     fn start(&self, limit: QueueLimit, rate_bps: u64, _: Stream) -> Rule {
         Rule::AtDeparture(Box::new(ComputingQueue::new(limit, RateOffer::new(*self, rate_bps))))
     }
@@ -104,7 +88,7 @@ impl QueuePlan for RcpPlan {
 /// The rate that the queue offers. Rates are in bytes per second, times in seconds.
 #[derive(Debug)]
 struct RateOffer {
-    plan: RcpPlan,
+    plan: Rcp,
     /// What it gives out.
     capacity: f64,
     link: f64,
@@ -123,9 +107,9 @@ struct RateOffer {
 }
 
 impl RateOffer {
-    fn new(plan: RcpPlan, rate_bps: u64) -> Self {
+    fn new(plan: Rcp, rate_bps: u64) -> Self {
         let link = rate_bps.max(8) as f64 / 8.0;
-        let interval = plan.update.min(Span::from_secs(FIRST_RTT));
+        let interval = plan.update.0.min(Span::from_secs(FIRST_RTT));
         Self {
             capacity: plan.utilisation * link,
             rate: plan.first * link,
@@ -166,7 +150,7 @@ impl RateOffer {
         let ratio = 1.0 + interval / self.mean_rtt * (spare - queue) / self.capacity;
         let least = (LEAST * PACKET / self.mean_rtt).min(self.capacity);
         self.rate = (self.rate * ratio).clamp(least, self.capacity);
-        self.interval = self.plan.update.min(Span::from_secs(self.mean_rtt)).max(Span(1_000));
+        self.interval = self.plan.update.0.min(Span::from_secs(self.mean_rtt)).max(Span(1_000));
         self.settled = self.input == 0.0 && before == (self.rate, self.mean_rtt, self.interval);
         (self.input, self.told, self.sum_rtt) = (0.0, 0.0, 0.0);
         self.update_at = self.update_at + self.interval;
@@ -215,9 +199,7 @@ mod tests {
 
     /// 8 Mbit/s: 1 MB/s.
     fn offer() -> RateOffer {
-        let plan =
-            RcpPlan { update: Span::from_millis(10), alpha: 0.4, beta: 0.4, utilisation: 1.0, first: 0.05 };
-        RateOffer::new(plan, 8_000_000)
+        RateOffer::new(Rcp::default(), 8_000_000)
     }
 
     fn told(offer: &mut RateOffer, wish: f64) -> f64 {

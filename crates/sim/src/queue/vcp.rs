@@ -32,7 +32,7 @@ const SAMPLES: u64 = 20;
 
 /// The variable-structure congestion control protocol. First in, first out; two bits tell flows of controller `vcp` whether the load
 /// is low, high or too high. What finds no room is lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vcp {
     /// Room, the packet in transmission not counted.
@@ -58,32 +58,20 @@ impl Default for Vcp {
     }
 }
 
-/// VCP.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VcpPlan {
-    /// Time between two computations of the load: t_rho.
-    pub update: Span,
-    /// Share of the capacity that counts as full load: gamma.
-    pub utilisation: f64,
-    /// Share of the persistent queue that counts as traffic: kappa_q.
-    pub kappa: f64,
-}
-
 impl QueueKeys for Vcp {
-    type Plan = VcpPlan;
+    type Plan = Self;
     const LABEL: &'static str = "VCP";
     const SOURCE: &'static str =
         "Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is Enough, 2005";
     const REFERENCE: &'static str = "doi:10.1145/1080091.1080098";
 
-    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, VcpPlan), Error> {
-        let &Self { limit, update, utilisation, kappa } = self;
-        let update = context.update_interval(update)?;
-        Ok((context.limit(limit), VcpPlan { update, utilisation, kappa }))
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, Self), Error> {
+        context.update_interval(self.update)?;
+        Ok((context.limit(self.limit), *self))
     }
 }
 
-impl QueuePlan for VcpPlan {
+impl QueuePlan for Vcp {
     fn start(&self, limit: QueueLimit, rate_bps: u64, _: Stream) -> Rule {
         Rule::AtDeparture(Box::new(ComputingQueue::new(limit, LoadMeter::new(*self, rate_bps))))
     }
@@ -92,7 +80,7 @@ impl QueuePlan for VcpPlan {
 /// Measures the load.
 #[derive(Debug)]
 struct LoadMeter {
-    plan: VcpPlan,
+    plan: Vcp,
     /// Bytes that full load brings in an update interval.
     full: f64,
     sample: Span,
@@ -108,14 +96,15 @@ struct LoadMeter {
 }
 
 impl LoadMeter {
-    fn new(plan: VcpPlan, rate_bps: u64) -> Self {
-        let sample = Span(plan.update.0 / SAMPLES);
+    fn new(plan: Vcp, rate_bps: u64) -> Self {
+        let Duration(update) = plan.update;
+        let sample = Span(update.0 / SAMPLES);
         Self {
-            full: plan.utilisation * (rate_bps.max(8) as f64 / 8.0) * plan.update.secs(),
+            full: plan.utilisation * (rate_bps.max(8) as f64 / 8.0) * update.secs(),
             plan,
             sample,
             sample_at: Time(0) + sample,
-            measure_at: Time(0) + plan.update,
+            measure_at: Time(0) + update,
             came: 0,
             sum: 0,
             samples: 0,
@@ -131,7 +120,7 @@ impl LoadMeter {
         let factor = (self.came as f64 + self.plan.kappa * self.queue) / self.full; // eq. 1
         self.load = code(factor);
         (self.came, self.sum, self.samples) = (0, 0, 0);
-        self.measure_at = self.measure_at + self.plan.update;
+        self.measure_at = self.measure_at + self.plan.update.0;
     }
 }
 
@@ -175,7 +164,7 @@ impl Computation for LoadMeter {
     fn period(&self) -> Option<Span> {
         let idle = self.came == 0 && self.sum == 0 && self.samples == 0;
         // Less than a byte counts for nothing, and dies away.
-        (idle && self.queue < 1.0 && self.load == Load::Low).then_some(self.plan.update)
+        (idle && self.queue < 1.0 && self.load == Load::Low).then_some(self.plan.update.0)
     }
 
     fn leave_out(&mut self, span: Span) {
@@ -190,8 +179,7 @@ mod tests {
 
     /// 8 Mbit/s and 200 ms: full load is 0.98 x 200 kB.
     fn meter() -> LoadMeter {
-        let plan = VcpPlan { update: Span::from_millis(200), utilisation: 0.98, kappa: 0.5 };
-        LoadMeter::new(plan, 8_000_000)
+        LoadMeter::new(Vcp::default(), 8_000_000)
     }
 
     /// Lets so much come in an interval in which so much waits all the time.

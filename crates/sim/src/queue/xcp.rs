@@ -34,7 +34,7 @@ const SHORTEST_QUEUE: f64 = 0.002;
 
 /// The explicit control protocol. First in, first out; the headers of packets tell each flow of controller `xcp` by how much it may
 /// change its throughput. What finds no room is lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Xcp {
     /// Room, the packet in transmission not counted.
@@ -56,31 +56,19 @@ impl Default for Xcp {
     }
 }
 
-/// XCP.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct XcpPlan {
-    /// Share of the spare capacity that is given out in a control interval.
-    pub alpha: f64,
-    /// Share of the persistent queue that is taken back in a control interval.
-    pub beta: f64,
-    /// Share of the traffic that changes hands in a control interval.
-    pub gamma: f64,
-}
-
 impl QueueKeys for Xcp {
-    type Plan = XcpPlan;
+    type Plan = Self;
     const LABEL: &'static str = "XCP";
     const SOURCE: &'static str =
         "D. Katabi, M. Handley, C. Rohrs: Congestion Control for High Bandwidth-Delay Product Networks, 2002";
     const REFERENCE: &'static str = "doi:10.1145/633025.633035";
 
-    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, XcpPlan), Error> {
-        let &Self { limit, alpha, beta, gamma } = self;
-        Ok((context.limit(limit), XcpPlan { alpha, beta, gamma }))
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, Self), Error> {
+        Ok((context.limit(self.limit), *self))
     }
 }
 
-impl QueuePlan for XcpPlan {
+impl QueuePlan for Xcp {
     fn start(&self, limit: QueueLimit, rate_bps: u64, _: Stream) -> Rule {
         Rule::AtDeparture(Box::new(ComputingQueue::new(limit, Controllers::new(*self, rate_bps))))
     }
@@ -89,7 +77,7 @@ impl QueuePlan for XcpPlan {
 /// The two controllers. Rates are in bytes per second, times in seconds.
 #[derive(Debug)]
 struct Controllers {
-    plan: XcpPlan,
+    plan: Xcp,
     capacity: f64,
     /// When the control timer and the queue timer expire.
     control_at: Time,
@@ -113,7 +101,7 @@ struct Controllers {
 }
 
 impl Controllers {
-    fn new(plan: XcpPlan, rate_bps: u64) -> Self {
+    fn new(plan: Xcp, rate_bps: u64) -> Self {
         let first = Time(0) + Span::from_secs(FIRST);
         Self {
             plan,
@@ -136,7 +124,7 @@ impl Controllers {
 
     /// The control timer expires.
     fn control(&mut self) {
-        let XcpPlan { alpha, beta, gamma } = self.plan;
+        let Xcp { alpha, beta, gamma, .. } = self.plan;
         let traffic = self.input / self.interval;
         self.mean_rtt = if self.sum_spacing > 0.0 { self.sum_rtt / self.sum_spacing } else { FIRST };
         let (mut phi, mut shuffled) = (0.0, 0.0);
@@ -250,8 +238,7 @@ mod tests {
     /// -84.52 kB/s; 0.1 x 1.2 MB/s - 84.52 kB/s = 35.48 kB/s are shuffled, so each is given 35.48 kB/s / 600 and loses 120 kB/s / 600.
     #[test]
     fn spare_capacity_is_given_out_and_overload_is_taken_back() {
-        let plan = XcpPlan { alpha: 0.4, beta: 0.226, gamma: 0.1 };
-        let mut controllers = Controllers::new(plan, 8_000_000);
+        let mut controllers = Controllers::new(Xcp::default(), 8_000_000);
         interval(&mut controllers, 25);
         assert!((told(&mut controllers, f64::INFINITY) - 8_000.0).abs() < 1e-6);
         assert!((told(&mut controllers, 3_000.0) - 3_000.0).abs() < 1e-9, "another queue allows less");
@@ -262,8 +249,7 @@ mod tests {
 
     #[test]
     fn a_sender_without_an_rtt_is_given_nothing() {
-        let plan = XcpPlan { alpha: 0.4, beta: 0.226, gamma: 0.1 };
-        let mut controllers = Controllers::new(plan, 8_000_000);
+        let mut controllers = Controllers::new(Xcp::default(), 8_000_000);
         interval(&mut controllers, 25);
         let mut header = Header::Change { rtt: 0.0, spacing: 0.0, change: 1e9, computed: false };
         controllers.departs(1000, Some(&mut header), 1000);

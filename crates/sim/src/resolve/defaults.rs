@@ -26,7 +26,7 @@ impl Scenario {
     /// As for [`Scenario::resolve`].
     pub fn with_defaults(&self) -> Result<Scenario, Error> {
         let plan = self.resolve()?;
-        let work = Work { scenario: self, warnings: Vec::new(), opportunities: BTreeMap::new() };
+        let work = Work { scenario: self, warnings: Vec::new(), instants: BTreeMap::new() };
         let mut full = self.clone();
         for link in full.link.values_mut() {
             fill_link(link);

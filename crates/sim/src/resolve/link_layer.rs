@@ -1,20 +1,14 @@
 //! The link layer of a direction: access, repeats, thinning of acknowledgements.
 
-use std::sync::Arc;
-
 use bentpipe_cc::Span;
 
+use crate::access::{AccessContext, Opportunities};
 use crate::queue::QueueLimit;
-use crate::resolve::plan::{AccessPlan, ArqPlan, DamaPlan, DirectionPlan, LinkLayerPlan, OpportunitiesPlan};
+use crate::resolve::plan::{AccessPlan, ArqPlan, DirectionPlan, LinkLayerPlan};
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key, quoted_name};
+use crate::scenario::error::{Error, Key};
 use crate::scenario::units::BitRate;
-use crate::scenario::{Access, Reverse, file};
-
-/// Largest file of opportunities, in bytes.
-const MAX_FILE: u64 = 256 << 20;
-/// The latest instant in such a file, ms: ten years.
-const MAX_MS: u64 = 3_652 * 86_400 * 1_000;
+use crate::scenario::{Access, Reverse};
 
 /// What is needed besides the keys of one direction to resolve them.
 pub(super) struct Surroundings<'a> {
@@ -34,31 +28,15 @@ impl Work<'_> {
         keys: &Reverse,
         around: &Surroundings<'_>,
     ) -> Result<(), Error> {
-        let key = around.key;
-        let access = match (&keys.access, &keys.opportunities) {
-            (Some(_), Some(_)) => {
-                let message = "the opportunities already say when the link may send; leave out one of \
-                    access and opportunities";
-                return Err(self.error(&key.with("access"), message));
-            }
-            (Some(access), None) => Some(AccessPlan::Dama(self.dama(access, direction.rate_bps, around)?)),
-            (None, Some(file)) => {
-                let plan = OpportunitiesPlan { at_ms: self.opportunities(file, key)? };
-                direction.rate_bps = plan.mean_rate();
-                Some(AccessPlan::Opportunities(plan))
-            }
-            (None, None) => None,
+        if keys.access.is_some() && keys.opportunities.is_some() {
+            let message = "the opportunities already say when the link may send; leave out one of \
+                access and opportunities";
+            return Err(self.error(&around.key.with("access"), message));
+        }
+        let access = match given_access(keys.access.as_ref(), keys.opportunities.as_ref()) {
+            Some((access, name)) => Some(self.access(&access, name, direction, around)?),
+            None => None,
         };
-        let name = if keys.access.is_some() { "access" } else { "opportunities" };
-        if access.is_some() && matches!(direction.queue, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
-            let message = "each packet waits for its turn, and the queue has no room; write e.g. limit = \"50 packets\"";
-            return Err(self.error(&key.with(name), message));
-        }
-        if access.is_some() && direction.line.is_some() {
-            let message =
-                "it cannot be combined with a rate, delay or path that changes; leave out one of them";
-            return Err(self.error(&key.with(name), message));
-        }
         let arq = keys.arq.map(|arq| ArqPlan {
             tries: arq.tries,
             round_trip: arq.round_trip.map_or(around.round_trip, |given| given.0).0,
@@ -74,81 +52,54 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The mean rate of the opportunities in a file; `key` is the place of the direction.
-    pub(super) fn mean_rate(&mut self, file: Option<&str>, key: &Key) -> Result<Option<BitRate>, Error> {
-        let Some(file) = file else { return Ok(None) };
-        let plan = OpportunitiesPlan { at_ms: self.opportunities(file, key)? };
-        Ok(Some(BitRate(plan.mean_rate())))
-    }
-
-    fn opportunities(&mut self, file: &str, key: &Key) -> Result<Arc<[u64]>, Error> {
-        if let Some(known) = self.opportunities.get(file) {
-            return Ok(known.clone());
+    /// Resolves the access that the key called `name` gives to a direction.
+    fn access(
+        &mut self,
+        access: &Access,
+        name: &str,
+        direction: &mut DirectionPlan,
+        around: &Surroundings<'_>,
+    ) -> Result<AccessPlan, Error> {
+        let key = around.key.with(name);
+        let plan = access.resolve(direction.rate_bps, around.round_trip, &mut self.access_context(&key))?;
+        if let Some(rate) = plan.own_rate() {
+            direction.rate_bps = rate;
         }
-        let read = read(file).map_err(|message| self.error(&key.with("opportunities"), message))?;
-        self.opportunities.insert(file.to_owned(), read.clone());
-        Ok(read)
-    }
-
-    fn dama(&self, access: &Access, rate_bps: u64, around: &Surroundings<'_>) -> Result<DamaPlan, Error> {
-        let Access::Dama { frame, slots, cra, vbdc, free, grant_delay } = *access;
-        let wrong =
-            |name: &str, message: String| Err(self.error(&around.key.with("access").with(name), message));
-        let length = frame.0.0;
-        if length < slots {
-            return wrong("frame", format!("{frame} is too short for {slots} slots; write e.g. \"26.5 ms\""));
+        if matches!(direction.queue, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
+            let message = "each packet waits for its turn, and the queue has no room; write e.g. limit = \"50 packets\"";
+            return Err(self.error(&key, message));
         }
-        let bits = u128::from(rate_bps) * u128::from(length) / u128::from(slots) / 1_000_000_000;
-        let slot_bytes = (bits / 8) as u64;
-        if slot_bytes == 0 {
+        if direction.line.is_some() {
             let message =
-                format!("a slot of {frame} / {slots} carries no whole byte at the link's rate; write fewer");
-            return wrong("slots", message);
+                "it cannot be combined with a rate, delay or path that changes; leave out one of them";
+            return Err(self.error(&key, message));
         }
-        if cra > slots {
-            return wrong("cra", format!("{cra} is more than the {slots} slots of a frame"));
-        }
-        let vbdc = vbdc.unwrap_or(slots - cra);
-        if cra + vbdc > slots {
-            let left = slots - cra;
-            return wrong("vbdc", format!("{vbdc} is more than the {left} slots of a frame that cra leaves"));
-        }
-        if cra + vbdc + free == 0 {
-            return wrong(
-                "cra",
-                "with cra, vbdc and free at 0 nothing is ever sent; write e.g. 1".to_owned(),
-            );
-        }
-        let default = Span(around.round_trip.0.saturating_add(length));
-        let grant_delay = grant_delay.map_or(default, |given| given.0);
-        self.check_delay(grant_delay, &around.key.with("access").with("grant_delay"))?;
-        self.check_delay(Span(length), &around.key.with("access").with("frame"))?;
-        Ok(DamaPlan { frame: length, slots, slot_bytes, cra, vbdc, free, grant_delay: grant_delay.0 })
+        Ok(plan)
+    }
+
+    /// The mean rate of a direction's access, if the link's rate does not say it; `key` is the place of the
+    /// direction.
+    pub(super) fn own_rate(
+        &mut self,
+        access: Option<&Access>,
+        opportunities: Option<&String>,
+        key: &Key,
+    ) -> Result<Option<BitRate>, Error> {
+        let Some((access, name)) = given_access(access, opportunities) else { return Ok(None) };
+        let rate = access.own_rate(&mut self.access_context(&key.with(name)))?;
+        Ok(rate.map(BitRate))
+    }
+
+    fn access_context<'a>(&'a mut self, key: &'a Key) -> AccessContext<'a> {
+        AccessContext { key, origin: &self.scenario.origin, instants: &mut self.instants }
     }
 }
 
-/// Reads a file of opportunities, by the rules of mahimahi's `LinkQueue`. No message quotes a line, because
-/// the file may not be the one that was meant.
-fn read(file: &str) -> Result<Arc<[u64]>, String> {
-    let in_file = |message: String| format!("file of opportunities {}: {message}", quoted_name(file));
-    let text = file::text(file.as_ref(), MAX_FILE).map_err(in_file)?;
-    let mut all: Vec<u64> = Vec::new();
-    for (i, line) in text.lines().enumerate() {
-        let wrong = |message: String| in_file(format!("line {}: {message}", i + 1));
-        let at = line.trim().parse().ok().filter(|&at| at <= MAX_MS);
-        let Some(at) = at else {
-            return Err(wrong("it is not a whole number of milliseconds from 0".to_owned()));
-        };
-        if let Some(last) = all.last().copied().filter(|&last| last > at) {
-            return Err(wrong(format!("{at} comes after {last}; the instants may not decrease")));
-        }
-        all.push(at);
-    }
-    match all.last() {
-        None => Err(in_file("it holds no opportunity; each line is an instant in milliseconds".to_owned())),
-        Some(0) => Err(in_file(
-            "all is at 0 ms; the last instant, after which all repeats, must be later".to_owned(),
-        )),
-        Some(_) => Ok(all.into()),
-    }
+/// The access of a direction with these two keys, and the name of the key that gives it.
+fn given_access(access: Option<&Access>, opportunities: Option<&String>) -> Option<(Access, &'static str)> {
+    let listed = opportunities.map(|file| {
+        let access = Access::Opportunities(Opportunities { file: file.clone() });
+        (access, "opportunities")
+    });
+    listed.or_else(|| access.map(|access| (access.clone(), "access")))
 }

@@ -40,7 +40,7 @@ pub(crate) const MAX_ROWS: u64 = 200_000_000;
 
 /// Makes the plan of a scenario. An error is the first one found.
 pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {
-    let mut work = Work { scenario, warnings: Vec::new(), opportunities: BTreeMap::new() };
+    let mut work = Work { scenario, warnings: Vec::new(), instants: BTreeMap::new() };
     work.check_shape()?;
     let duration = scenario.duration.0;
     let key = Key::of(["duration"]);

@@ -6,15 +6,12 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Hint, Span, Time};
 use bentpipe_tcp::Options;
 
-pub use crate::link::access::AccessPlan;
+pub use crate::access::{AccessPlan, DamaPlan, OPPORTUNITY, OpportunitiesPlan};
 pub use crate::link::arq::ArqPlan;
-pub use crate::link::dama::DamaPlan;
-pub use crate::link::opportunities::{OPPORTUNITY, OpportunitiesPlan};
 pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::loss::{BitError, GilbertElliott, LossPlan, LossTracePlan, OutagePlan, PacketError};
 pub use crate::queue::{
-    CodelPlan, Discipline, DropFrontPlan, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit,
-    RedPlan,
+    CodelPlan, Discipline, DropFrontPlan, DropTailPlan, FqCodelPlan, PiePlan, Priority, QueueLimit, RedPlan,
 };
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
 pub use crate::resolve::ties::{ConnectionPlan, Dialogue, EndHosts, ReadBy, Subflow, Ties, Twin, WrittenBy};
@@ -167,6 +164,19 @@ impl LinkLayerPlan {
 }
 
 impl DirectionPlan {
+    /// A rate and a delay that stay as they are, behind a drop-tail queue; nothing is lost.
+    pub fn plain(rate_bps: u64, delay: Span, queue: QueueLimit) -> Self {
+        Self {
+            rate_bps,
+            delay,
+            queue,
+            discipline: Discipline::DropTail(DropTailPlan::default()),
+            loss: Vec::new(),
+            line: None,
+            link_layer: LinkLayerPlan::default(),
+        }
+    }
+
     /// The instants at which its path changes hands, in order, until the end of the run. At each of them a
     /// sender may get the hint `path_change`. Empty without a time line.
     pub fn handovers(&self) -> &[Time] {
@@ -178,12 +188,13 @@ impl DirectionPlan {
         self.line.as_ref().map_or((self.rate_bps, self.delay), |line| line.at(at))
     }
 
-    /// Bits that it can send in an interval. The opportunities of a file may come at any rate.
+    /// Bits that it can send in an interval. Opportunities that do not follow from the rate may come at any.
     pub(crate) fn bits(&self, from: Time, to: Time) -> u128 {
-        match (&self.line, &self.link_layer.access) {
-            (_, Some(AccessPlan::Opportunities(_))) => u128::MAX,
-            (Some(line), _) => line.bits(from, to),
-            (None, _) => u128::from(self.rate_bps) * u128::from(to.since(from).0) / 1_000_000_000,
+        let own_rate = self.link_layer.access.as_ref().and_then(AccessPlan::own_rate);
+        match (&self.line, own_rate) {
+            (_, Some(_)) => u128::MAX,
+            (Some(line), None) => line.bits(from, to),
+            (None, None) => u128::from(self.rate_bps) * u128::from(to.since(from).0) / 1_000_000_000,
         }
     }
 }

@@ -33,8 +33,8 @@ pub(crate) struct Course {
 struct Given<'a> {
     key: &'a Key,
     rate: Option<&'a Varying<BitRate>>,
-    /// The mean rate of its opportunities.
-    mean_rate: Option<BitRate>,
+    /// The mean rate of its access, if the link's rate does not say it.
+    own_rate: Option<BitRate>,
     delay: Option<&'a Varying<Duration>>,
     /// What takes the place of rate and delay where these keys are absent.
     rate_else: Option<&'a Varying<BitRate>>,
@@ -81,7 +81,7 @@ impl Work<'_> {
             let forward = Given {
                 key: &key,
                 rate: link.rate.as_ref(),
-                mean_rate: self.mean_rate(link.opportunities.as_deref(), &key)?,
+                own_rate: self.own_rate(link.access.as_ref(), link.opportunities.as_ref(), &key)?,
                 delay: delay.as_ref(),
                 rate_else: None,
                 delay_else: None,
@@ -127,7 +127,7 @@ impl Work<'_> {
         Ok(Given {
             key,
             rate: link.reverse.as_ref().and_then(|back| back.rate.as_ref()),
-            mean_rate: self.mean_rate(back.opportunities.as_deref(), key)?,
+            own_rate: self.own_rate(back.access.as_ref(), back.opportunities.as_ref(), key)?,
             delay: link.reverse.as_ref().and_then(|back| back.delay.as_ref()),
             rate_else: link.rate.as_ref(),
             delay_else: forward.delay,
@@ -178,7 +178,7 @@ impl Work<'_> {
         let table = given.file.as_ref().map(|(table, _)| &**table);
         let column = |column: &Option<Vec<u64>>| column.is_some();
         let in_file = table.is_some_and(|table| column(&table.rate));
-        let mean = given.mean_rate.map(|rate| Known { steps: vec![(0, rate)], nominal: None });
+        let mean = given.own_rate.map(|rate| Known { steps: vec![(0, rate)], nominal: None });
         let rate = match mean.filter(|_| given.rate.is_none() && !in_file) {
             Some(mean) => Some(mean),
             None => self.source(given.rate, given.rate_else, in_file, given.own_file, &key.with("rate"))?,

@@ -14,8 +14,8 @@ pub(crate) use crate::workload::arrivals::MAX_FLOWS;
 pub(crate) struct Work<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) warnings: Vec<String>,
-    /// The files of opportunities that have been read, by name.
-    pub(super) opportunities: BTreeMap<String, Arc<[u64]>>,
+    /// The instants in files of opportunities that have been read, ms, by the names of the files.
+    pub(super) instants: BTreeMap<String, Arc<[u64]>>,
 }
 
 /// The prefix of a Python controller's name in a scenario.

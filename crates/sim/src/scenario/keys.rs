@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use crate::access::Access;
 pub use crate::loss::Loss;
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
 use crate::scenario::error::Origin;
 use crate::scenario::flow::Flow;
-use crate::scenario::link_layer::{Access, AckThinning, Arq};
+use crate::scenario::link_layer::{AckThinning, Arq};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };

@@ -4,9 +4,9 @@
 //! the end count as zeros, and zero means the simplest choice. A test may therefore shrink the bytes: fewer
 //! and smaller ones make a simpler scenario.
 //!
-//! Queues, loss models, traffic, controllers and the options of a flow are drawn from the JSON Schema and the
-//! registry of controllers. A new one needs no line here, unless a key needs a range of its own; such ranges
-//! are in [`Draw::value`].
+//! Queues, loss models, access, traffic, controllers and the options of a flow are drawn from the JSON Schema
+//! and the registry of controllers. A new one needs no line here, unless a key needs a range of its own; such
+//! ranges are in [`Draw::value`].
 
 mod links;
 mod traffic;
@@ -444,6 +444,26 @@ impl Draw<'_> {
         among[self.to(among.len() as u64 - 1) as usize].clone()
     }
 
+    /// One of those kinds of a table in the schema that `fit` accepts.
+    fn kind(&mut self, table: &str, fit: impl Fn(&Value) -> bool) -> &'static Value {
+        let kinds = SCHEMA["$defs"][table]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
+        let kinds: Vec<&Value> = kinds.iter().filter(|kind| fit(kind)).collect();
+        self.pick(&kinds)
+    }
+
+    /// A table of the kind `of`. `value` gives its keys, and the schema gives those that `value` does not
+    /// know.
+    fn table(&mut self, of: &'static Value, value: impl Fn(&mut Self, &str) -> Option<Value>) -> Value {
+        let mut table = json!({ "kind": kind_of(of) });
+        for (key, schema) in properties(of).filter(|(key, _)| *key != "kind") {
+            // Without a bound a Pareto law has sizes beyond any run.
+            if is_required(of, key) || (key, kind_of(of)) == ("most", "pareto") || self.one_in(2) {
+                table[key] = value(self, key).unwrap_or_else(|| self.by_schema(schema));
+            }
+        }
+        table
+    }
+
     fn by_schema(&mut self, schema: &Value) -> Value {
         let kind = schema["type"].as_str().or(schema["type"][0].as_str());
         let (min, max) =
@@ -475,6 +495,15 @@ fn asked_for_by(flow: &Value) -> Options {
     let mut flow = flow.clone();
     (flow["cc"], flow["path"]) = (Value::Null, json!([]));
     asked_for(&serde_json::from_value(flow).expect("values by the schema"))
+}
+
+/// The name of a kind.
+fn kind_of(table: &Value) -> &str {
+    table["properties"]["kind"]["const"].as_str().unwrap_or_default()
+}
+
+fn is_required(table: &Value, key: &str) -> bool {
+    table["required"].as_array().is_some_and(|keys| keys.iter().any(|name| name == key))
 }
 
 /// The keys of a table, with the schema of each.

@@ -6,7 +6,7 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::plan::{
     CbrPlan, CcPlan, CodelPlan, DirectionId, Discipline, FqCodelPlan, Lengths, LossPlan, OutagePlan, Pace,
-    PacketError, PiePlan, Plan, PriorityPlan, QueueLimit, RedPlan, Source,
+    PacketError, PiePlan, Plan, Priority, QueueLimit, RedPlan, Source,
 };
 use bentpipe_sim::{Scenario, schema};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
@@ -230,7 +230,7 @@ fn queues_that_govern_the_delay_have_the_defaults_of_their_rfcs() {
         mtu: 1500,
     };
     assert_eq!(of("\"pie\""), (bdp, Discipline::Pie(pie)));
-    assert_eq!(of("\"priority\""), (bdp, Discipline::Priority(PriorityPlan { bands: 2 })));
+    assert_eq!(of("\"priority\""), (bdp, Discipline::Priority(Priority::default())));
     // The longer round trip of a satellite needs a longer interval.
     let slow = CodelPlan { target: ms(30), interval: ms(600), ecn: true, mtu: 1500 };
     let given = "\"codel\", limit = \"2 MB\", target = \"30 ms\", interval = \"600 ms\", ecn = true";

@@ -3,8 +3,8 @@
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
 use bentpipe_sim::plan::{
-    DirectionPlan, Discipline, DropFrontPlan, DropTailPlan, GilbertElliott, Handover, Leg, LinkLayerPlan,
-    LossPlan, PacketError, PriorityPlan, QueueLimit, Step, TimeLine,
+    DirectionPlan, Discipline, DropFrontPlan, DropTailPlan, GilbertElliott, Handover, Leg, LossPlan,
+    PacketError, Priority, QueueLimit, Step, TimeLine,
 };
 use proptest::prelude::*;
 
@@ -229,18 +229,12 @@ fn line(of: &Contract) -> TimeLine {
 /// The same by a direction. `looks`: between packets, somebody looks at the queue or not.
 fn direct(of: &Contract, packets: &[(u64, u64)], discipline: Discipline) -> (Vec<End>, Vec<u64>) {
     let highest = of.rates.iter().map(|rate| u128::from(rate.1)).max().unwrap_or_default();
-    let plan = DirectionPlan {
-        rate_bps: 1_000_000,
-        delay: Span(0),
-        queue: match of.room {
-            Room::Packets(most) => QueueLimit::Packets(most as u64),
-            Room::Time(ns) => QueueLimit::Bytes((highest * u128::from(ns) / 8_000_000_000) as u64),
-        },
-        discipline,
-        loss: Vec::new(),
-        link_layer: LinkLayerPlan::default(),
-        line: Some(line(of)),
+    let queue = match of.room {
+        Room::Packets(most) => QueueLimit::Packets(most as u64),
+        Room::Time(ns) => QueueLimit::Bytes((highest * u128::from(ns) / 8_000_000_000) as u64),
     };
+    let line = Some(line(of));
+    let plan = DirectionPlan { discipline, line, ..DirectionPlan::plain(1_000_000, Span(0), queue) };
     let mut direction = Direction::new(&plan, 1, "x/forward");
     let promises = direction.promises(1_500);
     let mut ends = vec![End::Waits; packets.len()];
@@ -282,13 +276,9 @@ fn struck(loss: &[LossPlan], rates: &[(u64, f64)], packets: u64) -> Vec<bool> {
         .expect("instants in order");
     line.sets_loss = rates.len() > 1;
     let plan = DirectionPlan {
-        rate_bps: 12_000_000,
-        delay: Span(0),
-        queue: QueueLimit::Packets(1),
-        discipline: Discipline::DropTail(DropTailPlan::default()),
         loss: loss.to_vec(),
-        link_layer: LinkLayerPlan::default(),
         line: Some(line),
+        ..DirectionPlan::plain(12_000_000, Span(0), QueueLimit::Packets(1))
     };
     let mut direction = Direction::new(&plan, 1, "x/forward");
     let mut lost = Vec::new();
@@ -368,7 +358,7 @@ proptest! {
         let as_dropped = |end: &End| if *end == End::Full { End::Flushed } else { *end };
         let dropped = |ends: &[End]| ends.iter().map(as_dropped).collect::<Vec<End>>();
         if time.is_none() {
-            let (found, _) = direct(&of, &packets, Discipline::Priority(PriorityPlan { bands: 3 }));
+            let (found, _) = direct(&of, &packets, Discipline::Priority(Priority { bands: 3, ..Priority::default() }));
             prop_assert_eq!(dropped(&found), dropped(&expected));
         }
         of.front = true;

@@ -3,13 +3,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Scenario;
-use crate::link::access::AccessPlan;
+use crate::access::{AccessPlan, DamaPlan, OpportunitiesPlan};
 use crate::link::arq::ArqPlan;
-use crate::link::dama::DamaPlan;
 use crate::link::direction::{Direction, Fate};
-use crate::link::packet::{ACK, ECT, ECT1};
-use crate::queue::{Discipline, DropTailPlan, QueueLimit};
-use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan, LossTracePlan, OpportunitiesPlan, Plan};
+use crate::link::packet::{ACK, Ecn};
+use crate::queue::QueueLimit;
+use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan, LossTracePlan, Plan};
 
 const MS: u64 = 1_000_000;
 const END: Time = Time(10_000 * MS);
@@ -62,8 +61,11 @@ proptest! {
             if *look == 0 {
                 link.catch_up(now);
             }
-            let flags = if *ack { ACK } else if flow % 2 == 0 { ECT } else { ECT1 };
-            let packet = Packet { seq: i as u32, flow: *flow, size: *size, flags, ..Packet::default() };
+            let packet = Packet { seq: i as u32, flow: *flow, size: *size, ..Packet::default() };
+            let packet = match ack {
+                true => Packet { flags: ACK, ..packet },
+                false => packet.with_ecn(if flow % 2 == 0 { Ecn::Ect0 } else { Ecn::Ect1 }),
+            };
             // Five flows, in two bands and four parts of the hash space.
             let class = Class { band: u8::from(*flow > 2), hash: u64::from(*flow % 4) << 51 };
             if let Push::Dropped(_) = link.push(now, packet, class) {
@@ -218,18 +220,15 @@ proptest! {
 #[test]
 fn a_wake_that_has_moved_is_not_forgotten() {
     let opportunities = OpportunitiesPlan { at_ms: [4].into() };
+    let rate = opportunities.mean_rate();
     let plan = DirectionPlan {
-        rate_bps: opportunities.mean_rate(),
-        delay: Span::from_millis(7),
-        queue: QueueLimit::Packets(9),
-        discipline: Discipline::DropTail(DropTailPlan::default()),
         loss: vec![LossPlan::LossTrace(LossTracePlan { lost: [0].into() })],
-        line: None,
         link_layer: LinkLayerPlan {
             access: Some(AccessPlan::Opportunities(opportunities)),
             arq: Some(ArqPlan { tries: 2, round_trip: 10 * MS, in_order: true }),
             ack_thinning: None,
         },
+        ..DirectionPlan::plain(rate, Span::from_millis(7), QueueLimit::Packets(9))
     };
     let mut link = Direction::new(&plan, 1, "test");
     link.push(Time(0), Packet { size: 1_500, ..Packet::default() }, Class::default());

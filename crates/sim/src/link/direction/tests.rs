@@ -1,18 +1,8 @@
 use super::*;
-use crate::queue::{Discipline, DropTailPlan, QueueLimit};
+use crate::queue::QueueLimit;
 
 fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Direction {
-    let delay = Span::from_millis(delay_ms);
-    let plan = DirectionPlan {
-        rate_bps,
-        delay,
-        queue,
-        discipline: Discipline::DropTail(DropTailPlan::default()),
-        loss: Vec::new(),
-        link_layer: Default::default(),
-        line: None,
-    };
-    Direction::new(&plan, 1, "test")
+    Direction::new(&DirectionPlan::plain(rate_bps, Span::from_millis(delay_ms), queue), 1, "test")
 }
 
 /// Offers a packet of `size` bytes. Is it taken?

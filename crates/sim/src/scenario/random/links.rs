@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Draw, Regime, SCHEMA, properties};
+use super::{Draw, Regime, kind_of, properties};
 
 impl Draw<'_> {
     pub(super) fn link(&mut self) -> Value {
@@ -66,21 +66,27 @@ impl Draw<'_> {
         }
     }
 
-    /// Slots that carry a byte or more at most rates.
+    /// Access of any kind.
     fn access(&mut self) -> Value {
+        let chosen = self.kind("Access", |_| true);
+        if kind_of(chosen) == "dama" { self.dama() } else { self.table(chosen, |_, _| None) }
+    }
+
+    /// Demand assignment, with slots that carry a byte or more at most rates.
+    fn dama(&mut self) -> Value {
         let slots = 1 + self.to(9);
         let cra = if self.one_in(2) { self.to(slots) } else { 0 };
-        let mut access = json!({ "kind": "dama", "slots": slots, "cra": cra, "frame": self.time(10, [50, 50, 10, 9_000]) });
+        let mut dama = json!({ "kind": "dama", "slots": slots, "cra": cra, "frame": self.time(10, [50, 50, 10, 9_000]) });
         if self.one_in(3) {
-            access["vbdc"] = json!(self.to(slots - cra));
+            dama["vbdc"] = json!(self.to(slots - cra));
         }
         if self.one_in(3) {
-            access["free"] = json!(self.to(3));
+            dama["free"] = json!(self.to(3));
         }
         if self.one_in(2) {
-            access["grant_delay"] = self.time(0, [600, 600, 20, 9_000]);
+            dama["grant_delay"] = self.time(0, [600, 600, 20, 9_000]);
         }
-        access
+        dama
     }
 
     fn arq(&mut self) -> Value {
@@ -212,10 +218,9 @@ impl Draw<'_> {
 
     /// A queue of any kind; outside [`Regime::Any`] mostly drop-tail.
     fn queue(&mut self) -> Value {
-        let kinds = SCHEMA["$defs"]["Queue"]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
         let plain = self.regime != Regime::Any && self.to(self.by([0, 5, 2, 4])) > 0;
-        let chosen = &kinds[if plain { 0 } else { self.to(kinds.len() as u64 - 1) as usize }];
-        let kind = &chosen["properties"]["kind"]["const"];
+        let chosen = self.kind("Queue", |of| !plain || kind_of(of) == "drop-tail");
+        let kind = kind_of(chosen);
         let mut queue = json!({ "kind": kind });
         for (key, schema) in properties(chosen) {
             match key {
@@ -260,9 +265,8 @@ impl Draw<'_> {
 
     /// A loss model of any kind; outside [`Regime::Any`] it loses little.
     fn loss(&mut self) -> Value {
-        let kinds = SCHEMA["$defs"]["Loss"]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
-        let chosen = &kinds[self.to(kinds.len() as u64 - 1) as usize];
-        let kind = &chosen["properties"]["kind"]["const"];
+        let chosen = self.kind("Loss", |_| true);
+        let kind = kind_of(chosen);
         if kind == "outage" {
             return self.outage();
         }

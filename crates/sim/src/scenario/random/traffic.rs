@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Draw, Regime, SCHEMA, properties};
+use super::{Draw, Regime, is_required, kind_of, properties};
 
 /// Pairs of keys; traffic has exactly one of each pair.
 const EITHER: [[&str; 2]; 3] = [["load", "per_second"], ["on", "size"], ["every", "think"]];
@@ -18,13 +18,6 @@ impl Draw<'_> {
     pub(super) fn application(&mut self, size: u64) -> Value {
         let chosen = self.kind("Traffic", |of| of["x-carriage"] != "datagrams" && kind_of(of) != "bulk");
         if kind_of(chosen) == "video" { self.video(size / 8 + 1) } else { self.traffic(chosen, size / 8 + 1) }
-    }
-
-    /// One of those kinds of a table in the schema that `fit` accepts.
-    fn kind(&mut self, table: &str, fit: impl Fn(&Value) -> bool) -> &'static Value {
-        let kinds = SCHEMA["$defs"][table]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
-        let kinds: Vec<&Value> = kinds.iter().filter(|kind| fit(kind)).collect();
-        self.pick(&kinds)
     }
 
     /// Packets at a constant rate; 2,500 a second or fewer in the regimes without a rate of their own.
@@ -160,24 +153,8 @@ impl Draw<'_> {
     /// `value` does not know.
     fn law(&mut self, table: &str, value: impl Fn(&mut Self, &str) -> Option<Value>) -> Value {
         let of = self.kind(table, |_| true);
-        let mut law = json!({ "kind": kind_of(of) });
-        for (key, schema) in properties(of).filter(|(key, _)| *key != "kind") {
-            // Without a bound a Pareto law has sizes beyond any run.
-            if is_required(of, key) || (key, kind_of(of)) == ("most", "pareto") || self.one_in(2) {
-                law[key] = value(self, key).unwrap_or_else(|| self.by_schema(schema));
-            }
-        }
-        law
+        self.table(of, value)
     }
-}
-
-/// The name of a kind.
-fn kind_of(table: &Value) -> &str {
-    table["properties"]["kind"]["const"].as_str().unwrap_or_default()
-}
-
-fn is_required(table: &Value, key: &str) -> bool {
-    table["required"].as_array().is_some_and(|keys| keys.iter().any(|name| name == key))
 }
 
 /// The table of the laws by which a value may be drawn, if it may.

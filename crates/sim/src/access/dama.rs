@@ -18,7 +18,43 @@
 
 use std::collections::VecDeque;
 
-use crate::link::access_rule::AccessRule;
+use bentpipe_cc::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::context::AccessContext;
+use crate::access::kind::{AccessKeys, AccessRule, PlannedAccess};
+use crate::scenario::error::Error;
+use crate::scenario::units::Duration;
+
+/// Demand assignment in frames of slots: the return channel of a VSAT. The rules are those of DVB-RCS2 (ETSI EN 301 545-2 section 9).
+/// At the start of each frame the terminal asks for what waits (VBDC); a slot carries the bytes that the link's rate sends in it, rounded down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dama {
+    /// Length of a frame.
+    #[schemars(extend("examples" = ["26.5 ms"]))]
+    pub frame: Duration,
+    /// Slots of a frame, all of equal length, of which this terminal may be assigned some or all.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub slots: u64,
+    /// Slots of each frame that the terminal always has (CRA). Default 0.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 10_000))]
+    pub cra: u64,
+    /// Most slots of a frame that are assigned on request (VBDC). Default: all that `cra` leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 10_000))]
+    pub vbdc: Option<u64>,
+    /// Most slots of a frame that are assigned without request (FCA), of those that are left. Default 0.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 10_000))]
+    pub free: u64,
+    /// From the start of the frame in which the terminal asks, to the first frame that may carry what it asks for. Default: the
+    /// propagation delay of both directions and one frame, in which the hub decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant_delay: Option<Duration>,
+}
 
 /// The demand assignment of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +75,59 @@ pub struct DamaPlan {
     pub grant_delay: u64,
 }
 
+impl AccessKeys for Dama {
+    type Plan = DamaPlan;
+
+    fn resolve(
+        &self,
+        rate_bps: u64,
+        round_trip: Span,
+        context: &mut AccessContext<'_>,
+    ) -> Result<DamaPlan, Error> {
+        let Dama { frame, slots, cra, vbdc, free, grant_delay } = *self;
+        let wrong = |name: &str, message: String| Err(context.error(name, message));
+        let length = frame.0.0;
+        if length < slots {
+            return wrong("frame", format!("{frame} is too short for {slots} slots; write e.g. \"26.5 ms\""));
+        }
+        let bits = u128::from(rate_bps) * u128::from(length) / u128::from(slots) / 1_000_000_000;
+        let slot_bytes = (bits / 8) as u64;
+        if slot_bytes == 0 {
+            let message =
+                format!("a slot of {frame} / {slots} carries no whole byte at the link's rate; write fewer");
+            return wrong("slots", message);
+        }
+        if cra > slots {
+            return wrong("cra", format!("{cra} is more than the {slots} slots of a frame"));
+        }
+        let vbdc = vbdc.unwrap_or(slots - cra);
+        if cra + vbdc > slots {
+            let left = slots - cra;
+            return wrong("vbdc", format!("{vbdc} is more than the {left} slots of a frame that cra leaves"));
+        }
+        if cra + vbdc + free == 0 {
+            return wrong(
+                "cra",
+                "with cra, vbdc and free at 0 nothing is ever sent; write e.g. 1".to_owned(),
+            );
+        }
+        let default = Span(round_trip.0.saturating_add(length));
+        let grant_delay = grant_delay.map_or(default, |given| given.0);
+        context.check_delay(grant_delay, "grant_delay")?;
+        context.check_delay(frame.0, "frame")?;
+        Ok(DamaPlan { frame: length, slots, slot_bytes, cra, vbdc, free, grant_delay: grant_delay.0 })
+    }
+}
+
+impl PlannedAccess for DamaPlan {
+    fn start(&self) -> Box<dyn AccessRule> {
+        Box::new(DamaState::new(*self))
+    }
+}
+
 /// The slots of one terminal, in order.
 #[derive(Debug)]
-pub(crate) struct Dama {
+struct DamaState {
     plan: DamaPlan,
     /// The current frame, the slots assigned in it, and the next of these slots.
     frame: u64,
@@ -55,17 +141,10 @@ pub(crate) struct Dama {
     asked: u64,
 }
 
-impl Dama {
-    pub(crate) fn new(plan: &DamaPlan) -> Self {
-        let mut dama = Self {
-            plan: *plan,
-            frame: 0,
-            assigned: 0,
-            next: 0,
-            requests: VecDeque::new(),
-            owed: 0,
-            asked: 0,
-        };
+impl DamaState {
+    fn new(plan: DamaPlan) -> Self {
+        let mut dama =
+            Self { plan, frame: 0, assigned: 0, next: 0, requests: VecDeque::new(), owed: 0, asked: 0 };
         dama.assign(0);
         dama
     }
@@ -108,7 +187,7 @@ impl Dama {
     }
 }
 
-impl AccessRule for Dama {
+impl AccessRule for DamaState {
     fn length(&self) -> u64 {
         self.plan.frame / self.plan.slots
     }
@@ -146,13 +225,13 @@ impl AccessRule for Dama {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_cc::{Span, Time};
+    use bentpipe_cc::Time;
     use proptest::prelude::*;
 
     use super::*;
     use crate::link::direction::Direction;
     use crate::link::packet::Packet;
-    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::queue::{Class, QueueLimit};
     use crate::resolve::plan::{AccessPlan, DirectionPlan, LinkLayerPlan};
 
     const MS: u64 = 1_000_000;
@@ -171,13 +250,8 @@ mod tests {
     fn terminal(plan: DamaPlan) -> Direction {
         let access = Some(AccessPlan::Dama(plan));
         let plan = DirectionPlan {
-            rate_bps: 2_000_000,
-            delay: Span::from_millis(250),
-            queue: QueueLimit::Packets(100_000),
-            discipline: Discipline::DropTail(DropTailPlan::default()),
-            loss: Vec::new(),
-            line: None,
             link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },
+            ..DirectionPlan::plain(2_000_000, Span::from_millis(250), QueueLimit::Packets(100_000))
         };
         Direction::new(&plan, 1, "test")
     }

@@ -8,12 +8,28 @@
 
 use std::sync::Arc;
 
-use crate::link::access_rule::AccessRule;
+use bentpipe_cc::Span;
+
+use crate::access::context::AccessContext;
+use crate::access::kind::{AccessKeys, AccessRule, PlannedAccess};
+use crate::scenario::error::{Error, quoted_name};
+use crate::scenario::file;
 
 /// Bytes of an opportunity: 1500 of IP and 4 of the tunnel device's header (mahimahi, `LinkQueue::PACKET_SIZE`).
 pub const OPPORTUNITY: u64 = 1_504;
 /// Nanoseconds in the unit of the files.
 const MILLISECOND: u64 = 1_000_000;
+/// Largest file of opportunities, in bytes.
+const MAX_FILE: u64 = 256 << 20;
+/// The latest instant in such a file, ms: ten years.
+const MAX_MS: u64 = 3_652 * 86_400 * 1_000;
+
+/// The key `opportunities` of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opportunities {
+    /// The name of a file with their instants.
+    pub file: String,
+}
 
 /// The opportunities of one direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,9 +50,62 @@ impl OpportunitiesPlan {
     }
 }
 
+impl AccessKeys for Opportunities {
+    type Plan = OpportunitiesPlan;
+
+    fn resolve(&self, _: u64, _: Span, context: &mut AccessContext<'_>) -> Result<OpportunitiesPlan, Error> {
+        if let Some(known) = context.instants.get(&self.file) {
+            return Ok(OpportunitiesPlan { at_ms: known.clone() });
+        }
+        let at_ms = read(&self.file).map_err(|message| context.origin.error(context.key, message))?;
+        context.instants.insert(self.file.clone(), at_ms.clone());
+        Ok(OpportunitiesPlan { at_ms })
+    }
+
+    fn own_rate(&self, context: &mut AccessContext<'_>) -> Result<Option<u64>, Error> {
+        self.resolve(0, Span::ZERO, context).map(|plan| plan.own_rate())
+    }
+}
+
+/// Reads a file of opportunities, by the rules of mahimahi's `LinkQueue`. No message quotes a line, because
+/// the file may not be the one that was meant.
+fn read(file: &str) -> Result<Arc<[u64]>, String> {
+    let in_file = |message: String| format!("file of opportunities {}: {message}", quoted_name(file));
+    let text = file::text(file.as_ref(), MAX_FILE).map_err(in_file)?;
+    let mut all: Vec<u64> = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let wrong = |message: String| in_file(format!("line {}: {message}", i + 1));
+        let at = line.trim().parse().ok().filter(|&at| at <= MAX_MS);
+        let Some(at) = at else {
+            return Err(wrong("it is not a whole number of milliseconds from 0".to_owned()));
+        };
+        if let Some(last) = all.last().copied().filter(|&last| last > at) {
+            return Err(wrong(format!("{at} comes after {last}; the instants may not decrease")));
+        }
+        all.push(at);
+    }
+    match all.last() {
+        None => Err(in_file("it holds no opportunity; each line is an instant in milliseconds".to_owned())),
+        Some(0) => Err(in_file(
+            "all is at 0 ms; the last instant, after which all repeats, must be later".to_owned(),
+        )),
+        Some(_) => Ok(all.into()),
+    }
+}
+
+impl PlannedAccess for OpportunitiesPlan {
+    fn own_rate(&self) -> Option<u64> {
+        Some(self.mean_rate())
+    }
+
+    fn start(&self) -> Box<dyn AccessRule> {
+        Box::new(OpportunitiesState::new(self))
+    }
+}
+
 /// The opportunities of one transmitter, in order.
 #[derive(Debug)]
-pub(crate) struct Opportunities {
+struct OpportunitiesState {
     plan: OpportunitiesPlan,
     /// Index of the next opportunity, and the instant from which its round of the file counts, ms.
     next: usize,
@@ -45,8 +114,8 @@ pub(crate) struct Opportunities {
     passed: u64,
 }
 
-impl Opportunities {
-    pub(super) fn new(plan: &OpportunitiesPlan) -> Self {
+impl OpportunitiesState {
+    fn new(plan: &OpportunitiesPlan) -> Self {
         Self { plan: plan.clone(), next: 0, base: 0, passed: 0 }
     }
 
@@ -60,7 +129,7 @@ impl Opportunities {
     }
 }
 
-impl AccessRule for Opportunities {
+impl AccessRule for OpportunitiesState {
     fn due(&self) -> u64 {
         self.base.saturating_add(self.plan.at_ms[self.next]).saturating_mul(MILLISECOND)
     }
@@ -92,25 +161,20 @@ impl AccessRule for Opportunities {
 mod tests {
     use std::collections::VecDeque;
 
-    use bentpipe_cc::{Span, Time};
+    use bentpipe_cc::Time;
     use proptest::prelude::*;
 
     use super::*;
     use crate::link::direction::{Direction, Push};
     use crate::link::packet::Packet;
-    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::queue::{Class, QueueLimit};
     use crate::resolve::plan::{AccessPlan, DirectionPlan, LinkLayerPlan};
 
     fn direction(at_ms: &[u64], queue: QueueLimit) -> Direction {
         let access = Some(AccessPlan::Opportunities(OpportunitiesPlan { at_ms: at_ms.into() }));
         let plan = DirectionPlan {
-            rate_bps: 1_000_000,
-            delay: Span::from_millis(7),
-            queue,
-            discipline: Discipline::DropTail(DropTailPlan::default()),
-            loss: Vec::new(),
-            line: None,
             link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },
+            ..DirectionPlan::plain(1_000_000, Span::from_millis(7), queue)
         };
         Direction::new(&plan, 1, "test")
     }
@@ -235,7 +299,7 @@ mod tests {
 
     #[test]
     fn hours_without_packets_cost_nothing() {
-        let mut ours = Opportunities::new(&OpportunitiesPlan { at_ms: [1, 5, 9].into() });
+        let mut ours = OpportunitiesState::new(&OpportunitiesPlan { at_ms: [1, 5, 9].into() });
         ours.pass(9_000_000_000_000 + 5_000_000);
         assert_eq!((ours.due(), ours.offered(0, 0)), (9_000_000_000_000 + 9_000_000, 1_504.0 * 3_000_002.0));
     }
