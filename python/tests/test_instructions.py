@@ -141,8 +141,12 @@ def test_the_stored_counts_are_those_of_the_scenarios_that_the_script_runs() -> 
     import instructions
 
     wanted = {name + variant for name in instructions.SCENARIOS for variant in instructions.VARIANTS}
-    for file in (instructions.FILE, instructions.BASE):
-        assert set(tomllib.loads(file.read_text(encoding="utf-8"))["per_packet"]) == wanted
+    stored, base = (
+        set(tomllib.loads(file.read_text(encoding="utf-8"))["per_packet"])
+        for file in (instructions.FILE, instructions.BASE)
+    )
+    assert stored == wanted
+    assert base <= wanted  # some scenarios are younger
 
 
 def test_a_page_that_does_not_follow_from_the_stored_numbers_is_noticed(

@@ -38,7 +38,8 @@ fn failed(error: EmulationError) -> PyErr {
     }
 }
 
-/// The names of the directions among `hops`; an access delay is "access", and the jitter of acknowledgements "jitter".
+/// The names of the directions among `hops`; an access delay is "access", and the jitter of acknowledgements
+/// "jitter".
 fn names(hops: &[Hop]) -> Vec<String> {
     let name = |hop: &Hop| match hop {
         Hop::Access(_) => "access".to_owned(),

@@ -558,7 +558,8 @@ impl Sender {
         self.told_more
     }
 
-    /// Does every acknowledgement carry more? Others advertise a window only after it has grown ([`Reading::Growing`]).
+    /// Does every acknowledgement carry more? Others advertise a window only after it has grown
+    /// ([`Reading::Growing`]).
     #[inline]
     fn is_always_told_more(&self) -> bool {
         let counts_marks = || self.options.ecn && self.options.echo == EcnEcho::AccEcn;

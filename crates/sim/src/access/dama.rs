@@ -50,8 +50,8 @@ pub struct Dama {
     #[serde(default)]
     #[schemars(range(min = 0, max = 10_000))]
     pub free: u64,
-    /// From the start of the frame in which the terminal asks, to the first frame that may carry what it asks for. Default: the
-    /// propagation delay of both directions and one frame, in which the hub decides.
+    /// From the start of the frame in which the terminal asks, to the first frame that may carry what it asks for.
+    /// Default: the propagation delay of both directions and one frame, in which the hub decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_delay: Option<Duration>,
 }

@@ -11,6 +11,9 @@ const SHIFT: u32 = CONTROL.trailing_zeros();
 const SIGNALS: [Signal; 6] =
     [Signal::Syn, Signal::SynAck, Signal::Ack, Signal::Fin, Signal::FinAck, Signal::LastAck];
 
+/// A wake-up has the last number of the bits (`packet.rs`).
+const _: () = assert!(SIGNALS.len() < (CONTROL >> SHIFT) as usize);
+
 /// The control segment as a packet at hop `hop`.
 #[cold]
 pub(crate) fn packet(control: Control, options: &Options, flow: u32, hop: u32) -> Packet {
