@@ -68,8 +68,8 @@ impl Route {
         self.forward.iter().chain(&self.reverse).any(moves)
     }
 
-    /// The names of the links that are crossed, each once, in the order in which they are met on the way there,
-    /// then on the way back.
+    /// The names of the links that are crossed, each once, in the order in which they are met on the way
+    /// there, then on the way back.
     pub fn links(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for hop in self.forward.iter().chain(&self.reverse) {
@@ -81,9 +81,9 @@ impl Route {
     }
 }
 
-/// The route of the plan's first flow: its path, and for the way back the path of its acknowledgements, access
-/// delays and jitter included. Of a flow with a relay the route is that of both halves, one behind the other, as
-/// if there were no relay; of a dialogue, that of its responses. `None` if the plan has no flows.
+/// The route of the plan's first flow: its path, and for the way back the path of its acknowledgements,
+/// access delays and jitter included. Of a flow with a relay the route is that of both halves, one behind the
+/// other, as if there were no relay; of a dialogue, that of its responses. `None` if the plan has no flows.
 pub fn route_of(plan: &Plan) -> Option<Route> {
     let first = plan.flows.first()?;
     let parts = if first.twin().is_some() { 1 } else { first.part.count() };

@@ -320,9 +320,9 @@ impl Scoreboard {
         self.lost_count == 0 || self.resend.max(self.una) >= self.lost_end && self.has_lost_none_again()
     }
 
-    /// [`Scoreboard::acknowledge`] for an ACK that newly reports only `seq`. Returns its send time, whether it
-    /// was sent only once, and how many segments are newly marked lost. With RACK that is none, and the caller
-    /// notes the delivery.
+    /// [`Scoreboard::acknowledge`] for an ACK that newly reports only `seq`. Returns its send time, whether
+    /// it was sent only once, and how many segments are newly marked lost. With RACK that is none, and the
+    /// caller notes the delivery.
     #[inline]
     pub(crate) fn acknowledge_one(&mut self, seq: u64) -> (Time, bool, u64) {
         let sent = self.sent_at[self.slot(seq)];

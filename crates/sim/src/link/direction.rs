@@ -123,8 +123,8 @@ impl Direction {
         Self::without_queue(Flight::Constant(delay.0))
     }
 
-    /// The direction that holds the acknowledgements of the flow of this name for random times up to `most`, in a
-    /// run with this seed.
+    /// The direction that holds the acknowledgements of the flow of this name for random times up to `most`,
+    /// in a run with this seed.
     pub fn ack_jitter(most: Span, seed: u64, flow: &str) -> Self {
         Self::jitter(most, Stream::new(seed, &format!("flow/{flow}/ack-jitter")))
     }

@@ -218,9 +218,9 @@ impl Sender {
 
 /// The fast path of fast recovery with SACK. Most acknowledgements in it repeat the last one, with the first block one segment longer.
 ///
-/// Measured gain with `Receiver::on_next_of_newest_run`, in instructions per delivered packet of the benchmark.
-/// TCP-STAR over 100 s of a: 17 % (1598 to 1319); c 8 %, f 2 %, a 1 %. With RACK, for 60 lines more: BBR at
-/// 3 % loss (lossy) 24 % (4248 to 3247), at 0.1 % 14 %, CUBIC at 0.1 % 11 %.
+/// Measured gain with `Receiver::on_next_of_newest_run`, in instructions per delivered packet of the
+/// benchmark. TCP-STAR over 100 s of a: 17 % (1598 to 1319); c 8 %, f 2 %, a 1 %. With RACK, for 60 lines
+/// more: BBR at 3 % loss (lossy) 24 % (4248 to 3247), at 0.1 % 14 %, CUBIC at 0.1 % 11 %.
 impl Sender {
     /// The one segment that an acknowledgement of all before `ack` newly reports, if it brings no other news. Such an acknowledgement
     /// takes [`Sender::on_ack_recovery_fast`]. It must not carry an ECN echo.

@@ -86,9 +86,9 @@ impl Sender {
         found
     }
 
-    /// [`Sender::detect`] on the recovery fast path, for an acknowledgement that newly reports `one` alone. It
-    /// gave the RTT sample `rtt`, unless the segment was sent more than once. A second congestion begins a new
-    /// recovery.
+    /// [`Sender::detect`] on the recovery fast path, for an acknowledgement that newly reports `one` alone.
+    /// It gave the RTT sample `rtt`, unless the segment was sent more than once. A second congestion begins a
+    /// new recovery.
     #[inline(never)]
     pub(super) fn detect_one(&mut self, one: Sent, rtt: Option<Span>, ack: &mut Ack) {
         if let Some(rack) = &mut self.rack {

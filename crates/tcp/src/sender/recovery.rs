@@ -197,8 +197,8 @@ impl Sender {
         self.waits_for_pace(self.flow.now) && self.board.waits(self.board.una())
     }
 
-    /// Restarts the timer if an acknowledgement that only SACKs does so; `first`: when the first segment that it
-    /// newly delivered was sent, if only once.
+    /// Restarts the timer if an acknowledgement that only SACKs does so; `first`: when the first segment that
+    /// it newly delivered was sent, if only once.
     #[inline]
     pub(super) fn restart_for_sack(&mut self, first: Time) {
         if self.options.sack_restarts_rto && first < self.board.sent(self.board.una()).at {
