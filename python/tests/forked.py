@@ -7,6 +7,7 @@ starts, of its pipes, or of signals starts `python -m bentpipe`.
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import resource
@@ -37,6 +38,7 @@ def run(
     cwd: Path | None = None,
     limits: Mapping[int, int] | None = None,
     timeout: float = 120.0,
+    program: str = "bentpipe.cli:main",
 ) -> subprocess.CompletedProcess[str]:
     """Runs `bentpipe WORDS` to its end, as `subprocess.run` would.
 
@@ -47,6 +49,7 @@ def run(
         cwd: its working directory; that of this process if None.
         limits: soft and hard limits by their number, such as `resource.RLIMIT_AS`.
         timeout: after how many seconds it is killed.
+        program: its function, "MODULE:NAME".
 
     Raises:
         TimeoutExpired: it was killed.
@@ -57,7 +60,8 @@ def run(
         for stream in streams:
             stream.write_text(input if stream.name == "stdin" else "", encoding="utf-8")
         process = _CONTEXT.Process(
-            target=_work, args=(arguments, streams, dict(env or os.environ), cwd or Path.cwd(), limits or {})
+            target=_work,
+            args=(program, arguments, streams, dict(env or os.environ), cwd or Path.cwd(), limits or {}),
         )
         process.start()
         process.join(timeout)
@@ -70,6 +74,7 @@ def run(
 
 
 def _work(
+    program: str,
     words: Sequence[str],
     streams: Sequence[Path],
     environment: Mapping[str, str],
@@ -77,8 +82,7 @@ def _work(
     limits: Mapping[int, int],
 ) -> None:
     """What the process does."""
-    from bentpipe import cli
-
+    module, name = program.split(":")
     for number, stream in enumerate(streams):
         opened = os.open(stream, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_APPEND)
         os.dup2(opened, number)
@@ -92,4 +96,4 @@ def _work(
     for limit, most in limits.items():
         resource.setrlimit(limit, (most, most))
     sys.argv = ["bentpipe", *words]
-    cli.main()
+    getattr(importlib.import_module(module), name)()

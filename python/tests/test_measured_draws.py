@@ -45,7 +45,7 @@ def possible(
 
 @functools.cache
 def shared(*names: str, rate: bool = False) -> Possible:
-    """What is possible after these files and perhaps the rate. It takes a second or more, so tests share it."""
+    """What is possible after these files, and perhaps the rate. It takes a second, so tests share it."""
     return possible(names, RATE if rate else None)
 
 

@@ -3,9 +3,6 @@
 import ast
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -136,16 +133,10 @@ def test_a_finished_run_is_used_if_it_is_there(tmp_path):
         (("a-liad", "-o", "x.png"), "name a figure or a table: --figure N or --table N"),
     ],
 )
-def test_bad_input_gets_one_clear_message(words, said, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "bentpipe", "study", "show", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-    )
-    assert done.returncode == 2 and done.stderr.startswith(f"bentpipe: {said}"), done.stderr
+def test_bad_input_gets_one_clear_message(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = ask(*words)
+    assert done.exit_code == 2 and done.stderr.startswith(f"bentpipe: {said}"), done.stderr
     assert done.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
 
 

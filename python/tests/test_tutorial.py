@@ -7,10 +7,10 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
+import forked
 import pytest
 
 import bentpipe as bp
@@ -43,15 +43,12 @@ def arguments(line: str) -> list[str]:
 @pytest.mark.parametrize("page", ["tutorial.md", "choose.md", "own-controller.md"])
 def test_the_commands_of_a_page_work_as_printed(page: str, tmp_path: Path) -> None:
     """In an empty directory, one after the other."""
-    environment = {**os.environ, "COLUMNS": "60", "PYTHONPATH": str(ROOT / "python")}
+    environment = {**os.environ, "COLUMNS": "60"}
     typed = 0
     for language, text in blocks(page):
         save(language, text, tmp_path)
         for line in text.splitlines() if language == "sh" else []:
-            command = [sys.executable, "-m", "bentpipe.cli", *arguments(line)]
-            done = subprocess.run(
-                command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
-            )
+            done = forked.run(arguments(line), cwd=tmp_path, env=environment)
             assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
             typed += 1
     assert typed > 2
