@@ -465,8 +465,10 @@ def test_a_table_that_is_missing_is_named(saved, tmp_path):
 MOUNTED = """
 import json, os, subprocess, sys
 place, scenario, read_only = sys.argv[1:4]
+sys.path.insert(0, sys.argv[4])
+import forked
 mount = lambda *words: subprocess.run(["mount", *words, place], check=True)
-run = lambda *words: subprocess.run([*json.loads(sys.argv[4]), *words], capture_output=True, text=True)
+run = lambda *words: forked.run(words)
 there = lambda: sorted(os.path.relpath(os.path.join(d, f), place) for d, _, fs in os.walk(place) for f in fs)
 mount("-t", "tmpfs", "-o", "size=200k", "tmpfs")
 short = ["--set", "duration=1 s"]
@@ -501,7 +503,7 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(scenario_file, s
     can = [*enter, "mount", "-t", "tmpfs", "tmpfs", str(place)]
     if shutil.which("unshare") is None or subprocess.run(can, capture_output=True, check=False).returncode:
         pytest.skip("no file systems can be mounted here (unshare --map-root-user --mount)")
-    given = [str(place), str(scenario_file), read_only, json.dumps(COMMAND), str(saved)]
+    given = [str(place), str(scenario_file), read_only, str(Path(__file__).parent), str(saved)]
     told = subprocess.run(
         [*enter, sys.executable, "-c", MOUNTED, *given], capture_output=True, text=True, check=True
     )
