@@ -10,8 +10,8 @@ trap 'rm -rf "$place"' EXIT
 cd "$place"
 
 "$python" -m venv --clear env
-# Nothing may be compiled: a package without a wheel is an error.
-env/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: "$wheel"
+# Nothing may be compiled: a package without a wheel is an error. Python translates the modules that it is asked for, and not all.
+env/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --only-binary :all: "$wheel"
 export PATH="$place/env/bin:/usr/bin:/bin" COLUMNS=100
 unset PYTHONPATH
 

@@ -561,7 +561,7 @@ def test_no_line_is_wider_than_sixty_columns(cli: Any, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("name", sorted(file.stem for file in SCENARIOS.glob("*.toml")))
 def test_every_shipped_scenario_gets_an_answer(cli, monkeypatch, name: str, option: str) -> None:
     monkeypatch.setenv("BENTPIPE_TRACEBACK", "1")
-    ran = cli("advise", option, name, "--cc", "hybla", "--plan", "3x1x2s")
+    ran = cli("advise", option, name, "--cc", "hybla", "--plan", "3x1x2s+2")
     assert ran.exit_code == 0 and "Hybla" in ran.stdout, ran.stderr
 
 

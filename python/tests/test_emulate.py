@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from shutil import which
 
+import forked
 import pytest
 from privilege import needs_root
 
@@ -340,7 +341,7 @@ def test_at_the_receiver_the_command_is_at_the_far_end(sat):
     ],
 )
 def test_a_wrong_request_is_told_in_one_line(args, said):
-    done = verb(*args)
+    done = forked.run(["emulate", *args])
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr

@@ -10,12 +10,12 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forked
 import polars as pl
 import pytest
 from forms import form
@@ -28,7 +28,6 @@ from bentpipe.measured.recognise import kind
 from bentpipe.orbit import moving, paths
 from bentpipe.timeline.traces import FORMATS
 
-COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 SECRET = "admin:$6$topsecret$hash:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n"
 
 
@@ -42,14 +41,7 @@ def bomb(megabytes: int) -> bytes:
 
 def run(*words: object, memory: int = 2 << 30) -> subprocess.CompletedProcess[str]:
     """The command line with so much address space."""
-    return subprocess.run(
-        [*COMMAND, *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)),
-    )
+    return forked.run(words, limits={resource.RLIMIT_AS: memory}, timeout=60)
 
 
 def refused(ran: subprocess.CompletedProcess[str], *said: str) -> None:

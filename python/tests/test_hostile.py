@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
+import forked
 import pytest
 from forms import form
 
@@ -23,20 +24,9 @@ from bentpipe.result import check_place
 COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 
 
-def bounded():
-    """Four GB of address space: a file that takes more memory than that fails."""
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-
-
 def attack(path, *more, **given):
-    return subprocess.run(
-        [*COMMAND, "run", str(path), *more],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        preexec_fn=bounded,
-        **given,
-    )
+    """`bentpipe run` with four GB of address space: a file that takes more memory than that fails."""
+    return forked.run(["run", path, *more], limits={resource.RLIMIT_AS: 4 << 30}, timeout=30, **given)
 
 
 def refused(ran, status=2, most=1):
@@ -467,12 +457,7 @@ def test_a_damaged_result_is_refused(saved, tmp_path):
 def test_a_table_that_is_missing_is_named(saved, tmp_path):
     shutil.copytree(saved, tmp_path / "r")
     (tmp_path / "r" / "trace.parquet").unlink()
-    ran = subprocess.run(
-        [*COMMAND, "plot", "sequence", str(tmp_path / "r"), "-o", str(tmp_path / "x.svg")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = forked.run(["plot", "sequence", tmp_path / "r", "-o", tmp_path / "x.svg"])
     assert "damaged result directory: trace.parquet: No such file" in refused(ran)
 
 
@@ -480,8 +465,10 @@ def test_a_table_that_is_missing_is_named(saved, tmp_path):
 MOUNTED = """
 import json, os, subprocess, sys
 place, scenario, read_only = sys.argv[1:4]
+sys.path.insert(0, sys.argv[4])
+import forked
 mount = lambda *words: subprocess.run(["mount", *words, place], check=True)
-run = lambda *words: subprocess.run([*json.loads(sys.argv[4]), *words], capture_output=True, text=True)
+run = lambda *words: forked.run(words)
 there = lambda: sorted(os.path.relpath(os.path.join(d, f), place) for d, _, fs in os.walk(place) for f in fs)
 mount("-t", "tmpfs", "-o", "size=200k", "tmpfs")
 short = ["--set", "duration=1 s"]
@@ -516,7 +503,7 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(scenario_file, s
     can = [*enter, "mount", "-t", "tmpfs", "tmpfs", str(place)]
     if shutil.which("unshare") is None or subprocess.run(can, capture_output=True, check=False).returncode:
         pytest.skip("no file systems can be mounted here (unshare --map-root-user --mount)")
-    given = [str(place), str(scenario_file), read_only, json.dumps(COMMAND), str(saved)]
+    given = [str(place), str(scenario_file), read_only, str(Path(__file__).parent), str(saved)]
     told = subprocess.run(
         [*enter, sys.executable, "-c", MOUNTED, *given], capture_output=True, text=True, check=True
     )

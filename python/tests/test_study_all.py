@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import forked
 import polars as pl
 import pytest
 import toy_study
@@ -45,6 +46,9 @@ def command(*words, where=HERE):
 def toy(*words, where=HERE, limit=None, **environment):
     """Runs the command line to its end, with one worker: each takes longer to start than all runs."""
     words, base = command(*words, "--workers", 1, where=where)
+    if where == HERE and limit is None:
+        words = words[words.index("study") :]
+        return forked.run(words, env=base | environment, cwd=where, program="toy_study:main")
     return subprocess.run(
         words,
         capture_output=True,
@@ -126,7 +130,6 @@ def test_a_killed_run_goes_on_where_it_was(undisturbed, tmp_path, after):
 def test_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
     out, log, moment = tmp_path / "out", tmp_path / "log", random.Random(5)
     words, environment = command("toy", "--out", out, "--workers", 2)
-    assert toy("toy", "--out", tmp_path / "whole").returncode == 0
     environment |= {"TOY_LOG": str(log), "TOY_SLEEP": "0.005"}
     kills = form(2, 10)
     for _ in range(kills):
@@ -150,7 +153,7 @@ def test_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
     assert left == [], "what was half written is gone"
     names, whole = (
         {p.relative_to(place) for p in place.rglob("*") if ".runs" not in p.parts}
-        for place in (out, tmp_path / "whole")
+        for place in (out, undisturbed)
     )
     assert names == whole
     listed = {
@@ -172,32 +175,50 @@ def another_number(path):
     rows.with_columns(pl.col("row").str.replace('"bps": ', '"bps": 1')).write_parquet(path)
 
 
-@pytest.mark.parametrize(
-    ("which", "damage"),
-    [
-        ("traces/*", lambda path: flip(path, 100)),
-        ("rows/*", lambda path: flip(path, path.stat().st_size // 2)),
-        ("rows/*", another_number),
-        ("traces/*", Path.unlink),
-        ("parts/*", lambda path: path.write_text(path.read_text().replace('": "', '": "f', 1))),
-        ("parts/*", lambda path: path.write_text("[]")),
-    ],
-)
+DAMAGE = [
+    ("rows/*", another_number),
+    ("rows/*", lambda path: flip(path, path.stat().st_size // 2)),
+    ("traces/*", lambda path: flip(path, 100)),
+    ("traces/*", Path.unlink),
+    ("parts/*", lambda path: path.write_text(path.read_text().replace('": "', '": "f', 1))),
+    ("parts/*", lambda path: path.write_text("[]")),
+]
+
+
+def damaged(folder, which, damage):
+    """Damages a file of the runs in a folder; the runs that go with it."""
+    path = min(folder.glob(which))
+    about = json.loads((folder / f"parts/{path.stem}.json").read_text())
+    damage(path)
+    return about["runs"]
+
+
+@pytest.mark.parametrize(("which", "damage"), DAMAGE)
+def test_runs_that_are_not_as_they_were_written_are_named_and_removed(undisturbed, tmp_path, which, damage):
+    shutil.copytree(undisturbed / ".runs/quick", tmp_path, dirs_exist_ok=True)
+    lost = damaged(tmp_path, which, damage)
+    with Kept(tmp_path) as kept:
+        (warning,) = kept.warnings
+        assert warning.startswith(f"{tmp_path}/") and " was damaged; it was removed" in warning
+        assert len(kept.done) == RUNS - len(lost) < RUNS
+        assert not kept.done & {key for _, key, _ in lost}
+
+
+# Each is removed in the same way (above), so the quick form repeats the runs of two.
+@pytest.mark.parametrize(("which", "damage"), form(DAMAGE[::3], DAMAGE))
 def test_runs_that_are_not_as_they_were_written_are_run_again(
     undisturbed, tmp_path, monkeypatch, which, damage
 ):
     out, log, states = tmp_path / "out", tmp_path / "log", []
     shutil.copytree(undisturbed, out)
-    damaged = min((out / ".runs/quick").glob(which))
-    about = json.loads((out / f".runs/quick/parts/{damaged.stem}.json").read_text())
-    damage(damaged)
+    lost = damaged(out / ".runs/quick", which, damage)
     monkeypatch.setattr(studies, "_all", lambda: toy_study.STUDIES)
     monkeypatch.setenv("TOY_LOG", str(log))
     studies.run_each({"toy": out}, progress=states.append, workers=1)
     (warning,) = states[-1].warnings
     assert warning.startswith(f"{out / '.runs/quick'}/")
     assert warning.endswith(" was damaged; it was removed and its runs are repeated")
-    assert 0 < len(measured(log)[0]) == len(about["runs"]) <= 2 * PART
+    assert 0 < len(measured(log)[0]) == len(lost) <= 2 * PART
     assert results(out) == results(undisturbed)
     with Kept(out / ".runs/quick") as kept:
         assert (kept.warnings, len(kept.done)) == ([], RUNS)
@@ -260,11 +281,14 @@ def test_a_full_disk_fails_the_study_and_the_same_command_goes_on(undisturbed, t
     assert results(tmp_path) == results(undisturbed)
 
 
-def test_a_finished_study_is_drawn_again_without_runs_unless_asked(undisturbed, tmp_path):
+def test_a_finished_study_is_drawn_and_told_as_json_without_runs_unless_asked(undisturbed, tmp_path):
     out, log = tmp_path / "out", tmp_path / "log"
     shutil.copytree(undisturbed, out)
-    assert toy("toy", "--out", out, TOY_LOG=str(log)).returncode == 0
-    assert measured(log)[0] == []
+    done = toy("toy", "--json", "--out", out, TOY_LOG=str(log))
+    assert done.returncode == 0 and measured(log)[0] == []
+    (found,) = json.loads(done.stdout)["studies"]
+    assert found["name"] == "toy" and found["page"] == str(out / "index.html")
+    assert found["claims"] == json.loads((undisturbed / "claims.json").read_text())
     assert toy("toy", "--out", out, "--fresh", TOY_LOG=str(log)).returncode == 0
     assert len(measured(log)[0]) == RUNS
     assert results(out) == results(undisturbed)
@@ -346,13 +370,6 @@ def test_a_study_that_fails_does_not_lose_the_others(undisturbed, tmp_path):
     assert [failure["name"] for failure in found["failed"]] == ["broken"]
 
 
-def test_json_gives_the_claims(undisturbed, tmp_path):
-    done = toy("toy", "--json", "--out", tmp_path)
-    (found,) = json.loads(done.stdout)["studies"]
-    assert found["name"] == "toy" and found["page"] == str(tmp_path / "index.html")
-    assert found["claims"] == json.loads((undisturbed / "claims.json").read_text())
-
-
 def test_a_worker_that_dies_fails_its_study_only(tmp_path, monkeypatch):
     monkeypatch.setattr(studies, "_all", lambda: toy_study.STUDIES)
     monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
@@ -424,11 +441,19 @@ def test_the_page_about_all_loads_nothing_and_leads_to_the_studies(joined):
         assert page.is_file(), target
 
 
-def test_the_page_about_all_counts_verdicts(undisturbed, tmp_path, monkeypatch):
-    monkeypatch.setattr(studies, "_all", lambda: toy_study.STUDIES)
+@pytest.fixture(scope="module")
+def both(undisturbed, tmp_path_factory):
+    """A job of two studies."""
+    place = tmp_path_factory.mktemp("both")
     for name in ("toy", "other"):
-        shutil.copytree(undisturbed, tmp_path / name)
-    found = studies.run_all(["toy", "other"], out=tmp_path)
+        shutil.copytree(undisturbed, place / name)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(studies, "_all", lambda: toy_study.STUDIES)
+        return studies.run_all(["toy", "other"], out=place)
+
+
+def test_the_page_about_all_counts_verdicts(both):
+    found = both
     assert [result.name for result in found.results] == ["toy", "other"]
     html = found.page.read_text(encoding="utf-8")
     verdict = found.results[0].claims[0]["verdict"]
@@ -439,12 +464,9 @@ def test_the_page_about_all_counts_verdicts(undisturbed, tmp_path, monkeypatch):
     assert "bentpipe study run toy other --quick" in html
 
 
-def test_the_page_of_the_documentation_comes_from_the_run(undisturbed, tmp_path, monkeypatch):
-    monkeypatch.setattr(studies, "_all", lambda: toy_study.STUDIES)
-    for name in ("toy", "other"):
-        shutil.copytree(undisturbed, tmp_path / name)
-    found = studies.run_all(["toy", "other"], out=tmp_path)
-    (claim,) = found.results[0].claims
+def test_the_page_of_the_documentation_comes_from_the_run(both, tmp_path):
+    shutil.copytree(both.page.parent, tmp_path, dirs_exist_ok=True)
+    (claim,) = both.results[0].claims
     script = HERE.parent.parent / "scripts" / "reproducing_md.py"
     to = tmp_path / "page.md"
     ask = [sys.executable, str(script), str(tmp_path), "--to", str(to)]
