@@ -355,7 +355,7 @@ def scenario(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(2, 2), "full": Size(10, 4)},
+    {"quick": Size(3, 2), "full": Size(10, 4)},
     points,
     scenario,
     note=(

@@ -300,7 +300,7 @@ def order(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(2, 2), "full": Size(12, 5, tuple(sorted(BERS + BETWEEN)))},
+    {"quick": Size(3, 2), "full": Size(12, 5, tuple(sorted(BERS + BETWEEN)))},
     points,
     scenario,
     note=(

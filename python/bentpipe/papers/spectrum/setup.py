@@ -423,10 +423,10 @@ class Size(design.Size):
 
 
 QUICK = Size(
+    4,
     2,
-    2,
-    step_seeds=2,
-    chain_seeds=2,
+    step_seeds=4,
+    chain_seeds=4,
     load_seeds=2,
     loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
     rounds=2000,

@@ -286,7 +286,7 @@ def scenario(of: Replication[Setup, Size], part: str, cc: str, ber: float, n: in
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(2, 2), "full": Size(24, 12)},
+    {"quick": Size(6, 2), "full": Size(24, 12)},
     points,
     scenario,
     note=(

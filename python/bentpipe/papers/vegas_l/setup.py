@@ -375,7 +375,7 @@ def scenario(of: Replication[Setup, Size], cc: str, per: float) -> dict[str, Any
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(2, 2), "full": Size(24, 10)},
+    {"quick": Size(4, 2), "full": Size(24, 10)},
     points,
     scenario,
     note=(
