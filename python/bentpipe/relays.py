@@ -20,7 +20,11 @@ _EXAMPLE = '"none", "hybla", or "gateway, buffer=8 MB, cc=hybla"'
 
 
 def relay_of(
-    text: str, own: Mapping[str, Any] | None = None, path: Sequence[str] = ()
+    text: str,
+    own: Mapping[str, Any] | None = None,
+    path: Sequence[str] = (),
+    *,
+    option: str = "--relay",
 ) -> dict[str, Any] | None:
     """The relay of `--relay`: keys of a flow's `relay`; None for "none".
 
@@ -32,6 +36,7 @@ def relay_of(
         text: the user's text.
         own: the relay of the flow in the scenario.
         path: the directions that the flow crosses; a name of theirs is a place.
+        option: where the text stands, for messages.
 
     Raises:
         ScenarioError: the text is none of these.
@@ -42,11 +47,11 @@ def relay_of(
         return None
     wrong = head in ("", NONE) or re.match(r"\w*\s*=", head)
     if wrong or not all(given.values()) or set(given) - set(_KEYS):
-        raise _core.ScenarioError(f"--relay {text}: write {_EXAMPLE}")
+        raise _core.ScenarioError(f"{option} {text}".rstrip() + f": write {_EXAMPLE}")
     if _is_place(head, path) or not _is_algorithm(head):
         return {"at": head, "buffer": BUFFER, **given}
     if "cc" in given:
-        raise _core.ScenarioError(f"--relay {text}: {head} and {given['cc']} are two algorithms; write one")
+        raise _core.ScenarioError(f"{option} {text}: {head} and {given['cc']} are two algorithms; write one")
     return {"at": GATEWAY, "buffer": BUFFER, **(own or {}), **given, "cc": head}
 
 

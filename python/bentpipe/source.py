@@ -209,8 +209,9 @@ class Source:
         for number, flow in enumerate(flows if isinstance(flows, list) else []):
             if which in ("*", str(number)) and isinstance(flow, dict):
                 own = flow.get("relay")
-                made = relay_of(text, own if isinstance(own, dict) else None, flow.get("path") or ())
-                pairs.append((f"flow.{number}.relay", toml(made)))
+                own, key = own if isinstance(own, dict) else None, f"flow.{number}.relay"
+                made = relay_of(text, own, flow.get("path") or (), option=f"{self.name}: {key}")
+                pairs.append((key, toml(made)))
         return pairs or [(f"flow.{which}.relay", json.dumps(text))]  # whose message names the flow
 
     def _without_classes(

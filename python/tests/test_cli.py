@@ -483,6 +483,12 @@ def test_a_relay_of_an_override_may_be_the_name_of_its_algorithm(cli, tmp_path):
     assert list(goodputs) == ["none", "hybla"] and len(set(map(str, goodputs.values()))) == 2
 
 
+def test_a_relay_of_an_override_that_is_not_understood_names_the_file_and_the_key(cli):
+    ran = cli("run", "geo", "--set", "flow.0.relay=")
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith('bentpipe: scenario geo: flow.0.relay: write "none", "hybla", or "gateway, ')
+
+
 def test_names_of_scenarios_ignore_case(cli):
     assert cli("run", "GEO", "--set", "duration=1s").exit_code == 0
 
