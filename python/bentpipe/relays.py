@@ -36,7 +36,7 @@ def relay_of(
         text: the user's text.
         own: the relay of the flow in the scenario.
         path: the directions that the flow crosses; a name of theirs is a place.
-        option: where the text stands, for messages.
+        option: what messages call the text.
 
     Raises:
         ScenarioError: the text is none of these.
