@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
-from md import DOCS, parser, told
+from md import DOCS, parser, reported
 
 import bentpipe as bp
 from bentpipe.experiments.legible import line_colour
@@ -335,7 +335,7 @@ def main() -> int:
     if not given.check:
         write(known, found, given.png)
         return 0
-    return told(stale(known, found))
+    return reported(stale(known, found))
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ def parser(about: str | None) -> argparse.ArgumentParser:
     return made
 
 
-def told(wrong: Sequence[str]) -> int:
+def reported(wrong: Sequence[str]) -> int:
     """Reports what is out of date, a line each; the exit status, 1 if anything is."""
     for line in wrong:
         print(f"{line}: run `make docs`", file=sys.stderr)
@@ -140,7 +140,7 @@ def settle(pages: Mapping[Path, str], folder: Path | None = None, *, check: bool
         check: write nothing.
     """
     if check:
-        return told(stale(pages, folder))
+        return reported(stale(pages, folder))
     if folder is not None:
         folder.mkdir(exist_ok=True)
         for old in set(folder.glob("*.md")) - set(pages):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from md import DOCS, parser, told
+from md import DOCS, parser, reported
 
 PAGE = DOCS / "plots.md"
 FIGURES = DOCS / "plots"
@@ -398,7 +398,7 @@ def main() -> int:
             write(place)
         if given.png is not None:
             pictures(place, given.png)
-    return told(wrong)
+    return reported(wrong)
 
 
 if __name__ == "__main__":

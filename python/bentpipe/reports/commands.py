@@ -15,7 +15,7 @@ def report_verb(
     ],
     out: Annotated[
         Path | None,
-        option("FILE", "The page; otherwise it stands beside DIR and is named after it.", "--out", "-o"),
+        option("FILE", "The page; by default beside DIR, and named after it.", "--out", "-o"),
     ] = None,
     measures: Annotated[
         str,

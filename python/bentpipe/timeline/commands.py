@@ -154,7 +154,7 @@ def join_verb(
 def stretch_verb(
     file: Line,
     out: Out,
-    time: Annotated[float, option("FACTOR", "Make it so many times as long.")] = 1.0,
+    time: Annotated[float, option("FACTOR", "Multiply its length by this.")] = 1.0,
     rate: Annotated[float, option("FACTOR", "Multiply its rate.")] = 1.0,
     mean_rate: Annotated[str | None, option("RATE", 'Give it this mean rate: "50 Mbit/s".')] = None,
     json: Json = False,

@@ -111,7 +111,8 @@ impl Scoreboard {
         self.twice_count == 0 && self.lost_count == 0 && (self.una == self.next || first() >= newest)
     }
 
-    /// The same while segments are lost, by one look at each queue.
+    /// The same while segments are lost, by one look at each queue. The pointer of the first one moves past the
+    /// segment just delivered, so that the next look finds its successor.
     #[inline]
     pub(crate) fn is_nothing_before(&mut self, newest: Sent) -> bool {
         let mask = self.sent_at.len().wrapping_sub(1);
