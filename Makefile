@@ -182,7 +182,8 @@ fuzzed/%:
 		-max_len=4096 -verbosity=0 -print_final_stats=1 \
 		-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS))))
 
-nightly: fuzz-tools ## what is too long for every change: long forms of the Python tests, half an hour of fuzzing
+nightly: fuzz-tools ## what is too long for every change: long forms of the tests, half an hour of fuzzing
+	PROPTEST_CASES=2000 $(MAKE) test-rust
 	$(MAKE) test-python-long
 	$(MAKE) fuzz FUZZ_SECONDS=1800
 

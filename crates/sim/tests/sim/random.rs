@@ -146,7 +146,7 @@ fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases().cases * 4, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
     #[test]
     fn defaults_written_out_make_the_same_plan(
         text in prop_oneof![scenario(0), scenario(1), scenario(2), scenario(3)],
