@@ -149,8 +149,9 @@ def test_parallel_runs_are_compared_by_cpu_and_by_wall_time() -> None:
 def test_steps_of_environments_count_cpu_time_alone_and_wall_time_together() -> None:
     """128 environments make 40 steps each: 5120."""
     one, two = {"cpu_s": 0.064, "wall_s": 1.0}, {"cpu_s": 1.0, "wall_s": 0.032}
-    taken = {"threads": 2, "count": 128, "steps": 40, "pairs": [{"one": one, "several": two}]}
-    alone, together = numbers.environments({"environments": taken})
+    pairs = [{"one": one, "several": two}]
+    taken = {"threads": 2, "count": 128, "steps": 40, "transports": {"datagrams": pairs}}
+    alone, together = numbers.environments({"environments": taken})["datagrams"]
     assert (alone.median, together.median) == pytest.approx((80_000, 160_000))
 
 

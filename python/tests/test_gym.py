@@ -46,6 +46,47 @@ def task(**changes: Any) -> bp.gym.Task:
     return bp.gym.Task(GEO, **{"domain": DOMAIN, "steps": 20, **changes})
 
 
+@pytest.mark.parametrize("step", ["0.5 rtt", "ack"])
+def test_gymnasium_finds_nothing_to_object_to_in_datagrams(step: str) -> None:
+    check_env(bp.gym.Env(bp.gym.aurora(step=step, steps=20, most=1.0)), skip_render_check=True)
+
+
+def test_aurora_sends_datagrams_and_learns_of_each_loss_once() -> None:
+    """What is sent is acknowledged, lost or in flight: nothing is sent again."""
+    env = bp.gym.Env(bp.gym.aurora(domain={}, steps=300))
+    _, info = env.reset(seed=3)
+    sent = acked = lost = 0.0
+    over = False
+    while True:
+        packets = info["throughput_pps"] * info["interval_s"]
+        acked += packets
+        sent += info["send_ratio"] * packets
+        lost += packets * info["loss_share"] / (1 - info["loss_share"])
+        if over:
+            break
+        _, _, _, over, info = env.step(np.zeros(1, np.float32))
+    assert sent - acked - lost == pytest.approx(info["in_flight_segments"], abs=1e-6 * sent)
+    assert info["cwnd_segments"] == 0
+    assert lost / sent == pytest.approx(0.01, abs=0.003)
+    slower = bp.gym.Env(bp.gym.aurora(domain={}, steps=300, transport="tcp"))
+    assert slower.reset(seed=3)[1]["cwnd_segments"] > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"transport": "udp"}, 'transport: "datagrams" or "tcp", not \'udp\''),
+        ({"transport": "datagrams", "acts": "window"}, "a sender of datagrams has no window"),
+        ({"transport": "datagrams"}, "for a scenario of one flow, and this has 2"),
+    ],
+)
+def test_a_transport_that_cannot_be_played_is_refused_with_a_reason(
+    changes: dict[str, str], message: str
+) -> None:
+    with pytest.raises(bp.ScenarioError, match=re.escape(message)):
+        bp.gym.Env(task(**changes)).reset(seed=1)
+
+
 @pytest.mark.parametrize(("step", "acts"), [("0.5 rtt", "rate"), ("100 ms", "window"), ("ack", "both")])
 def test_gymnasium_finds_nothing_to_object_to(step: str, acts: str) -> None:
     check_env(bp.gym.Env(task(step=step, acts=acts)), skip_render_check=True)

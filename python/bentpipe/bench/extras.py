@@ -64,28 +64,31 @@ def _times(answer: dict[str, Any]) -> dict[str, float]:
 
 
 def environments(pairs: int, *, quick: bool) -> dict[str, Any]:
-    """Steps of Aurora's task on one thread and on two, in turns, CPU and wall seconds.
+    """Steps of Aurora's task with each transport, on one thread and on two, in turns: CPU and wall seconds.
 
     Rates follow random actions of a fixed seed. What counts is the call that advances all environments; the
     episodes begin before.
     """
     from bentpipe.gym.batch import Batch
-    from bentpipe.gym.task import aurora
+    from bentpipe.gym.task import TRANSPORTS, aurora
 
     count, steps = 128, 40 if quick else 400
     threads = min(2, os.cpu_count() or 1)
     actions = np.random.default_rng(1).normal(size=(steps, count))
 
-    def advance(threads: int) -> dict[str, float]:
-        batch = Batch(aurora(), count, threads)
+    def advance(transport: str, threads: int) -> dict[str, float]:
+        batch = Batch(aurora(transport=transport), count, threads)
         batch.begin({i: np.random.default_rng(i) for i in range(count)})
         before, began = time.process_time(), time.perf_counter()
         for row in actions:
             batch.step(row)
         return {"cpu_s": time.process_time() - before, "wall_s": time.perf_counter() - began}
 
-    taken = [{"one": advance(1), "several": advance(threads)} for _ in range(pairs)]
-    return {"threads": threads, "count": count, "steps": steps, "pairs": taken}
+    taken: dict[str, list[dict[str, Any]]] = {transport: [] for transport in TRANSPORTS}
+    for _ in range(pairs):
+        for transport, times in taken.items():
+            times.append({"one": advance(transport, 1), "several": advance(transport, threads)})
+    return {"threads": threads, "count": count, "steps": steps, "transports": taken}
 
 
 def memory(case: Case, flows: int, each: int, *, quick: bool) -> dict[str, Any]:

@@ -141,9 +141,13 @@ def parallel(stored: dict[str, Any]) -> tuple[Spread, Spread]:
     return cpu, Spread.of([pair["one"]["wall_s"] / pair["several"]["wall_s"] for pair in pairs])
 
 
-def environments(stored: dict[str, Any]) -> tuple[Spread, Spread]:
-    """Steps of agents' environments per CPU second of one thread, and per second on several threads."""
+def environments(stored: dict[str, Any]) -> dict[str, tuple[Spread, Spread]]:
+    """By transport: steps of agents' environments per CPU second of one thread, and per second on several."""
     found = stored["environments"]
     steps = found["count"] * found["steps"]
-    one = Spread.of([steps / pair["one"]["cpu_s"] for pair in found["pairs"]])
-    return one, Spread.of([steps / pair["several"]["wall_s"] for pair in found["pairs"]])
+
+    def speeds(pairs: list[dict[str, Any]]) -> tuple[Spread, Spread]:
+        one = Spread.of([steps / pair["one"]["cpu_s"] for pair in pairs])
+        return one, Spread.of([steps / pair["several"]["wall_s"] for pair in pairs])
+
+    return {transport: speeds(pairs) for transport, pairs in found["transports"].items()}

@@ -150,13 +150,16 @@ def _steps(stored: dict[str, Any]) -> list[str]:
     """The speed of agents' environments, a sentence each."""
     if "environments" not in stored:
         return []
-    one, several = environments(stored)
     count, threads = stored["environments"]["count"], stored["environments"]["threads"]
-    return [
-        f"{count} environments on one thread: {_steps_of(one)} steps per CPU second; asked 100,000",
-        f"{count} environments on {threads} threads: {_steps_of(several)} steps per second by the "
-        "wall clock; asked 180,000",
-    ]
+    found = []
+    for transport, (one, several) in environments(stored).items():
+        asked = ("; asked 100,000", "; asked 180,000") if transport == "datagrams" else ("", "")
+        who = f"{transport}, {count} environments on"
+        found += [
+            f"{who} one thread: {_steps_of(one)} steps per CPU second{asked[0]}",
+            f"{who} {threads} threads: {_steps_of(several)} steps per second by the wall clock{asked[1]}",
+        ]
+    return found
 
 
 def _steps_of(spread: Spread) -> str:

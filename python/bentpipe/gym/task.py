@@ -28,6 +28,9 @@ AURORA_REWARD = {"throughput_pps": 10.0, "rtt_mean_s": -1000.0, "loss_share": -2
 """Aurora's reward: 10 throughput - 1000 latency - 2000 loss, in packets a second, seconds, and the share of
 packets that are lost."""
 
+TRANSPORTS = ("datagrams", "tcp")
+"""What can carry an agent's data."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -59,6 +62,9 @@ class Task:
         observe: names of `measures()`.
         history: how many intervals an observation has, the oldest first.
         reward: the weight of each measure in the sum.
+        transport: what carries an agent's data: "tcp", a sender that retransmits what is lost; or
+            "datagrams", which are sent once and at the agent's rate alone. They are for one flow, and ten
+            times as fast.
         step: when a step ends: "0.5 rtt", a multiple of the mean round-trip time of the interval before; a
             time, "100 ms"; or "ack", with the next acknowledgement.
         acts: what an action changes: "rate", "window" or "both", the rate first.
@@ -75,6 +81,7 @@ class Task:
     observe: Sequence[str] = AURORA_OBSERVATION
     history: int = 10
     reward: Mapping[str, float] = field(default_factory=lambda: dict(AURORA_REWARD))
+    transport: str = "tcp"
     step: str = "0.5 rtt"
     acts: str = "rate"
     scale: float = 0.025
@@ -127,12 +134,15 @@ class Task:
         """The settings of the simulator's environments, as JSON.
 
         Raises:
-            ScenarioError: `step` or `acts` is none of those that there are.
+            ScenarioError: `step`, `acts` or `transport` is none of those that there are.
         """
         if self.acts not in ("rate", "window", "both"):
             raise ScenarioError(f'acts: "rate", "window" or "both", not {self.acts!r}')
+        if self.transport not in TRANSPORTS:
+            raise ScenarioError(f'transport: "datagrams" or "tcp", not {self.transport!r}')
         found = {
             "flows": self.names,
+            "transport": self.transport,
             "acts": self.acts,
             "step": _step(self.step),
             "scale": self.scale,
@@ -176,7 +186,8 @@ def aurora(**changes: Any) -> Task:
     N. Jay, N. Rotman, P. B. Godfrey, M. Schapira and A. Tamar, "A Deep Reinforcement Learning Perspective on
     Internet Congestion Control", ICML 2019 (PCC-RL, `src/gym/network_sim.py`): 100 to 500 packets a second of
     1500 bytes, 50 to 500 ms one way, a buffer of 2 to 2981 packets, up to 5 % of the packets lost, and an
-    initial rate of 0.3 to 1.5 times that of the link. Its actions have no bound; here it is `most`.
+    initial rate of 0.3 to 1.5 times that of the link. Its sender retransmits nothing, as here unless
+    `transport="tcp"` is given. Its actions have no bound; here it is `most`.
 
     Args:
         changes: arguments of `Task` to be used in place of those of Aurora.
@@ -194,5 +205,5 @@ def aurora(**changes: Any) -> Task:
         "link.link.queue.limit": {"log": ("2 packets", "2981 packets")},
         "link.link.loss.rate": (0.0, 0.05),
     }
-    given: dict[str, Any] = {"most": 10.0, "bounds": (0.1, 5.0), **changes}
+    given: dict[str, Any] = {"transport": "datagrams", "most": 10.0, "bounds": (0.1, 5.0), **changes}
     return Task(given.pop("scenario", scenario), domain=given.pop("domain", domain), **given)

@@ -12,7 +12,7 @@ mod hosts;
 pub(crate) mod many;
 mod memory_bound;
 mod multipath;
-mod network;
+pub(crate) mod network;
 mod reference;
 mod relations;
 pub(crate) mod stepped;

@@ -260,11 +260,15 @@ impl Network {
     }
 }
 
-/// The ends of one flow.
-fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowState, RunError> {
+/// When a flow starts: a random part of its jitter after its earliest start.
+pub(crate) fn start(plan: &Plan, flow: &FlowPlan) -> Time {
     let mut jitter = Stream::new(plan.seed, &format!("flow/{}/start", flow.name));
     let part = (jitter.uniform() * flow.start_jitter.0 as f64) as u64;
-    let start = Time(flow.start.0.saturating_add(part));
+    Time(flow.start.0.saturating_add(part))
+}
+
+/// The ends of one flow.
+fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowState, RunError> {
     let cc = match &*flow.source {
         Source::Cbr(_) => None,
         Source::Tcp { cc, options, .. } => {
@@ -272,7 +276,7 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowSta
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
         }
     };
-    Ok(FlowState::new(flow, plan.seed, start, cc))
+    Ok(FlowState::new(flow, plan.seed, start(plan, flow), cc))
 }
 
 fn build(

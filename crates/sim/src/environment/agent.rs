@@ -12,23 +12,10 @@ use bentpipe_cc::{
     Time,
 };
 
+use crate::environment::measures::{Brought, Samples};
+
 /// The time from a report to the instruction that answers it.
 pub(super) const ANSWER: Span = Span(1);
-
-/// What acknowledgements have brought in an interval, apart from the sender's counters.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Brought {
-    /// Acknowledgements.
-    pub(super) acks: u64,
-    /// Bytes acknowledged as marked "congestion experienced".
-    pub(super) marked: u64,
-    /// Samples of the round-trip time: their number, and their mean in seconds.
-    pub(super) rtts: u64,
-    pub(super) rtt_mean: f64,
-    /// The mean of the later half of the samples less that of the earlier half, in seconds; 0 with fewer than
-    /// two samples.
-    pub(super) rtt_rise: f64,
-}
 
 /// A decision from outside.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,9 +73,7 @@ pub(super) struct Agent {
     until: Time,
     /// Has it begun to report? It does so with the first sample of the round-trip time.
     is_open: bool,
-    brought: Brought,
-    /// The samples of the round-trip time, in order.
-    rtts: Vec<Span>,
+    samples: Samples,
 }
 
 impl Agent {
@@ -101,26 +86,11 @@ impl Agent {
             pacing: instruction.pacing,
             deadline: Time::MAX,
         };
-        Self {
-            exchange,
-            decision,
-            until: Time::MAX,
-            is_open: false,
-            brought: Brought::default(),
-            rtts: Vec::new(),
-        }
+        Self { exchange, decision, until: Time::MAX, is_open: false, samples: Samples::default() }
     }
 
     fn report(&mut self, now: Time) {
-        let mut brought = std::mem::take(&mut self.brought);
-        let later = self.rtts.len() / 2;
-        brought.rtts = self.rtts.len() as u64;
-        brought.rtt_mean = mean(&self.rtts);
-        if later > 0 {
-            brought.rtt_rise = mean(&self.rtts[later..]) - mean(&self.rtts[..later]);
-        }
-        self.rtts.clear();
-        *locked(&self.exchange.report) = Some(brought);
+        *locked(&self.exchange.report) = Some(self.samples.take());
         self.decision.deadline = now + ANSWER;
     }
 
@@ -135,17 +105,9 @@ impl Agent {
     }
 }
 
-/// The mean in seconds; 0 without samples.
-fn mean(samples: &[Span]) -> f64 {
-    let sum: u64 = samples.iter().map(|rtt| rtt.0).sum();
-    Span(sum).secs() / samples.len().max(1) as f64
-}
-
 impl Controller for Agent {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.brought.acks += u64::from(ack.acks);
-        self.brought.marked += ack.ce;
-        self.rtts.extend(ack.rtt.map(|rtt| rtt.latest));
+        self.samples.add(u64::from(ack.acks), ack.ce, ack.rtt.map(|rtt| rtt.latest));
         if self.exchange.waits.load(Ordering::Relaxed) {
             self.obey();
         }

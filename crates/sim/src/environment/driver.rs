@@ -1,15 +1,14 @@
 //! The side of an agent outside its run: its decision, and what it observes.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use bentpipe_cc::{Pacing, Rate, Time};
 
-use crate::engine::stepped::SteppedRun;
-use crate::environment::agent::{Exchange, Instruction};
+use crate::environment::agent::Instruction;
 use crate::environment::failure::EnvironmentError;
 use crate::environment::measures::{ALL, Life, MEASURES, MonitorInterval, number, values};
 use crate::environment::settings::{Acts, Settings};
+use crate::environment::transport::SenderState;
 use crate::resolve::plan::{FlowPlan, Plan, Source};
 
 /// A rate-controlled sender has at most this multiple of what its rate sends in a round trip in flight, and
@@ -18,12 +17,12 @@ const GUARD: f64 = 4.0;
 const GUARD_SEGMENTS: f64 = 4.0;
 /// The round-trip time that the guard assumes before there is a sample.
 const UNKNOWN_RTT: f64 = 1.0;
+
 /// The side of an agent that faces its run.
 #[derive(Debug)]
 pub(super) struct Driver {
     /// The number of its flow.
     pub(super) flow: usize,
-    pub(super) exchange: Arc<Exchange>,
     mss: f64,
     /// The decision in force: bytes of payload per second, and bytes.
     rate: f64,
@@ -67,7 +66,6 @@ impl Driver {
         let neutral: Vec<f32> = neutral.map(|i| ALL[i].neutral as f32).collect();
         Ok(Self {
             flow,
-            exchange: Arc::default(),
             mss,
             rate: (share * capacity).clamp(settings.bounds[0] * capacity, settings.bounds[1] * capacity),
             cwnd: options.initial_window.max(1.0) * mss,
@@ -111,28 +109,28 @@ impl Driver {
     }
 
     /// Measures the interval that ends at `now`, and adds the measures of these numbers to what is observed.
-    pub(super) fn measure(&mut self, run: &mut SteppedRun, now: Time, observe: &[usize]) {
-        let Some(sender) = run.sender(self.flow) else { return };
-        let flow = *sender.flow();
-        let counters = [sender.counters().sent * self.mss as u64, flow.delivered, flow.lost];
-        let in_flight = sender.in_flight() * self.mss as u64;
-        let cwnd = sender.decision().cwnd;
-        let paced = matches!(sender.decision().pacing, Pacing::Rate(_));
-        let [sent, acked, lost] = [0, 1, 2].map(|i: usize| counters[i].saturating_sub(self.counted[i]));
-        self.counted = counters;
+    pub(super) fn measure(
+        &mut self,
+        sender: &SenderState,
+        now: Time,
+        settings: &Settings,
+        observe: &[usize],
+    ) {
+        let since = |i: usize| sender.counters[i].saturating_sub(self.counted[i]);
+        let [sent, acked, lost] = [0, 1, 2].map(since);
         let interval = MonitorInterval {
             time: now.since(self.since),
             mss: self.mss,
             sent,
             acked,
             lost,
-            in_flight,
-            rate: if paced { self.rate } else { 0.0 },
-            cwnd,
-            brought: self.exchange.take_report().unwrap_or_default(),
+            in_flight: sender.in_flight,
+            rate: if settings.acts == Acts::Window { 0.0 } else { self.rate },
+            cwnd: sender.cwnd,
+            brought: sender.brought,
         };
-        self.since = now;
-        self.life.add(&interval, flow.rtt.map(|rtt| rtt.min.secs()));
+        (self.counted, self.since) = (sender.counters, now);
+        self.life.add(&interval, sender.rtt_min);
         self.latest = values(&interval, &self.life);
         self.history.drain(..observe.len().min(self.history.len()));
         self.history.extend(observe.iter().map(|&i| self.latest[i] as f32));

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Span, Start, Time};
+use bentpipe_cc::{Span, Time};
 
 use crate::engine::RunError;
-use crate::engine::stepped::SteppedRun;
-use crate::environment::agent::{ANSWER, Agent};
+use crate::environment::agent::{ANSWER, Instruction};
+use crate::environment::datagrams::Datagrams;
 use crate::environment::driver::Driver;
 use crate::environment::failure::EnvironmentError;
 use crate::environment::measures::{MEASURES, number};
-use crate::environment::settings::{Settings, StepEnd};
-use crate::record::Outcome;
+use crate::environment::settings::{Settings, StepEnd, TransportKind};
+use crate::environment::tcp::Tcp;
+use crate::environment::transport::Transport;
 use crate::resolve::plan::Plan;
-
-/// The key under which the flows of agents get their controllers: `cc = "python:agent"`.
-pub const KEY: &str = "agent";
 
 /// The shortest step.
 const SHORTEST: Span = Span(1_000);
@@ -24,7 +22,7 @@ const SHORTEST: Span = Span(1_000);
 #[derive(Debug)]
 pub struct Environment {
     settings: Arc<Settings>,
-    run: SteppedRun,
+    transport: Box<dyn Transport>,
     drivers: Vec<Driver>,
     /// The numbers of the observed measures, and of the rewarded ones with their weights.
     observe: Arc<[usize]>,
@@ -39,31 +37,35 @@ impl Environment {
     /// `start`: the first rate of each agent, as a multiple of the rate of the slowest link of its path.
     ///
     /// # Errors
-    /// A flow of the settings that is not there, is not one connection or has another controller; or as for
-    /// [`SteppedRun::new`].
+    /// A flow of the settings that is not there, is not one connection or has another controller; a path that
+    /// datagrams cannot cross; or as for [`SteppedRun::new`](crate::SteppedRun::new).
     pub fn begin(settings: &Arc<Settings>, plan: Plan, start: &[f64]) -> Result<Self, EnvironmentError> {
         let mut drivers = Vec::with_capacity(settings.flows.len());
         for (name, &share) in settings.flows.iter().zip(start) {
             drivers.push(Driver::new(settings, &plan, name, share)?);
         }
-        let mut supply = |key: &str, name: &str, _: Start| -> Result<Box<dyn Controller>, String> {
-            let found = settings.flows.iter().position(|flow| flow == name).filter(|_| key == KEY);
-            let driver =
-                found.map(|i| &drivers[i]).ok_or_else(|| format!("no agent controls flow {name:?}"))?;
-            Ok(Box::new(Agent::new(driver.exchange.clone(), driver.instruction(settings, Time::MAX))))
+        let first: Vec<Instruction> =
+            drivers.iter().map(|driver| driver.instruction(settings, Time::MAX)).collect();
+        let transport: Box<dyn Transport> = match (settings.transport, &*drivers, &*first) {
+            (TransportKind::Datagrams, [driver], [first]) => {
+                Box::new(Datagrams::new(&plan, driver.flow, *first)?)
+            }
+            _ => {
+                let flows = drivers.iter().map(|driver| driver.flow).collect();
+                Box::new(Tcp::new(plan, flows, &first)?)
+            }
         };
-        let run = SteppedRun::new(plan, &mut supply)?;
         let known = |name: &String| number(name).unwrap_or_default(); // the settings were checked
         let mut environment = Self {
             observe: settings.observe.iter().map(known).collect(),
             reward: settings.reward.iter().map(|(name, weight)| (known(name), *weight)).collect(),
             settings: settings.clone(),
-            run,
+            transport,
             drivers,
             now: Time(0),
             steps: 0,
         };
-        environment.until(|drivers| drivers.iter().all(|driver| driver.exchange.has_report()))?;
+        environment.now = environment.transport.advance_to_report(false)?;
         environment.measure();
         Ok(environment)
     }
@@ -71,7 +73,7 @@ impl Environment {
     /// Makes one step. `actions` has the numbers of each agent, one agent after the other.
     ///
     /// # Errors
-    /// As for [`SteppedRun::advance`].
+    /// As for [`SteppedRun::advance`](crate::SteppedRun::advance).
     pub fn step(&mut self, actions: &[f64]) -> Result<(), RunError> {
         let until = match self.settings.step {
             StepEnd::Ack => Time::MAX,
@@ -81,15 +83,16 @@ impl Environment {
                 self.after(multiple * longest)
             }
         };
-        for (driver, actions) in self.drivers.iter_mut().zip(actions.chunks(self.settings.actions())) {
+        let each = self.drivers.iter_mut().zip(actions.chunks(self.settings.actions())).enumerate();
+        for (agent, (driver, actions)) in each {
             driver.act(&self.settings, actions);
-            driver.exchange.give(driver.instruction(&self.settings, until));
+            self.transport.give(agent, driver.instruction(&self.settings, until));
         }
         self.steps += 1;
         if until == Time::MAX {
-            self.until(|drivers| drivers.iter().any(|driver| driver.exchange.has_report()))?;
+            self.now = self.transport.advance_to_report(true)?;
         } else {
-            self.run.advance(until)?;
+            self.transport.advance(until)?;
             self.now = until.min(self.end());
         }
         self.measure();
@@ -98,7 +101,7 @@ impl Environment {
 
     /// Has the transfer of the agent with this number ended?
     pub fn is_complete(&mut self, agent: usize) -> bool {
-        self.run.is_complete(self.drivers[agent].flow)
+        self.transport.is_complete(agent)
     }
 
     /// Is the episode cut off, by the end of the scenario or the number of steps?
@@ -128,16 +131,8 @@ impl Environment {
         self.now
     }
 
-    /// Ends the run under the decisions in force, and writes its report.
-    ///
-    /// # Errors
-    /// As for [`SteppedRun::finish`].
-    pub fn finish(self) -> Result<Outcome, RunError> {
-        self.run.finish()
-    }
-
     fn end(&self) -> Time {
-        Time(self.run.plan().duration.0)
+        self.transport.end()
     }
 
     /// The end of a step of this many seconds.
@@ -145,23 +140,10 @@ impl Environment {
         self.now + ANSWER + Span::from_secs(seconds).max(SHORTEST)
     }
 
-    /// Goes on event by event until `enough`, or to the end of the run.
-    fn until(&mut self, enough: fn(&[Driver]) -> bool) -> Result<(), RunError> {
-        while !enough(&self.drivers) {
-            let next = self.run.next();
-            self.run.advance(next)?;
-            self.now = next.min(self.end());
-            if next == Time::MAX {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Measures the interval that has ended.
     fn measure(&mut self) {
-        for driver in &mut self.drivers {
-            driver.measure(&mut self.run, self.now, &self.observe);
+        for (agent, driver) in self.drivers.iter_mut().enumerate() {
+            driver.measure(&self.transport.end_interval(agent), self.now, &self.settings, &self.observe);
         }
     }
 }

@@ -10,8 +10,6 @@ use std::ops::RangeInclusive;
 
 use bentpipe_cc::Span;
 
-use crate::environment::agent::Brought;
-
 /// A measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Measure {
@@ -59,6 +57,60 @@ pub(super) struct MonitorInterval {
     pub(super) rate: f64,
     pub(super) cwnd: u64,
     pub(super) brought: Brought,
+}
+
+/// What acknowledgements have brought in an interval, apart from the sender's counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Brought {
+    /// Acknowledgements.
+    pub(super) acks: u64,
+    /// Bytes acknowledged as marked "congestion experienced".
+    pub(super) marked: u64,
+    /// Samples of the round-trip time: their number, and their mean in seconds.
+    pub(super) rtts: u64,
+    pub(super) rtt_mean: f64,
+    /// The mean of the later half of the samples less that of the earlier half, in seconds; 0 with fewer than
+    /// two samples.
+    pub(super) rtt_rise: f64,
+}
+
+/// The acknowledgements of the interval that goes on.
+#[derive(Debug, Default)]
+pub(super) struct Samples {
+    acks: u64,
+    marked: u64,
+    /// The samples of the round-trip time, in order.
+    rtts: Vec<Span>,
+}
+
+impl Samples {
+    /// Adds acknowledgements, `marked` bytes acknowledged as marked, and a sample of the round-trip time.
+    pub(super) fn add(&mut self, acks: u64, marked: u64, rtt: Option<Span>) {
+        self.acks += acks;
+        self.marked += marked;
+        self.rtts.extend(rtt);
+    }
+
+    /// Ends the interval.
+    pub(super) fn take(&mut self) -> Brought {
+        let later = self.rtts.len() / 2;
+        let rtt_rise = if later > 0 { mean(&self.rtts[later..]) - mean(&self.rtts[..later]) } else { 0.0 };
+        let brought = Brought {
+            acks: std::mem::take(&mut self.acks),
+            marked: std::mem::take(&mut self.marked),
+            rtts: self.rtts.len() as u64,
+            rtt_mean: mean(&self.rtts),
+            rtt_rise,
+        };
+        self.rtts.clear();
+        brought
+    }
+}
+
+/// The mean in seconds; 0 without samples.
+fn mean(samples: &[Span]) -> f64 {
+    let sum: u64 = samples.iter().map(|rtt| rtt.0).sum();
+    Span(sum).secs() / samples.len().max(1) as f64
 }
 
 /// What the life of a connection has shown so far.
@@ -143,7 +195,7 @@ pub const ALL: [Measure; MEASURES] = [
         .neutral(1.0)
         .about("That rate over the largest throughput so far"),
     Measure::new("cwnd_segments", 0.0..=MOST_SEGMENTS, |i, _| ratio(i.cwnd as f64, i.mss, 0.0))
-        .about("The congestion window"),
+        .about("The congestion window; 0 for datagrams, which have none"),
     Measure::new("in_flight_segments", 0.0..=MOST_SEGMENTS, |i, _| ratio(i.in_flight as f64, i.mss, 0.0))
         .about("Data in flight when the interval ends"),
     Measure::new("in_flight_ratio", 0.0..=10_000.0, |i, life| {

@@ -4,20 +4,24 @@
 //! observe and earn, and takes their actions. A [`Batch`] advances many of them on several threads. The result
 //! of an environment depends on its scenario, its seed and its actions alone.
 //!
-//! The run is that of every other command: the same loops, stopped between two events
-//! (`engine/stepped.rs`). `agent.rs` is the controller inside the run, `driver.rs` its counterpart outside, and
-//! `measures.rs` has all that can be observed.
+//! An agent's data is carried by TCP in the run of every other command (`tcp.rs`), or by datagrams over the
+//! same links (`datagrams.rs`). `agent.rs` is the controller inside a TCP sender, `driver.rs` its counterpart
+//! outside, and `measures.rs` has all that can be observed.
 
 mod agent;
 mod batch;
+mod datagrams;
 mod driver;
 mod episode;
 mod failure;
 mod measures;
 mod settings;
+mod tcp;
+mod transport;
 
 pub use batch::{Batch, Fresh, Stepped};
-pub use episode::{Environment, KEY};
+pub use episode::Environment;
 pub use failure::EnvironmentError;
 pub use measures::{ALL as ALL_MEASURES, MEASURES, Measure};
-pub use settings::{Acts, Settings, StepEnd};
+pub use settings::{Acts, Settings, StepEnd, TransportKind};
+pub use tcp::KEY;

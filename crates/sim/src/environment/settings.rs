@@ -16,6 +16,17 @@ pub enum Acts {
     Both,
 }
 
+/// What carries an agent's data.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransportKind {
+    /// A TCP sender, which retransmits what is lost.
+    #[default]
+    Tcp,
+    /// A sender of datagrams, which retransmits nothing and has no window.
+    Datagrams,
+}
+
 /// When a step ends.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
@@ -35,6 +46,9 @@ pub enum StepEnd {
 pub struct Settings {
     /// Names of the flows that agents control, one agent each.
     pub flows: Vec<String>,
+    /// What carries the data of the agents.
+    #[serde(default)]
+    pub transport: TransportKind,
     /// What an action changes.
     pub acts: Acts,
     /// When a step ends.
@@ -89,6 +103,9 @@ impl Settings {
         }
         if !positive(self.scale) {
             return Err(format!("scale must be above 0, not {}", self.scale));
+        }
+        if self.transport == TransportKind::Datagrams && self.acts != Acts::Rate {
+            return Err("a sender of datagrams has no window: acts must be \"rate\"".to_owned());
         }
         let [least, most] = self.bounds;
         if !(positive(least) && positive(most) && least <= most) {

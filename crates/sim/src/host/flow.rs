@@ -405,11 +405,7 @@ impl Tcp {
     #[inline]
     pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
         let options = self.sender.options();
-        let ecn = match (options.ecn && !data.retransmission, options.ect1) {
-            (false, _) => Ecn::NotCapable,
-            (true, false) => Ecn::Ect0,
-            (true, true) => Ecn::Ect1,
-        };
+        let ecn = Ecn::of_data(options.ecn && !data.retransmission, options.ect1);
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
         let resent = if data.retransmission { RESENT } else { 0 };

@@ -56,5 +56,6 @@ mod under_way;
 mod varying_rate;
 
 pub use crate::queue::Class;
+pub(crate) use direction::Transit;
 pub use direction::{Direction, Fate, Promises, Push, Refusal};
 pub use packet::{Ecn, Packet};

@@ -69,6 +69,15 @@ impl Ecn {
             _ => Self::Congested,
         }
     }
+
+    /// The codepoint of new data: does its transport understand marks, and is it L4S?
+    pub(crate) fn of_data(capable: bool, l4s: bool) -> Self {
+        match (capable, l4s) {
+            (false, _) => Self::NotCapable,
+            (true, false) => Self::Ect0,
+            (true, true) => Self::Ect1,
+        }
+    }
 }
 
 impl Packet {

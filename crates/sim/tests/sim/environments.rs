@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bentpipe_cc::Time;
 use bentpipe_sim::environment::{
     ALL_MEASURES, Acts, Batch, Environment, EnvironmentError, Fresh, MEASURES, Settings, StepEnd, Stepped,
+    TransportKind,
 };
+use bentpipe_sim::plan::Plan;
 use bentpipe_sim::{Scenario, SteppedRun, no_supply, random_scenario, run};
 use proptest::prelude::*;
 
@@ -55,6 +57,7 @@ fn scenario(loss: f64, seed: u64) -> String {
 fn settings() -> Settings {
     Settings {
         flows: vec!["a".into(), "b".into()],
+        transport: TransportKind::Tcp,
         acts: Acts::Rate,
         step: StepEnd::Seconds(1.0),
         scale: 0.1,
@@ -151,7 +154,6 @@ fn an_episode_ends_with_its_steps_or_with_the_scenario() {
     }
     // The first begins with the first sample, after about 0.1 s; the last is cut short.
     assert_eq!((steps, environment.now()), (100, Time(100_000_000_000)));
-    assert_eq!(environment.finish().expect("its books balance").report.simulated_s, 100.0);
 }
 
 #[test]
@@ -172,6 +174,133 @@ fn a_step_may_end_with_each_acknowledgement() {
         assert_eq!(measure(&environment, 0, "cwnd_segments"), 10.0);
         assert!(measure(&environment, 0, "in_flight_segments") <= 10.0);
     }
+}
+
+/// An agent alone that sends datagrams over `link`, and that flow with other keys.
+fn datagrams(link: &serde_json::Value, keys: &serde_json::Value) -> (Arc<Settings>, Plan) {
+    let settings = Settings {
+        flows: vec!["a".into()],
+        transport: TransportKind::Datagrams,
+        most_steps: None,
+        ..settings()
+    };
+    settings.check().expect("correct");
+    let mut flow = serde_json::json!({"name": "a", "cc": "python:agent", "path": ["sat"]});
+    flow.as_object_mut().expect("a table").extend(keys.as_object().expect("a table").clone());
+    let scenario = serde_json::json!({"duration": "20 s", "seed": 5, "link": {"sat": link}, "flow": [flow]});
+    let plan = Scenario::from_json(&scenario.to_string()).expect("correct").resolve().expect("correct");
+    (Arc::new(settings), plan)
+}
+
+/// Datagrams sent, acknowledged and declared lost until the end of the run, by the measures of its steps.
+fn played(settings: &Arc<Settings>, plan: Plan, start: f64) -> [f64; 3] {
+    let mut environment = Environment::begin(settings, plan, &[start]).expect("correct");
+    let mut counts = [0.0; 3];
+    loop {
+        let [sent, pps, share, time] =
+            ["send_ratio", "throughput_pps", "loss_share", "interval_s"].map(|n| measure(&environment, 0, n));
+        let acked = pps * time;
+        counts[0] += sent * acked;
+        counts[1] += acked;
+        counts[2] += acked * share / (1.0 - share);
+        if environment.is_cut_off() {
+            return counts.map(f64::round);
+        }
+        environment.step(&[0.0]).expect("it goes on");
+    }
+}
+
+/// The links, their losses and their draws are those of every run: a source of the same packets at the same
+/// instants gets as many of them through.
+#[test]
+fn datagrams_meet_the_fates_of_a_source_with_a_constant_rate() {
+    for (queue, loss) in [
+        (serde_json::json!({"kind": "drop-tail", "limit": "20 packets"}), 0.0),
+        (serde_json::json!({"kind": "drop-tail", "limit": "20 packets"}), 0.03),
+        (serde_json::json!({"kind": "drop-tail", "limit": "30 kB"}), 0.03),
+        (
+            serde_json::json!({"kind": "red", "limit": "50 packets", "min": "5 packets", "max": "20 packets"}),
+            0.01,
+        ),
+    ] {
+        let link = serde_json::json!({
+            "rate": "12 Mbit/s", "delay": "50 ms", "queue": queue,
+            "loss": {"kind": "packet-error", "rate": loss},
+        });
+        // 1500 bytes each 0.8 ms: 1.25 of what the link carries.
+        let (settings, plan) = datagrams(&link, &serde_json::json!({"stop": "19 s"}));
+        let [sent, acked, lost] = played(&settings, plan, 1.25);
+        let cbr = serde_json::json!({
+            "duration": "20 s", "seed": 5, "link": {"sat": link},
+            "flow": [{"name": "a", "traffic": {"kind": "cbr", "rate": "15 Mbit/s", "packet": "1500 B"}, "path": ["sat"], "stop": "19 s"}],
+        });
+        let plan = Scenario::from_json(&cbr.to_string()).expect("correct").resolve().expect("correct");
+        let outcome = run(&plan, &mut no_supply, &mut |_| true).expect("it ends");
+        let link = &outcome.report.links[0];
+        assert_eq!(
+            (sent, acked),
+            (link.offered_packets as f64, link.delivered_packets as f64),
+            "{queue} {loss}"
+        );
+        // Those behind the last that arrives are never declared lost.
+        assert!(sent - acked - lost < 5.0 && lost <= sent - acked, "{sent} {acked} {lost}");
+        assert!(acked < 0.82 * sent, "the queue is full");
+    }
+}
+
+#[test]
+fn a_datagram_is_answered_after_a_round_trip_and_lost_answers_are_made_up_for() {
+    let there = serde_json::json!({"rate": "12 Mbit/s", "delay": "50 ms"});
+    let (settings, plan) = datagrams(&there, &serde_json::json!({"extra_delay": "7 ms", "start": "1 s"}));
+    let mut environment = Environment::begin(&settings, plan, &[0.5]).expect("correct");
+    // 1500 bytes there take 1 ms, 52 bytes back 34.667 us; 2 x (50 + 7) ms of delay.
+    assert_eq!(environment.now(), Time(1_115_034_666));
+    environment.step(&[0.0]).expect("it goes on");
+    assert_eq!(measure(&environment, 0, "acks"), 500.0);
+    assert_eq!(measure(&environment, 0, "throughput_pps").round(), 500.0);
+    // One every 2 ms: those sent after 2 s.
+    assert_eq!(measure(&environment, 0, "in_flight_segments"), 57.0);
+    assert_eq!(measure(&environment, 0, "cwnd_segments"), 0.0);
+    assert!((measure(&environment, 0, "rtt_mean_s") - 0.115_034_666).abs() < 2e-9);
+    assert_eq!(measure(&environment, 0, "loss_share"), 0.0);
+
+    let mut lossy = there;
+    lossy["reverse"] = serde_json::json!({"loss": {"kind": "packet-error", "rate": 0.5}});
+    let (settings, plan) =
+        datagrams(&lossy, &serde_json::json!({"traffic": {"kind": "bulk", "size": "2896 kB"}}));
+    let mut environment = Environment::begin(&settings, plan, &[0.5]).expect("correct");
+    let (mut acks, mut acked) = (0.0, 0.0);
+    while !environment.is_cut_off() {
+        let complete = environment.is_complete(0);
+        environment.step(&[0.0]).expect("it goes on");
+        acks += measure(&environment, 0, "acks");
+        acked += measure(&environment, 0, "throughput_pps") * measure(&environment, 0, "interval_s");
+        assert_eq!(measure(&environment, 0, "loss_share"), 0.0);
+        assert!(!complete || measure(&environment, 0, "sent_bps") == 0.0);
+    }
+    assert!(environment.is_complete(0));
+    // 2000 datagrams in 4 s, half of whose acknowledgements are lost.
+    assert!((1_990.0..=2_000.0).contains(&acked.round()), "{acked}");
+    assert!((800.0..1_200.0).contains(&acks), "{acks}");
+}
+
+#[test]
+fn datagrams_are_refused_where_order_or_one_flow_is_missing() {
+    let plain = serde_json::json!({"rate": "12 Mbit/s", "delay": "50 ms"});
+    let refused = |link: &serde_json::Value, keys: &serde_json::Value| {
+        let (settings, plan) = datagrams(link, keys);
+        Environment::begin(&settings, plan, &[1.0]).expect_err("it cannot be played").to_string()
+    };
+    let none = serde_json::json!({});
+    let mut codel = plain.clone();
+    codel["queue"] = serde_json::json!({"kind": "codel"});
+    assert!(refused(&codel, &none).contains("sat/forward"), "{}", refused(&codel, &none));
+    let several = refused(&plain, &serde_json::json!({"count": 2}));
+    assert!(several.contains("flow"), "{several}");
+    let pauses = serde_json::json!({"traffic": {"kind": "on-off", "on": "1 s", "off": "1 s"}});
+    assert!(refused(&plain, &pauses).contains("bulk"), "{}", refused(&plain, &pauses));
+    let twice = serde_json::json!({"ack_path": ["sat"]});
+    assert!(refused(&plain, &twice).contains("twice"), "{}", refused(&plain, &twice));
 }
 
 /// The observations, rewards and measures of these seeds over 20 steps.
@@ -232,6 +361,8 @@ fn wrong_settings_and_flows_are_refused_with_a_reason() {
     assert!(wrong(|s| s.step = StepEnd::Ack).contains("one agent"));
     assert!(wrong(|s| s.bounds = [2.0, 1.0]).contains("in order"));
     assert!(wrong(|s| s.step = StepEnd::Rtts(0.0)).contains("above 0"));
+    let windowed = |s: &mut Settings| (s.transport, s.acts) = (TransportKind::Datagrams, Acts::Both);
+    assert!(wrong(windowed).contains("no window"));
     let begin = |text: &str, flows: &[&str]| {
         let flows = flows.iter().map(|&flow| flow.to_owned()).collect();
         let plan = Scenario::from_json(text).expect("correct").resolve().expect("correct");
