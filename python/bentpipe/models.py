@@ -422,7 +422,7 @@ class Dama(Model):
 
     Args:
         frame: Length of a frame. A time such as "26.5 ms".
-        slots: Slots of a frame, all of equal length, of which this terminal may be assigned some or all. A
+        slots: Slots of a frame, all of equal length. This terminal may be assigned some or all of them. A
             whole number from 1 to 10000.
         cra: Slots of each frame that the terminal always has (CRA). A whole number from 0 to 10000. Default:
             0.
@@ -491,7 +491,7 @@ class Link(Model):
             "direction", "rate_median", "share", "blackout", "seed".
         up: Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it is
             not, nothing is sent. Default: yes.
-        nominal: Rate and delay of which `1 bdp` in a queue is, where they change. A dict with "delay",
+        nominal: Rate and delay by which `1 bdp` of a queue is computed, where they change. A dict with "delay",
             "rate". Default: a plain `rate` or `delay` beside a file that sets it; without one the values at 0
             s, with a warning.
         reorder: May a packet overtake another when the delay shrinks? Default no: a packet that would do so

@@ -35,7 +35,7 @@ pub struct Dama {
     /// Length of a frame.
     #[schemars(extend("examples" = ["26.5 ms"]))]
     pub frame: Duration,
-    /// Slots of a frame, all of equal length, of which this terminal may be assigned some or all.
+    /// Slots of a frame, all of equal length. This terminal may be assigned some or all of them.
     #[schemars(range(min = 1, max = 10_000))]
     pub slots: u64,
     /// Slots of each frame that the terminal always has (CRA). Default 0.

@@ -96,7 +96,7 @@ pub struct Link {
     /// Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it is not, nothing is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Vec<(Duration, bool)>>,
-    /// Rate and delay of which `1 bdp` in a queue is, where they change. Default: a plain `rate` or `delay` beside a file that sets it;
+    /// Rate and delay by which `1 bdp` of a queue is computed, where they change. Default: a plain `rate` or `delay` beside a file that sets it;
     /// without one the values at 0 s, with a warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nominal: Option<Nominal>,
@@ -160,7 +160,7 @@ pub struct Reverse {
     /// Is the path there?
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Vec<(Duration, bool)>>,
-    /// Rate and delay of which `1 bdp` in a queue is, where they change.
+    /// Rate and delay by which `1 bdp` of a queue is computed, where they change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nominal: Option<Nominal>,
     /// May a packet overtake another when the delay shrinks?

@@ -69,15 +69,15 @@ pub struct Nominal {
     pub delay: Option<Duration>,
 }
 
-/// When a path changes hands, and what becomes of packets then. Instants stand in the time line file too; without its column `handover`,
+/// When a path changes hands, and what becomes of packets then. A time line file may have instants, too; without its column `handover`,
 /// each change of `up` from true to false is one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandoverKeys {
-    /// Packets of which a part is sent, and that have not reached the far end. Default "delivered".
+    /// The fate of packets that are partly sent or on their way at a handover. Default "delivered".
     #[serde(default)]
     pub in_flight: OnAir,
-    /// Packets that wait. Default "kept".
+    /// The fate of packets that wait then. Default "kept".
     #[serde(default)]
     pub queue: Waiting,
     /// For how long nothing is sent after each handover. Default "0 s".
