@@ -491,9 +491,9 @@ class Link(Model):
             "direction", "rate_median", "share", "blackout", "seed".
         up: Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it is
             not, nothing is sent. Default: yes.
-        nominal: Rate and delay by which `1 bdp` of a queue is computed, where they change. A dict with "delay",
-            "rate". Default: a plain `rate` or `delay` beside a file that sets it; without one the values at 0
-            s, with a warning.
+        nominal: Rate and delay by which `1 bdp` of a queue is computed, where they change. A dict with
+            "delay", "rate". Default: a plain `rate` or `delay` beside a file that sets it; without one the
+            values at 0 s, with a warning.
         reorder: May a packet overtake another when the delay shrinks? Default no: a packet that would do so
             arrives its own transmission time after the packet ahead (ns-2's `avoidReordering_`). So after a
             step down a link that is always busy keeps the delay of before until a pause or an outage; with
