@@ -70,6 +70,7 @@ class EmulatedNetwork:
         mtu: int = 1500,
     ) -> Self:
         """Links are numbers of a near and a far end, and a scenario as JSON: the route of its first flow.
+        Other flows on this route have their own access delays and jitter; see `flow_addresses`.
 
         With `interval_ns`, samples are taken so often. A capture is a path, a place, and whether packets are
         kept whole. `mtu` is the largest packet of all links, bytes.
@@ -113,6 +114,12 @@ class EmulatedNetwork:
     @staticmethod
     def addresses_ipv6(link: int) -> tuple[str, str]:
         """Addresses of IPv6 of the near and the far end of a link."""
+
+    def flow_addresses(self, link: int) -> dict[int, str]:
+        """The addresses of the far end of a link, by the index of a flow in the scenario.
+
+        Packets from or to an address have the access delay and the jitter of its flow.
+        """
 
     @property
     def has_ipv6(self) -> bool:

@@ -1,4 +1,7 @@
-"""Emulated links: real programs behind the simulator's own directions. Times are bounded only from below."""
+"""Emulated links: real programs behind the simulator's own directions.
+
+Times are bounded only from below, or by the round trip of another flow.
+"""
 
 from __future__ import annotations
 
@@ -130,6 +133,44 @@ def test_a_round_trip_is_that_of_the_link_and_all_packets_are_accounted_for():
         assert 0 <= row["lateness_p50_s"] <= row["lateness_p99_s"] <= row["lateness_max_s"]
     assert report["t_s"] > seen["t_s"]
     assert emulation.snapshot() == report
+
+
+@needs_root
+def test_flows_have_round_trips_of_their_own():
+    """The third flow's jitter is of up to 150 ms: that ten draws are all below 30 ms has a chance of 1e-7."""
+    flows = [
+        {},
+        {"name": "second", "extra_delay": "40 ms"},
+        {"ack_jitter": "150 ms"},
+        {"path": ["sat/reverse"]},
+    ]
+    flows = [{"cc": "reno", "path": ["sat"], **flow} for flow in flows]
+    with Emulation({**scenario(), "flow": flows}) as emulation:
+        assert emulation.peers == {0: "10.77.0.2", 1: "10.77.0.3", 2: "10.77.0.4"}
+        assert emulation.peers[0] == emulation.peer
+        listener = emulation.within("far", lambda: socket.create_server(("", 0)))
+        port = listener.getsockname()[1]
+
+        def handshake(address):
+            with emulation.within("near", socket.socket) as near:
+                near.settimeout(10)
+                began = time.monotonic()
+                near.connect((address, port))
+                took = time.monotonic() - began
+                listener.accept()[0].close()
+            return took
+
+        with listener:
+            first, second, third = (
+                [handshake(address) for _ in range(10)] for address in emulation.peers.values()
+            )
+        # What the far end sends without a choice comes from the first address.
+        back = pings(emulation, "-c", "5", "-i", "0.1", side="far")
+    assert 0.02 <= min(first) < 0.1 <= min(second)
+    assert 0.02 <= min(back) < 0.1
+    assert min(third) >= 0.02 and max(third) > 0.05
+    balance(emulation.report()["forward"])
+    assert [hop["name"] for hop in emulation.report()["forward"]["hops"]] == ["access/second", "sat/forward"]
 
 
 @needs_root

@@ -10,7 +10,7 @@ use bentpipe_sim::record::LinkReport;
 
 use crate::ip;
 use crate::packet_store::PacketStore;
-use crate::route::Hop;
+use crate::route::{Hop, Packets};
 
 /// What one hop has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Delivery {
 #[derive(Debug)]
 struct HopState {
     direction: Direction,
+    /// Which packets cross it.
+    packets: Packets,
     counts: HopCounts,
     /// Does its queue sort packets by flow?
     sorts: bool,
@@ -54,11 +56,12 @@ impl HopState {
         let mut direction = hop.begin();
         direction.count_bytes();
         let plan = match hop {
-            Hop::Access(_) | Hop::Jitter { .. } => None,
+            Hop::Access { .. } | Hop::Jitter { .. } => None,
             Hop::Direction { plan, .. } => Some(plan),
         };
         Self {
             direction,
+            packets: hop.packets(),
             counts: HopCounts::default(),
             sorts: plan.is_some_and(|plan| plan.discipline.sorts_by_flow()),
             bands: plan.map_or(1, |plan| match plan.discipline {
@@ -216,10 +219,13 @@ impl Chain {
     /// A packet comes to hop `i`.
     fn enter(&mut self, i: usize, at: Time, mut packet: Packet) {
         let Some(hop) = self.hops.get_mut(i) else { return self.pass(i, at, packet) };
-        hop.counts.offered_packets += 1;
         if self.tap == Some(i) {
             self.tapped.push((at, self.store.bytes(packet.handle()).to_vec()));
         }
+        if hop.packets != Packets::All && !hop.packets.include(self.store.bytes(packet.handle())) {
+            return self.pass(i + 1, at, packet);
+        }
+        hop.counts.offered_packets += 1;
         let mut class = Class::default();
         if hop.sorts || hop.thins {
             let bytes = self.store.bytes(packet.handle());

@@ -1,6 +1,8 @@
 //! What the emulator reads from a packet's headers, and the only thing that it writes there: the mark
 //! "congestion experienced".
 
+use std::net::Ipv4Addr;
+
 use bentpipe_sim::link::Ecn;
 
 /// IPv4 without options (RFC 791 section 3.1), and TCP without options (RFC 9293 section 3.1).
@@ -35,6 +37,12 @@ pub(crate) fn check(packet: &[u8], mtu: usize) -> Result<(), Refused> {
 
 fn is_ipv6(packet: &[u8]) -> bool {
     packet[0] >> 4 == 6
+}
+
+/// Is this packet of IPv4 from or to this address?
+pub(crate) fn has_address(packet: &[u8], address: Ipv4Addr) -> bool {
+    let address = address.octets();
+    !is_ipv6(packet) && (packet[12..16] == address || packet[16..HEADER] == address)
 }
 
 /// The byte that holds DSCP and codepoint: type of service, or traffic class (RFC 2474 section 3).

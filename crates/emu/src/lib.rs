@@ -13,6 +13,9 @@
 //! near 10.77.0.1 == link 0 == 10.77.0.2 relay 10.77.1.1 == link 1 == 10.77.1.2 far
 //! ```
 //!
+//! Further flows of a scenario have further addresses at the far end ([`Network::flow_addresses`]), because
+//! each has its own access delay.
+//!
 //! The parts, from the inside out: [`Chain`] is a series of directions and the packets in them, without clock
 //! and device, so that it can be driven by a test; `route` says which directions a packet crosses.
 //! `forwarder` is the thread that does it by the clock (`clock`), and measures its lateness. `ip`,
@@ -46,5 +49,5 @@ mod status;
 pub use chain::{Chain, Delivery, HopCounts};
 pub use error::EmulationError;
 pub use network::{Link, Network, Record};
-pub use route::{Hop, Route, route_of};
+pub use route::{Hop, Packets, Route, route_of};
 pub use status::{HopStatus, Lateness, LinkStatus, Sample, WayStatus};

@@ -18,7 +18,7 @@ use crate::netlink;
 use crate::outside::Outside;
 use crate::relay::{self, Relay, RelayCounts, RelaySettings};
 use crate::route::{Hop, Route};
-use crate::routing::Ipv4Route;
+use crate::routing::{Ipv4Route, add_ipv4};
 use crate::status::{LinkStatus, WayStatus};
 
 /// There are as many links as networks 10.77.x.0.
@@ -121,8 +121,12 @@ impl Network {
                 let end = &network.ends[end];
                 end.with(|| Device::open(&device(i), own, end.has_ipv6.then_some(own_6), link.mtu))
             };
-            let devices = open(near, Self::near_address(i), Self::near_ipv6(i))
-                .and_then(|a| Ok((a, open(far, Self::far_address(i), Self::far_ipv6(i))?)));
+            let add = |(_, address): &(usize, Ipv4Addr)| add_ipv4(&device(i), *address);
+            let devices = open(near, Self::near_address(i), Self::near_ipv6(i)).and_then(|a| {
+                let b = open(far, Self::far_address(i), Self::far_ipv6(i))?;
+                network.ends[far].with(|| link.route.further.iter().try_for_each(add))?;
+                Ok((a, b))
+            });
             let needs = "it takes /dev/net/tun (modprobe tun) and CAP_NET_ADMIN";
             let devices = devices.map_err(unable("make a TUN device", needs))?;
             network.links.push(Running { link, devices, forwarders: None });
@@ -138,6 +142,20 @@ impl Network {
     /// The address of the far end of link `i`.
     pub fn far_address(i: usize) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, i as u8, 2)
+    }
+
+    /// The address of the far end of link `i` for the flow with this index in the scenario; the first has
+    /// [`Network::far_address`]. `None` if the network of the link has no more addresses.
+    pub fn flow_address(i: usize, flow: usize) -> Option<Ipv4Addr> {
+        let last = u8::try_from(flow + 2).ok().filter(|last| *last < u8::MAX)?;
+        Some(Ipv4Addr::new(10, 77, i as u8, last))
+    }
+
+    /// The addresses of the far end of link `i`, each with the index of its flow in the scenario.
+    pub fn flow_addresses(&self, i: usize) -> Vec<(usize, Ipv4Addr)> {
+        let first = (0, Self::far_address(i));
+        let further = self.links.get(i).map_or(&[][..], |running| &running.link.route.further);
+        [&[first], further].concat()
     }
 
     /// The IPv6 address of the near end of link `i`.

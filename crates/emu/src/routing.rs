@@ -57,6 +57,15 @@ impl Ipv4Route {
     }
 }
 
+/// Gives `device` a further address of IPv4 in the network of 24 bits of its first.
+pub(crate) fn add_ipv4(device: &str, address: Ipv4Addr) -> io::Result<()> {
+    // `struct ifaddrmsg`.
+    let mut fixed = vec![libc::AF_INET as u8, 24, 0, libc::RT_SCOPE_UNIVERSE];
+    fixed.extend(netlink::index(device)?.to_ne_bytes());
+    let attributes = Attributes::default().with(libc::IFA_LOCAL, &address.octets());
+    netlink::request(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &fixed, attributes)
+}
+
 /// Gives `device` an address of IPv6 in a network of 64 bits, which it has at once.
 pub(crate) fn add_ipv6(device: &str, address: Ipv6Addr) -> io::Result<()> {
     // `struct ifaddrmsg`.

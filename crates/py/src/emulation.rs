@@ -1,5 +1,6 @@
 //! Emulated links: namespaces, forwarding, counts.
 
+use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bentpipe_cc::Span;
 use bentpipe_emu::relay::{RelayCounts, RelaySettings};
 use bentpipe_emu::{
-    EmulationError, Hop, HopStatus, Lateness, Link, LinkStatus, Network, Record, WayStatus, route_of,
+    EmulationError, Hop, HopStatus, Lateness, Link, LinkStatus, Network, Packets, Record, WayStatus, route_of,
 };
 use bentpipe_sim::RunError;
 use bentpipe_sim::pcap::{Capture, Place};
@@ -39,10 +40,12 @@ fn failed(error: EmulationError) -> PyErr {
 }
 
 /// The names of the directions among `hops`; an access delay is "access", and the jitter of acknowledgements
-/// "jitter".
+/// "jitter". Those of a further flow have its name, "access/second".
 fn names(hops: &[Hop]) -> Vec<String> {
     let name = |hop: &Hop| match hop {
-        Hop::Access(_) => "access".to_owned(),
+        Hop::Access { flow, of: Packets::Of(_), .. } => format!("access/{flow}"),
+        Hop::Access { .. } => "access".to_owned(),
+        Hop::Jitter { flow, of: Packets::Of(_), .. } => format!("jitter/{flow}"),
         Hop::Jitter { .. } => "jitter".to_owned(),
         Hop::Direction { name, .. } => name.clone(),
     };
@@ -51,7 +54,7 @@ fn names(hops: &[Hop]) -> Vec<String> {
 
 #[pymethods]
 impl EmulatedNetwork {
-    /// So many ends, and links: numbers of the near and the far end, and a scenario as JSON, of which the first flow says the route. With
+    /// So many ends, and links: numbers of the near and the far end, and a scenario as JSON, whose first flow gives the route. With
     /// `interval_ns`, samples are taken so often. A capture is a path, a place, and whether whole packets are kept. The largest packet of all
     /// links has `mtu` bytes.
     #[new]
@@ -68,9 +71,9 @@ impl EmulatedNetwork {
         let mut named = Vec::new();
         let mut changes_until = None;
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX); // refused there
-        for (near, far, scenario) in links {
+        for (i, (near, far, scenario)) in links.into_iter().enumerate() {
             let (_, plan) = plan(&scenario)?;
-            let route = route_of(&plan).ok_or_else(|| wrong("a scenario without flows has no route"))?;
+            let route = route_of(&plan, i).ok_or_else(|| wrong("a scenario without flows has no route"))?;
             if route.changes() {
                 changes_until = Some(plan.duration);
             }
@@ -144,6 +147,13 @@ impl EmulatedNetwork {
     #[staticmethod]
     fn addresses_ipv6(link: usize) -> (String, String) {
         (Network::near_ipv6(link).to_string(), Network::far_ipv6(link).to_string())
+    }
+
+    /// The addresses of the far end of a link, by the index of a flow in the scenario. Packets from or to an
+    /// address have the access delay and the jitter of its flow.
+    fn flow_addresses(&self, link: usize) -> BTreeMap<usize, String> {
+        let addresses = self.held().flow_addresses(link);
+        addresses.into_iter().map(|(table, address)| (table, address.to_string())).collect()
     }
 
     /// Do the ends have addresses of IPv6?

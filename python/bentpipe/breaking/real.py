@@ -7,6 +7,9 @@ the ends count:
 - Bytes delivered are those that the receiving program has read.
 - Lost packets are those sent until the end that never came. Those still on the way then may yet come.
 - Round trips are the kernel's smoothed ones; no program learns of the latest.
+
+Each flow has an address of its own at the far end, by which the emulator knows whose `extra_delay` and
+`ack_jitter` a packet has.
 """
 
 from __future__ import annotations
@@ -31,6 +34,9 @@ from bentpipe.emulation.session import Emulation, Side
 from bentpipe.truth import real as transfers
 from bentpipe.truth.curve import Column, held
 from bentpipe.truth.real import PORT, PROGRAM, TransferFailed
+
+OWN = ("name", "extra_delay", "ack_jitter")
+"""Keys of a flow that the emulated link has for it alone. The name selects the stream of its jitter."""
 
 DATAGRAMS = str(Path(__file__).with_name("datagrams.py"))
 LEAD_S = 3.0
@@ -82,8 +88,8 @@ def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path, st
         began = time.monotonic() - emulation.snapshot()["t_s"]
         programs = []
         for number, flow in enumerate(scenario["flow"]):
-            at, port = seconds(flow.get("start", "0 s")), PORT + number
-            for side, words in _programs(flow, names, port, end - at, folder, emulation.peer).items():
+            at, port, peer = seconds(flow.get("start", "0 s")), PORT + number, emulation.peers[number]
+            for side, words in _programs(flow, names, port, end - at, folder, peer).items():
                 pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
                 command = [sys.executable, "-I", "-S", *words]
                 program = emulation.popen(command, side=side, text=True, **pipes)
@@ -91,7 +97,7 @@ def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path, st
                 programs.append((program, began + LEAD_S + at))
             if flow["name"] == CROSS:  # nobody reads there, but nothing answers either
                 sink = stack.enter_context(emulation.within("far", lambda: socket(AF_INET, SOCK_DGRAM)))
-                sink.bind((emulation.peer, port))
+                sink.bind((peer, port))
         _begin(programs)
         _wait(programs, began + LEAD_S + end + DRAIN_S + transfers.PATIENCE_S, stop)
     counts, traces = {}, {}
@@ -118,8 +124,13 @@ def delayed(scenario: Mapping[str, Any]) -> dict[str, Any]:
         "duration": _later(scenario["duration"]),
         "seed": scenario["seed"],
         "link": {LINK: link},
-        "flow": [{"cc": "reno", "path": scenario["flow"][0]["path"]}],  # it gives the path alone
+        "flow": [_ends(flow) for flow in scenario["flow"]],
     }
+
+
+def _ends(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """What the emulated link plays of a flow; its traffic is that of the programs."""
+    return {"cc": "reno", "path": flow["path"]} | {key: flow[key] for key in OWN if key in flow}
 
 
 def _later(at: str) -> str:

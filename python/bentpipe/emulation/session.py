@@ -140,6 +140,11 @@ class Emulation:
         self.addresses = [_core.EmulatedNetwork.addresses(leg) for leg in range(len(self._scenarios))]
         #: The same of IPv6, inside the `with` block. Empty with a relay, which splits IPv4 alone.
         self.addresses_ipv6: list[tuple[str, str]] = []
+        #: Addresses of the far end, inside the `with` block, by the index of a flow in the scenario. Packets
+        #: from or to an address have the `extra_delay` and the `ack_jitter` of its flow. The first flow has
+        #: `peer`. Others have one if their paths are those of the first; with a relay, `path` or `legs` no
+        #: other has one.
+        self.peers: Mapping[int, str] = {}
 
     @property
     def peer(self) -> str:
@@ -170,6 +175,7 @@ class Emulation:
                 self.relay_controller = network.start_relay(
                     as_json(json.loads(self._split.scenario)), controllers
                 )
+            self.peers = network.flow_addresses(len(links) - 1 if self._split else 0)
             if network.has_ipv6:
                 self.addresses_ipv6 = [network.addresses_ipv6(leg) for leg in range(len(links))]
             namespaces = [network.descriptor(end) for end in range(len(self._sides))]

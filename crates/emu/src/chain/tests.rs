@@ -14,7 +14,21 @@ fn plan(text: &str) -> Plan {
 }
 
 fn route(text: &str) -> Route {
-    route_of(&plan(text)).expect("the scenario has a flow")
+    route_of(&plan(text), 0).expect("the scenario has a flow")
+}
+
+/// What is crossed, by name.
+fn names(hops: &[Hop]) -> Vec<String> {
+    let name = |hop: &Hop| match hop {
+        Hop::Access { .. } => "access".to_owned(),
+        Hop::Jitter { .. } => "jitter".to_owned(),
+        Hop::Direction { name, .. } => name.clone(),
+    };
+    hops.iter().map(name).collect()
+}
+
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// A scenario of 20 s with one flow of a packet of 1000 bytes each millisecond over links that have these keys.
@@ -62,7 +76,7 @@ fn counts_are_those_of_the_simulation() {
             let plan = plan(&cbr(seed, links));
             let outcome =
                 bentpipe_sim::run(&plan, &mut bentpipe_sim::no_supply, &mut |_| true).expect("a run");
-            let mut chain = Chain::new(&route_of(&plan).unwrap().forward, seed);
+            let mut chain = Chain::new(&route_of(&plan, 0).unwrap().forward, seed);
             let end = Time(20_000 * MS);
             for k in 0..20_000 {
                 chain.push(Time(k * MS), &packet(1_000, 0, 5));
@@ -188,23 +202,24 @@ fn acknowledgements_are_thinned_and_those_that_say_more_are_not() {
 fn access_delays_stand_where_the_flow_has_them() {
     let text = "duration = \"1 s\"\n[link.a]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n[link.b]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n\
                 [[flow]]\ncc = \"reno\"\npath = [\"a\"]\nack_path = [\"b/reverse\"]\nextra_delay = \"7 ms\"\n";
-    let Route { forward, reverse } = route(text);
+    let Route { forward, reverse, .. } = route(text);
     let arrival = |hops: &[Hop]| {
         let mut chain = Chain::new(hops, 1);
         chain.push(Time(0), &packet(1_000, 0, 5));
         arrivals(&mut chain, Time(100 * MS))[0].0
     };
     assert_eq!((arrival(&forward), arrival(&reverse)), (Time(18 * MS), Time(28 * MS)));
-    let names =
-        |hops: &[Hop]| hops.iter().map(|hop| format!("{hop:?}").contains("Access")).collect::<Vec<_>>();
-    assert_eq!((names(&forward), names(&reverse)), (vec![true, false], vec![false, true]));
+    assert_eq!(
+        (names(&forward), names(&reverse)),
+        (strings(&["access", "a/forward"]), strings(&["b/reverse", "access"]))
+    );
 }
 
 #[test]
 fn acknowledgements_of_a_flow_with_jitter_are_held_in_order_on_the_way_back() {
     let text = "duration = \"20 s\"\n[link.a]\nrate = \"800 Mbit/s\"\ndelay = \"10 ms\"\n\
                 [[flow]]\ncc = \"reno\"\npath = [\"a\"]\nack_jitter = \"40 ms\"\n";
-    let Route { forward, reverse } = route(text);
+    let Route { forward, reverse, .. } = route(text);
     assert_eq!((forward.len(), reverse.len()), (1, 2));
     let mut chain = Chain::new(&reverse, 1);
     for number in 0..100 {
@@ -222,22 +237,146 @@ fn acknowledgements_of_a_flow_with_jitter_are_held_in_order_on_the_way_back() {
 fn the_route_of_a_relayed_flow_is_that_of_both_halves() {
     let text = "duration = \"1 s\"\n[link.a]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n[link.b]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n\
                 [[flow]]\ncc = \"reno\"\npath = [\"a\", \"b\"]\nrelay = { at = \"a\", cc = \"hybla\", buffer = \"1 MB\" }\n";
-    let names = |hops: &[Hop]| {
-        let name = |hop: &Hop| match hop {
-            Hop::Access(_) => "access".to_owned(),
-            Hop::Jitter { .. } => "jitter".to_owned(),
-            Hop::Direction { name, .. } => name.clone(),
-        };
-        hops.iter().map(name).collect::<Vec<_>>()
-    };
-    let Route { forward, reverse } = route(text);
+    let Route { forward, reverse, .. } = route(text);
     assert_eq!(
         (names(&forward), names(&reverse)),
-        (
-            vec!["a/forward".to_owned(), "b/forward".to_owned()],
-            vec!["b/reverse".to_owned(), "a/reverse".to_owned()]
-        )
+        (strings(&["a/forward", "b/forward"]), strings(&["b/reverse", "a/reverse"]))
     );
+}
+
+/// A packet of 1000 bytes from 10.77.0.1 to 10.77.0.`last`.
+fn to(last: u8) -> Vec<u8> {
+    let mut bytes = packet(1_000, 0, 5);
+    bytes[19] = last;
+    bytes
+}
+
+/// A packet of 1000 bytes from 10.77.0.`last` to 10.77.0.1.
+fn from(last: u8) -> Vec<u8> {
+    let mut bytes = packet(1_000, 0, 5);
+    (bytes[15], bytes[19]) = (last, 1);
+    bytes
+}
+
+/// A link of 8 Mbit/s and 10 ms, over which a packet of 1000 bytes takes 11 ms, and flows with these keys.
+fn over_one_link(flows: &[&str]) -> String {
+    let flows = flows.iter().map(|keys| format!("[[flow]]\ncc = \"reno\"\npath = [\"a\"]\n{keys}\n"));
+    format!(
+        "duration = \"20 s\"\n[link.a]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n{}",
+        flows.collect::<String>()
+    )
+}
+
+#[test]
+fn each_flow_has_its_own_access_delay() {
+    let text = over_one_link(&["extra_delay = \"7 ms\"", "extra_delay = \"30 ms\"", ""]);
+    let Route { forward, reverse, further } = route(&text);
+    assert_eq!(further, [(1, [10, 77, 0, 3].into()), (2, [10, 77, 0, 4].into())]);
+    let arrival = |hops: &[Hop], bytes: &[u8]| {
+        let mut chain = Chain::new(hops, 1);
+        chain.tap(0);
+        chain.push(Time(0), bytes);
+        let out = arrivals(&mut chain, Time(100 * MS));
+        assert_eq!(chain.tapped().count(), 1, "whoever captures at the end sees every packet");
+        out[0].0.0 / MS
+    };
+    // By 7 and 30 ms later than 11 ms. Whatever is of no other flow is of the first: 10.77.0.9 is nobody's.
+    assert_eq!([2, 3, 4, 9].map(|last| arrival(&forward, &to(last))), [18, 41, 11, 18]);
+    assert_eq!([2, 3, 4, 9].map(|last| arrival(&reverse, &from(last))), [18, 41, 11, 18]);
+    let mut ipv6 = vec![0; 1_000];
+    (ipv6[0], ipv6[39]) = (0x60, 3);
+    assert_eq!(arrival(&forward, &ipv6), 18);
+}
+
+#[test]
+fn flows_with_different_delays_meet_at_the_link() {
+    let Route { forward, .. } = route(&over_one_link(&["", "extra_delay = \"5 ms\""]));
+    let mut chain = Chain::new(&forward, 1);
+    for (at, last) in [(0, 3), (1, 3), (4, 2), (5, 2)] {
+        chain.push(Time(at * MS), &to(last));
+    }
+    // The first flow is at the link at 4 and 5 ms, and the second at 5 and 6 ms. Each packet takes it for
+    // 1 ms. At 5 ms that of the second flow is first, because it was due there when the other was read.
+    let out: Vec<_> =
+        arrivals(&mut chain, Time(100 * MS)).iter().map(|(at, bytes)| (at.0 / MS, bytes[19])).collect();
+    assert_eq!(out, [(15, 2), (16, 3), (17, 2), (18, 3)]);
+    let counts: Vec<u64> = (0..2).map(|i| chain.look(i, Time(100 * MS)).0.offered_packets).collect();
+    assert_eq!((counts, names(&forward)), (vec![2, 4], strings(&["access", "a/forward"])));
+}
+
+#[test]
+fn a_flow_whose_acknowledgements_are_held_does_not_hold_those_of_another() {
+    let first = "name = \"first\"\nack_jitter = \"40 ms\"";
+    let held = |flows: &[&str], last: u8| {
+        let mut chain = Chain::new(&route(&over_one_link(flows)).reverse, 1);
+        for number in 0..100 {
+            chain.push(Time(number * 10 * MS), &from(2));
+            chain.push(Time(number * 10 * MS + MS), &from(last));
+        }
+        arrivals(&mut chain, Time(2_000 * MS))
+    };
+    let of = |out: &[(Time, Vec<u8>)], last: u8| {
+        let its = out.iter().filter(|(_, bytes)| bytes[15] == last).map(|(at, _)| *at);
+        its.collect::<Vec<_>>()
+    };
+    let late = |times: &[Time]| {
+        let late = times.iter().zip(0..).map(|(at, number)| at.0 / MS - number * 10);
+        late.collect::<Vec<_>>()
+    };
+    let plain = held(&[first, ""], 3);
+    // 11 ms, and at most one packet of 1 ms before it at the link; it was sent at 1 ms.
+    assert!(late(&of(&plain, 3)).iter().all(|ms| (12..=13).contains(ms)), "{plain:?}");
+    assert!(late(&of(&plain, 2)).iter().any(|ms| *ms > 40));
+    // With jitter of its own the second flow draws other delays than the first.
+    let both = held(&[first, first.replace("first", "second").as_str()], 3);
+    assert!(late(&of(&both, 3)).iter().any(|ms| *ms > 40));
+    let near = of(&both, 2).iter().zip(of(&both, 3)).filter(|(a, b)| a.0.abs_diff(b.0) < 5 * MS).count();
+    assert!(near < 60, "{near} of 100 are held alike");
+}
+
+#[test]
+fn what_other_flows_have_changes_nothing_for_the_first() {
+    let first = "name = \"first\"\nextra_delay = \"3 ms\"\nack_jitter = \"40 ms\"";
+    let run = |flows: &[&str]| {
+        let Route { forward, reverse, .. } = route(&over_one_link(flows));
+        [(forward, to(2)), (reverse, from(2))].map(|(hops, bytes)| {
+            let mut chain = Chain::new(&hops, 1);
+            (0..100).for_each(|number| chain.push(Time(number * 5 * MS), &bytes));
+            arrivals(&mut chain, Time(1_000 * MS))
+        })
+    };
+    assert_eq!(run(&[first]), run(&[first, "extra_delay = \"9 ms\"\nack_jitter = \"70 ms\""]));
+}
+
+#[test]
+fn equal_access_delays_are_crossed_once() {
+    let Route { forward, reverse, further } = route(&over_one_link(&["extra_delay = \"5 ms\""; 3]));
+    assert_eq!(
+        (names(&forward), names(&reverse)),
+        (strings(&["access", "a/forward"]), strings(&["a/reverse", "access"]))
+    );
+    assert_eq!(further.len(), 2);
+}
+
+#[test]
+fn flows_with_other_paths_or_beside_a_relay_have_no_address() {
+    let text = "duration = \"1 s\"\n[link.a]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n\
+                [link.b]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n";
+    let flow = |path: &str, keys: &str| {
+        format!("[[flow]]\ncc = \"reno\"\nextra_delay = \"5 ms\"\npath = [{path}]\n{keys}\n")
+    };
+    let further = |flows: &[String]| route(&(text.to_owned() + &flows.concat())).further;
+    let ab = "\"a\", \"b\"";
+    let found = further(&[
+        flow(ab, "count = 3"),
+        flow("\"a\"", ""),
+        flow(ab, "ack_path = [\"a/reverse\"]"),
+        flow(ab, "count = 2"),
+    ]);
+    assert_eq!(found, [(3, [10, 77, 0, 5].into())]);
+    let relay = "relay = { at = \"a\", cc = \"hybla\", buffer = \"1 MB\" }";
+    assert_eq!(further(&[flow(ab, relay), flow(ab, "")]), []);
+    assert_eq!(further(&[flow(ab, ""), flow(ab, relay)]), []);
 }
 
 proptest! {

@@ -4,9 +4,15 @@ use std::time::Duration;
 
 use super::*;
 use crate::ip::tests::packet;
+use crate::route::Packets;
 
 fn devices(from: Device, to: Device) -> Devices {
     Devices { from, to, mtu: 1_500 }
+}
+
+/// A delay for all packets.
+fn access(ms: u64) -> Hop {
+    Hop::Access { delay: Span::from_millis(ms), flow: "first".to_owned(), of: Packets::All }
 }
 
 /// A device, and the kernel's side of it.
@@ -20,7 +26,7 @@ fn device() -> (Device, UnixDatagram) {
 #[test]
 fn packets_cross_in_order_and_what_is_none_is_counted() {
     let ((from, sender), (to, receiver)) = (device(), device());
-    let hops = vec![Hop::Access(Span::from_millis(3)), Hop::Access(Span::from_millis(4))];
+    let hops = vec![access(3), access(4)];
     let mut forwarder =
         Forwarder::start("test", devices(from, to), hops, 1, Clock::begin(), Recording::default())
             .expect("a thread");
@@ -50,7 +56,7 @@ fn packets_cross_in_order_and_what_is_none_is_counted() {
 fn no_packet_is_early() {
     let ((from, sender), (to, receiver)) = (device(), device());
     let clock = Clock::begin();
-    let hops = vec![Hop::Access(Span::from_millis(20))];
+    let hops = vec![access(20)];
     let _forwarder =
         Forwarder::start("test", devices(from, to), hops, 1, clock, Recording::default()).expect("a thread");
     let mut buffer = [0; 2_000];
@@ -79,7 +85,7 @@ fn a_device_that_cannot_be_read_ends_the_thread_with_a_reason() {
 fn a_thread_that_panics_is_a_failure_and_not_old_numbers() {
     let ((from, sender), (to, receiver)) = (device(), device());
     let recording = Recording { panics_after: Some(3), ..Recording::default() };
-    let hops = vec![Hop::Access(Span::from_millis(1))];
+    let hops = vec![access(1)];
     let mut forwarder =
         Forwarder::start("test", devices(from, to), hops, 1, Clock::begin(), recording).expect("a thread");
     for _ in 0..2 {
