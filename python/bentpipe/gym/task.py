@@ -63,7 +63,7 @@ class Task:
         history: how many intervals an observation has, the oldest first.
         reward: the weight of each measure in the sum.
         transport: what carries an agent's data: "tcp", a sender that retransmits what is lost; or
-            "datagrams", which are sent once and at the agent's rate alone. They are for one flow, and ten
+            "datagrams", which are sent once and at the agent's rate alone. They are for one flow, and eight
             times as fast.
         step: when a step ends: "0.5 rtt", a multiple of the mean round-trip time of the interval before; a
             time, "100 ms"; or "ack", with the next acknowledgement.
