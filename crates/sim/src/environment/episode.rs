@@ -46,14 +46,10 @@ impl Environment {
         }
         let first: Vec<Instruction> =
             drivers.iter().map(|driver| driver.instruction(settings, Time::MAX)).collect();
-        let transport: Box<dyn Transport> = match (settings.transport, &*drivers, &*first) {
-            (TransportKind::Datagrams, [driver], [first]) => {
-                Box::new(Datagrams::new(&plan, driver.flow, *first)?)
-            }
-            _ => {
-                let flows = drivers.iter().map(|driver| driver.flow).collect();
-                Box::new(Tcp::new(plan, flows, &first)?)
-            }
+        let flows: Vec<usize> = drivers.iter().map(|driver| driver.flow).collect();
+        let transport: Box<dyn Transport> = match settings.transport {
+            TransportKind::Datagrams => Box::new(Datagrams::new(&plan, flows[0], first[0])?),
+            TransportKind::Tcp => Box::new(Tcp::new(plan, flows, &first)?),
         };
         let known = |name: &String| number(name).unwrap_or_default(); // the settings were checked
         let mut environment = Self {

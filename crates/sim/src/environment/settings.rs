@@ -104,8 +104,13 @@ impl Settings {
         if !positive(self.scale) {
             return Err(format!("scale must be above 0, not {}", self.scale));
         }
-        if self.transport == TransportKind::Datagrams && self.acts != Acts::Rate {
-            return Err("a sender of datagrams has no window: acts must be \"rate\"".to_owned());
+        if self.transport == TransportKind::Datagrams {
+            if self.acts != Acts::Rate {
+                return Err("a sender of datagrams has no window: acts must be \"rate\"".to_owned());
+            }
+            if self.flows.len() > 1 {
+                return Err("transport \"datagrams\" is for one agent; \"tcp\" is for several".to_owned());
+            }
         }
         let [least, most] = self.bounds;
         if !(positive(least) && positive(most) && least <= most) {

@@ -363,6 +363,7 @@ fn wrong_settings_and_flows_are_refused_with_a_reason() {
     assert!(wrong(|s| s.step = StepEnd::Rtts(0.0)).contains("above 0"));
     let windowed = |s: &mut Settings| (s.transport, s.acts) = (TransportKind::Datagrams, Acts::Both);
     assert!(wrong(windowed).contains("no window"));
+    assert!(wrong(|s| s.transport = TransportKind::Datagrams).contains("for one agent"));
     let begin = |text: &str, flows: &[&str]| {
         let flows = flows.iter().map(|&flow| flow.to_owned()).collect();
         let plan = Scenario::from_json(text).expect("correct").resolve().expect("correct");
