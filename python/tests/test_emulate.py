@@ -331,6 +331,7 @@ def test_a_scenario_from_standard_input(sat):
 
 @needs_root
 def test_an_emulation_that_cannot_begin_leaves_nothing(tmp_path):
+    gc.collect()  # what earlier tests have left
     before = set(os.listdir("/proc/self/fd"))
     emulation = Emulation(scenario(), pcap=tmp_path)  # a directory
     with pytest.raises(OSError, match="cannot write the capture"):

@@ -47,14 +47,15 @@ def test_the_agent_answers_every_report_and_nothing_is_left() -> None:
             status = settled(agent)
             (flow,) = status["flows"]
             assert (flow["fallbacks"], flow["steered"], status["dropped_reports"]) == (0, True, 0)
-            assert flow["reports"] > 300 and flow["orders"] > 300  # an ACK for two of 1380 segments, and more
+            # An ACK for two of 1380 segments, and more. A busy agent answers several reports at once.
+            assert flow["reports"] > 300 and flow["orders"] > 30
             assert flow["delivered_bytes"] >= 2_000_000 and flow["remote"].startswith(emulation.peer)
             assert flow["cwnd_segments"] == one.window()[0]
             assert 0.02 <= flow["rtt_min_s"] < 0.05
             assert [one["name"] for one in attached()] == [agent.name]
         until(lambda: not json.loads(agent.status())["flows"], "a closed flow is gone")
         latency = json.loads(agent.status())["latency"]
-        assert latency["ack_to_agent_s"]["count"] > 300 and latency["ack_to_applied_s"]["count"] > 300
+        assert latency["ack_to_agent_s"]["count"] > 300 and latency["ack_to_applied_s"]["count"] > 30
         assert agent.step(0.0) is False
     assert attached() == []
 

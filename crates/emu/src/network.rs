@@ -144,13 +144,6 @@ impl Network {
         Ipv4Addr::new(10, 77, i as u8, 2)
     }
 
-    /// The address of the far end of link `i` for the flow with this index in the scenario; the first has
-    /// [`Network::far_address`]. `None` if the network of the link has no more addresses.
-    pub fn flow_address(i: usize, flow: usize) -> Option<Ipv4Addr> {
-        let last = u8::try_from(flow + 2).ok().filter(|last| *last < u8::MAX)?;
-        Some(Ipv4Addr::new(10, 77, i as u8, last))
-    }
-
     /// The addresses of the far end of link `i`, each with the index of its flow in the scenario.
     pub fn flow_addresses(&self, i: usize) -> Vec<(usize, Ipv4Addr)> {
         let first = (0, Self::far_address(i));

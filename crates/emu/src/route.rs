@@ -8,7 +8,6 @@ use bentpipe_sim::link::Direction;
 use bentpipe_sim::plan::{DirectionId, DirectionPlan, FlowPlan, Plan, Way};
 
 use crate::ip;
-use crate::network::Network;
 
 /// Which packets cross a delay of a flow. Each flow has its own address at the far end; see [`route_of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,9 +132,9 @@ impl Route {
 /// if the plan has no flows.
 ///
 /// Access delays and jitter of other flows belong to the route, too, if these flows have the paths of the
-/// first, and neither has a relay. Each of them has its own address at the far end
-/// ([`Network::flow_address`]): packets from or to it are those of this flow. All other packets are those of
-/// the first flow.
+/// first, and neither has a relay. Each of them has its own address at the far end, 10.77.`link`.N with N two
+/// above its index in the scenario: packets from or to it are those of this flow. All other packets are those
+/// of the first flow.
 pub fn route_of(plan: &Plan, link: usize) -> Option<Route> {
     let tables: Vec<&[FlowPlan]> = plan.flows.chunk_by(|a, b| a.table == b.table).collect();
     let (first, others) = tables.split_first()?;
@@ -159,6 +158,13 @@ pub fn route_of(plan: &Plan, link: usize) -> Option<Route> {
     Some(Route { forward, reverse, further })
 }
 
+/// The address of the far end of link `link` for the flow with this index in the scenario; `None` if the
+/// network of the link has no more addresses.
+fn flow_address(link: usize, flow: usize) -> Option<Ipv4Addr> {
+    let last = u8::try_from(flow + 2).ok().filter(|last| *last < u8::MAX)?;
+    Some(Ipv4Addr::new(10, 77, link as u8, last))
+}
+
 /// Of the flows of a table, the parts of the first connection that data crosses one after the other.
 fn parts(flows: &[FlowPlan]) -> Vec<&FlowPlan> {
     let count = if flows[0].twin().is_some() { 1 } else { flows[0].part.count() };
@@ -171,7 +177,7 @@ type Addressed<'a> = (Ipv4Addr, &'a FlowPlan);
 /// The first of the flows of a table, if it has the paths of `first`.
 fn beside<'a>(first: &FlowPlan, flows: &'a [FlowPlan], link: usize) -> Option<Addressed<'a>> {
     let [flow] = parts(flows)[..] else { return None };
-    let address = Network::flow_address(link, flow.table as usize)?;
+    let address = flow_address(link, flow.table as usize)?;
     (flow.path == first.path && flow.ack_path == first.ack_path).then_some((address, flow))
 }
 

@@ -11,7 +11,7 @@ use crate::environment::driver::Driver;
 use crate::environment::failure::EnvironmentError;
 use crate::environment::measures::{MEASURES, number};
 use crate::environment::settings::{Settings, StepEnd, TransportKind};
-use crate::environment::tcp::Tcp;
+use crate::environment::tcp::TcpTransport;
 use crate::environment::transport::Transport;
 use crate::resolve::plan::Plan;
 
@@ -49,7 +49,7 @@ impl Environment {
         let flows: Vec<usize> = drivers.iter().map(|driver| driver.flow).collect();
         let transport: Box<dyn Transport> = match settings.transport {
             TransportKind::Datagrams => Box::new(Datagrams::new(&plan, flows[0], first[0])?),
-            TransportKind::Tcp => Box::new(Tcp::new(plan, flows, &first)?),
+            TransportKind::Tcp => Box::new(TcpTransport::new(plan, flows, &first)?),
         };
         let known = |name: &String| number(name).unwrap_or_default(); // the settings were checked
         let mut environment = Self {

@@ -16,14 +16,14 @@ pub const KEY: &str = "agent";
 
 /// A run, and the agents that control some of its flows.
 #[derive(Debug)]
-pub(super) struct Tcp {
+pub(super) struct TcpTransport {
     run: SteppedRun,
     /// The number of the flow of each agent.
     flows: Vec<usize>,
     exchanges: Vec<Arc<Exchange>>,
 }
 
-impl Tcp {
+impl TcpTransport {
     /// The run of `plan`, in which agents control the flows with these numbers and begin with these instructions.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Tcp {
     }
 }
 
-impl Transport for Tcp {
+impl Transport for TcpTransport {
     fn give(&mut self, agent: usize, instruction: Instruction) {
         self.exchanges[agent].give(instruction);
     }
