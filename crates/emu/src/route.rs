@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::Span;
 use bentpipe_sim::link::Direction;
-use bentpipe_sim::plan::{DirectionId, DirectionPlan, FlowPlan, Plan, Way};
+use bentpipe_sim::plan::{DirectionId, DirectionPlan, FlowPlan, Plan, Way, stream_of};
 
 use crate::ip;
 
@@ -90,7 +90,7 @@ impl Hop {
         match self {
             Self::Access { delay, .. } => Direction::access_delay(*delay),
             Self::Jitter { most, flow, seed, .. } => Direction::ack_jitter(*most, *seed, flow),
-            Self::Direction { name, plan, seed, .. } => Direction::new(plan, *seed, &format!("link/{name}")),
+            Self::Direction { name, plan, seed, .. } => Direction::new(plan, *seed, &stream_of(name)),
         }
     }
 }

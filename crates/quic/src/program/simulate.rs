@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bentpipe_cc::Span;
 use bentpipe_sim::Scenario;
+use bentpipe_sim::plan::stream_of;
 use serde_json::json;
 
 use super::Failure;
@@ -35,7 +36,7 @@ pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
             "{file}: the first flow crosses several links; QUIC is simulated over one"
         )));
     };
-    let names = [forward, reverse].map(|id| format!("link/{}", plan.name_of(*id)));
+    let names = [forward, reverse].map(|id| stream_of(&plan.name_of(*id)));
     let report = simulation::run(&Transfer {
         forward: (forward.of(&plan.links), &names[0]),
         reverse: (reverse.of(&plan.links), &names[1]),

@@ -24,7 +24,7 @@ use crate::record::Outcome;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
 use crate::record::warnings;
-use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source, stream_of};
 use crate::workload::client::Client;
 
 /// How many events pass between two calls of a [`Watch`]. The number is small, so that a run whose events
@@ -85,7 +85,7 @@ impl Network {
         let carried = CarriedStore::default();
         let (mut directions, mut classes) = (Vec::new(), Vec::new());
         for (id, of) in plan.directions() {
-            let name = format!("link/{}", plan.name_of(id));
+            let name = stream_of(&plan.name_of(id));
             let mut direction = Direction::new(of, plan.seed, &name);
             if let Some(scheduled) = direction.scheduled() {
                 scheduled.share(&carried.headers);

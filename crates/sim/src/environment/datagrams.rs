@@ -21,7 +21,7 @@ use crate::environment::measures::Samples;
 use crate::environment::transport::{SenderState, Transport};
 use crate::link::packet::Packet;
 use crate::link::{Direction, Ecn, Transit};
-use crate::resolve::plan::{DirectionId, FlowPlan, Plan, Source};
+use crate::resolve::plan::{DirectionId, FlowPlan, Plan, Source, stream_of};
 
 /// A sender of datagrams, its path, and the acknowledgements on their way.
 #[derive(Debug)]
@@ -124,14 +124,14 @@ impl Datagrams {
         self.next_send = sent + self.gap;
         self.left -= 1;
         self.counters[0] += 1;
-        let mut datagram = self.datagram;
+        let (mut datagram, mut acknowledgement) = (self.datagram, self.acknowledgement);
         let Some(arrival) = cross(&mut self.there, sent, &mut datagram) else {
             self.news.lost += 1;
             return;
         };
         self.news.arrived += 1;
         self.news.marked += u64::from(datagram.is_marked());
-        if let Some(at) = cross(&mut self.back, arrival, &mut self.acknowledgement.clone()) {
+        if let Some(at) = cross(&mut self.back, arrival, &mut acknowledgement) {
             self.coming.push_back(Acknowledgement { at, sent, news: std::mem::take(&mut self.news) });
         }
     }
@@ -169,11 +169,11 @@ impl Transport for Datagrams {
     fn advance_to_report(&mut self, _any: bool) -> Result<Time, RunError> {
         loop {
             // An acknowledgement that arrives before the next datagram is sent is the first of all.
-            let known = if self.sends(self.end) { self.next_send } else { self.end };
-            if let Some(at) = self.take(known) {
+            let sends = self.sends(self.end);
+            if let Some(at) = self.take(if sends { self.next_send } else { self.end }) {
                 return Ok(at);
             }
-            if !self.sends(self.end) {
+            if !sends {
                 return Ok(self.end);
             }
             self.send();
@@ -229,7 +229,7 @@ fn path(plan: &Plan, flow: &FlowPlan, size: [u16; 2]) -> Result<[Vec<Direction>;
                 ));
             }
             used.push(id);
-            let mut direction = Direction::new(id.of(&plan.links), plan.seed, &format!("link/{name}"));
+            let mut direction = Direction::new(id.of(&plan.links), plan.seed, &stream_of(&name));
             if !direction.promises(size).in_order {
                 return Err(format!(
                     "transport \"datagrams\" needs queues that decide when a packet arrives, such as drop-tail, \

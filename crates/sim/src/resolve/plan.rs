@@ -126,6 +126,11 @@ impl Plan {
     }
 }
 
+/// The name of the random streams of a direction, by its own name ([`Plan::name_of`]): "link/sat/forward".
+pub fn stream_of(direction: &str) -> String {
+    format!("link/{direction}")
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionPlan {
