@@ -1,6 +1,6 @@
 """Simulated measurements that an operator would make of a drawn link: the files of ping and of iperf3.
 
-docs/choose.md describes them: 300 pings at 5 a second, then a transfer of 60 s by CUBIC, and one by
+docs/choose.md describes them: 30,000 pings at 100 a second, then a transfer of 60 s by CUBIC, and one by
 BBR. Flows of others are there in all of them.
 """
 
@@ -25,8 +25,8 @@ TRANSFERS = ("cubic", "bbr")
 """The algorithms of the transfers, one after the other."""
 AFTER_S = 60
 """Competing flows run for this time before a transfer begins: the pings come first."""
-PINGS = 300
-EVERY_S = 0.2
+PINGS = 30_000
+EVERY_S = 0.01
 PACKET = 84
 """Bytes of an echo request on the wire: 56 of data, ICMP, IPv4."""
 MSS = 1448
@@ -95,11 +95,11 @@ def report(result: bp.Result, cc: str, after_s: int = 0) -> dict[str, Any]:
 
 
 def ping(one: Drawn) -> str:
-    """The output of `ping -D -i 0.2 -c 300` of iputils."""
+    """The output of `ping -D -i 0.01 -c 30000` of iputils."""
     trips = round_trips(one)
     lines = [f"PING 10.78.0.2 (10.78.0.2) 56({PACKET}) bytes of data."]
     for n, trip in sorted(trips.items(), key=lambda item: item[0] * EVERY_S + item[1]):
-        at = BEGAN - 2 * TRANSFER_S + n * EVERY_S + trip
+        at = BEGAN - PINGS * EVERY_S - TRANSFER_S + n * EVERY_S + trip
         lines.append(
             f"[{at:.6f}] 64 bytes from 10.78.0.2: icmp_seq={n + 1} ttl=64 time={_shown(1e3 * trip)} ms"
         )

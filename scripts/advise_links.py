@@ -1,4 +1,4 @@
-"""The 60 links of the truth set of `bentpipe advise`: drawn by a fixed seed, none chosen by hand."""
+"""The 90 links of the truth set of `bentpipe advise`: drawn by a fixed seed, none chosen by hand."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from bentpipe.units import seconds
 
 SEED = 24
 """Of all that is drawn here."""
-COUNT = 60
-"""Links in all ..."""
-OPEN = 30
-"""... and the number of those that may be examined during work on `advise`. The others are sealed."""
+SETS = (30, 30, 30)
+"""Links of each set, in order. A set has as many of `TIME_LINES` as any other."""
+COUNT = sum(SETS)
+OPEN = 60
+"""The number of links that may be examined during work on `advise`. The others, the last set, are sealed."""
 TRUTH_SEED = 100_000
 """Seeds of the truth begin here: far from those of the answers."""
 TIME_LINES = {"leo": 0.032, "aircraft": 0.042, "meo": 0.13, "geo-rain": 0.5, "geo-rain-ku": 0.51}
 """Shipped scenarios with a time line, and the round trip by which their buffers are drawn, seconds."""
 HAS_RATE = {"geo-rain": 10.861608e6, "geo-rain-ku": 10.861608e6}
 """Those whose time line has rate and losses, and none are drawn: the rate under a clear sky, bit/s."""
-MOVING = 6
-"""Links with a time line, half of them open."""
+MOVING = 3
+"""Links with a time line in each set."""
 RATE_BPS = (0.5e6, 25e6)
 RTT_S = (0.02, 0.65)
 BUFFER_BDP = (0.2, 4.0)
@@ -55,7 +56,7 @@ class Drawn:
     """One link of the set, and its flows.
 
     Attributes:
-        number: 0 to 59.
+        number: 0 to 89.
         rate_bps: of the link; of a time line that has it, under a clear sky.
         rtt_s: without queues; of a time line, about.
         buffer_bdp: room of the queue, in bandwidth-delay products.
@@ -102,12 +103,15 @@ class Drawn:
         link.loss = self._loss()
         return dataclasses.replace(base, flows=[*base.flows, *self._unresponsive(name)])
 
-    def question(self, n: int = 0) -> Question:
-        """The question, with the first seed of the truth; `n` selects the window of a time line."""
+    def question(self, n: int = 0, lasts_s: float | None = None) -> Question:
+        """The question, with the first seed of the truth.
+
+        `n` selects the window of a time line; a window is as long as a run, or lasts `lasts_s`.
+        """
         base = self.link()
         if self.scenario:
             (link,) = base.links.values()
-            link.timeline = {"file": _file(link.timeline), "offset": f"{self.offset_s(n):.9g} s"}
+            link.timeline = {"file": _file(link.timeline), "offset": f"{self.offset_s(n, lasts_s):.9g} s"}
         return Question(
             link=base, flows=self.flows, competing=self.competing, seed=TRUTH_SEED, name=f"link {self.number}"
         )
@@ -117,7 +121,7 @@ class Drawn:
         """Simulated time of a run: 100 round trips, from 60 to 90 s, an even number of seconds."""
         return float(min(max(60, 2 * math.ceil(50 * self.rtt_s)), 90))
 
-    def offset_s(self, n: int) -> float:
+    def offset_s(self, n: int, lasts_s: float | None = None) -> float:
         """The start of run `n` in the time line: windows lie evenly in it after any number of runs.
 
         They are points of J. G. van der Corput's sequence (1935) of base 2.
@@ -125,7 +129,7 @@ class Drawn:
         if not self.scenario:
             return 0.0
         first, last = _played(self.scenario)
-        return round(first + _corput(n) * (last - self.run_s - first), 3)
+        return round(first + _corput(n) * max(last - (lasts_s or self.run_s) - first, 0.0), 3)
 
     def words(self) -> str:
         """The link in words."""
@@ -160,7 +164,7 @@ class Drawn:
 
 
 def draw() -> list[Drawn]:
-    """The set: the same 60 links on every machine."""
+    """The same 90 links on every machine."""
     names = _moving()
     return [_draw(number, names.get(number, "")) for number in range(COUNT)]
 
@@ -183,13 +187,18 @@ def chosen(numbers: Sequence[int] | None, *, sealed: bool) -> list[Drawn]:
 
 
 def _moving() -> dict[int, str]:
-    """The time lines of links: each file once, and one again; as many open as sealed."""
-    rng = np.random.default_rng([SEED, COUNT])
+    """The time lines of links: the first two sets have each file, and one again; each later set has three."""
+    first = SETS[0] + SETS[1]
+    rng = np.random.default_rng([SEED, first])
     names = [str(name) for name in rng.permutation(list(TIME_LINES))]
     names += [str(rng.choice(names))]
-    half = MOVING // 2
-    places = [*rng.choice(OPEN, half, replace=False), *(OPEN + rng.choice(COUNT - OPEN, half, replace=False))]
-    return {int(place): name for place, name in zip(places, rng.permutation(names).tolist(), strict=True)}
+    places = [start + rng.choice(SETS[0], MOVING, replace=False) for start in (0, SETS[0])]
+    found = dict(zip(np.concatenate(places).tolist(), rng.permutation(names).tolist(), strict=True))
+    for start, size in zip(np.cumsum(SETS)[1:-1].tolist(), SETS[2:], strict=True):
+        rng = np.random.default_rng([SEED, start + size])
+        places = (start + rng.choice(size, MOVING, replace=False)).tolist()
+        found |= dict(zip(places, rng.permutation(list(TIME_LINES))[:MOVING].tolist(), strict=True))
+    return found
 
 
 def _draw(number: int, scenario: str) -> Drawn:

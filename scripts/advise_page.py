@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 
 import advise_links as links
 import advise_measure
@@ -18,16 +19,27 @@ HEAD = (
 
 def summary(found: Sequence[Verdict]) -> str:
     """The number of answers that are as good as the best."""
+    hits = sum(one.hit for one in found)
+    return f"**{hits} of {len(found)} are hits**: {_counts(found)}."
+
+
+def _counts(found: Sequence[Verdict]) -> str:
     good = sum(one.regret < GOOD for one in found)
     fair = sum(one.regret < FAIR for one in found)
     reckless = sum(bool(one.reckless) for one in found)
-    hits = sum(one.hit for one in found)
     are = "is" if reckless == 1 else "are"
-    worst = 100 * max((one.regret for one in found), default=0.0)
-    return (
-        f"**{hits} of {len(found)} are hits**: {good} lose less than 5 %, {fair} less than 15 %, the worst "
-        f"{worst:.1f} %; {reckless} {are} reckless."
-    )
+    worst = f"{100 * max((one.regret for one in found), default=0.0):.1f} %"
+    return f"{good} lose less than 5 %, {fair} less than 15 %, the worst {worst}; {reckless} {are} reckless"
+
+
+def _by_set(found: Sequence[Verdict]) -> list[str]:
+    """The same of each set."""
+    ends = [0, *accumulate(links.SETS)]
+    said = []
+    for first, end in pairwise(ends):
+        some = [one for one in found if first <= one.drawn.number < end]
+        said += [f"- links {first} to {end - 1}: {_counts(some)}"] if some else []
+    return said
 
 
 def page(table: Mapping[int, Truth], described: Sequence[Verdict], measured: Sequence[Verdict]) -> str:
@@ -42,7 +54,7 @@ def page(table: Mapping[int, Truth], described: Sequence[Verdict], measured: Seq
             truth=links.TRUTH_SEED,
             seeds=between,
             planned=advise_measure.SEEDS,
-            moving=links.MOVING,
+            moving=links.MOVING * len(links.SETS),
         ),  # fmt: skip
         *_part("Asked with the link's values", described),
         *_part("Asked with files of ping and iperf3", measured),
@@ -58,7 +70,9 @@ def _part(title: str, found: Sequence[Verdict]) -> list[str]:
     return [
         f"\n## {title}\n",
         summary(found),
-        f"The slowest answer took {slowest} s.\n",
+        f"The slowest answer took {slowest} s. By set:\n",
+        *_by_set(found),
+        "",
         *HEAD,
         *(row(one) for one in found),
         "\nMisses:\n" if missed else "\nThere is no miss.",
@@ -113,9 +127,10 @@ losses of 1e-6 to 2e-2, a third bursts (Gilbert and Elliott) of 2 to 30 packets 
 to 1e-2. Seven in ten queues are drop-tail, the others CoDel, FQ-CoDel, PIE or RED. Half of the links are
 alone; a quarter has one to three flows of CUBIC or Reno beside the algorithm's, a quarter a constant rate
 of 10 to 50 %, which pauses on every other one. A quarter has two to five flows of the algorithm. {moving}
-have the time line of a shipped scenario; those of rain bring rate and losses of their own. Links 0 to 29
-are open to whoever works on `advise`; those from {open} on are sealed: `judge` takes them with `--sealed`
-alone.
+have the time line of a shipped scenario; those of rain bring rate and losses of their own. There are three
+sets of 30. The first two are open to whoever works on `advise`: the first was from the beginning, the second
+was opened when the first version was done. Links from {open} on are sealed: `judge` takes them with
+`--sealed` alone.
 
 **The truth** is in [advise-truth.csv](advise-truth.csv): every algorithm on every link, {seeds} seeds (of
 {planned}) from {truth} on, runs of 60 s, or 100 round trips if those are longer. Each seed has a run of all
@@ -129,8 +144,8 @@ or `bentpipe kernel attach` brings, and that are not reckless: the rules of
 the share of that goal that the answer does not reach. A **hit** loses less than 5 % and is not reckless.
 An answer that cannot be had counts as the best that it names for Linux.
 
-**The questions** are two. One has the link's values. The other has a ping and two transfers by iperf3, one by
-CUBIC and one by BBR, simulated over the link as [choose.md](choose.md) asks for them: no values, no kind of
-queue, no time line, no load at a constant rate. Both say how many flows of the algorithm there will be, and
-which of others.\
+**The questions** are two. One has the link's values. The other has a ping of 30,000 probes and two transfers
+by iperf3, one by CUBIC and one by BBR, simulated over the link as [choose.md](choose.md) asks for them: no
+values, no kind of queue, no time line, no load at a constant rate. Both say how many flows of the algorithm
+there will be, and which of others.\
 """

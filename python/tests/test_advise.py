@@ -15,9 +15,10 @@ from bentpipe import advice as package
 from bentpipe import linux
 from bentpipe.advice import flags, ranking, schedule
 from bentpipe.advice import trials as advice_trials
-from bentpipe.advice.question import Candidate
+from bentpipe.advice.question import Candidate, Question
 from bentpipe.advice.race import Unanswered
-from bentpipe.advice.trials import Trials, startup, steady_goodput
+from bentpipe.advice.trials import Trials, comparable, startup, steady_goodput
+from bentpipe.measured.draws import Draw
 from bentpipe.registry import SCENARIOS
 from bentpipe.spans import span
 
@@ -282,29 +283,42 @@ def test_one_leaves_only_if_its_interval_lies_below_the_best() -> None:
     assert ranking.is_tied(best, best, "throughput") and not ranking.is_tied(best, noisy, "throughput")
 
 
-def test_over_measured_links_the_one_that_is_most_often_good_is_taken() -> None:
-    """The fastest link does not decide, nor one on which the other is reckless."""
-    usual = trials("cubic", goodput_bps=[9.0, 0.9, 0.9, 0.9], own_loss=[0.0] * 4, queue_p50_s=[0.0] * 4)
-    fast = trials(
-        "fast", goodput_bps=[90.0, 1.0, 0.5, 1.0], own_loss=[0.0, 0.0, 0.0, 0.1], queue_p50_s=[0.0] * 4
-    )
-    even = trials("even", goodput_bps=[80.0, 0.96, 1.0, 0.96], own_loss=[0.0] * 4, queue_p50_s=[0.0] * 4)
-    some = {"cubic": usual, "fast": fast, "even": even}
-    for one in some.values():
-        one.values |= {"harm_cubic": [0.1, 0.6], "beside_cubic_bps": [2.0, 2.0], "cubic_bps": [1.0, 1.0]}
-    reckless = {
-        cc: flags.reckless_runs(one, usual, shared=cc != "even", endless=True) for cc, one in some.items()
-    }
-    assert reckless["fast"] == ([False, False, False, True], 0.5)
-    found = ranking.often_good(some, reckless, "throughput")
-    # even: not on the first link. fast: on the first two, harmless on half. CUBIC: 10 % behind everywhere.
-    assert found == pytest.approx({"cubic": 0.0, "fast": 0.25, "even": 0.75})
+def measured_links(*rates: float) -> Question:
+    draws = [Draw(rate, 0.1, None, (), "none", 0.0) for rate in rates]
+    return Question(link=bp.Link(rate="1 Mbit/s", delay="50 ms"), draws=draws)
 
 
-def test_what_did_not_finish_a_file_is_not_good() -> None:
-    some = {"a": trials("a", file_s=[10.0, math.nan]), "b": trials("b", file_s=[10.4, 30.0])}
-    found = ranking.often_good(some, dict.fromkeys(some, ([], 0.0)), "completion")
-    assert found == pytest.approx({"a": 0.5, "b": 1.0})
+def test_over_measured_links_the_fastest_does_not_decide() -> None:
+    """Each run is over another link; goodputs count as shares of its rate."""
+    fast = trials("fast", goodput_bps=[90.0, 0.5, 0.5], file_s=[1.0, 2.0])
+    even = trials("even", goodput_bps=[60.0, 0.9, 0.9], file_s=[2.0, 1.0])
+    some = {"fast": fast, "even": even}
+    assert ranking.order(some, "throughput") == ["fast", "even"]
+    found = comparable(some, measured_links(100.0, 1.0))
+    assert found["fast"].values == {"goodput_bps": [0.9, 0.5, 0.005], "file_s": [1.0, 2.0]}
+    assert ranking.order(found, "throughput") == ["even", "fast"]
+    assert comparable(some, Question(link=bp.Link(rate="1 Mbit/s", delay="50 ms"))) == some
+
+
+def test_over_measured_links_doubt_counts_against_an_algorithm() -> None:
+    def of(harm: list[float], loss: list[float]) -> dict[str, Any]:
+        kept = {"goodput_bps": [1.0] * 4, "own_loss": loss, "queue_p50_s": [0.0] * 4, "harm_cubic": harm}
+        return kept | {"beside_cubic_bps": [2.0] * 4, "cubic_bps": [1.0] * 4}
+
+    usual = trials("cubic", **of([0.0] * 4, [0.01] * 4))
+    for harm, loss, kinds in (
+        ([0.48, 0.48, 0.48, 0.48], [0.0] * 4, []),
+        ([0.1, 0.1, 0.9, 0.8], [0.0] * 4, ["harm"]),  # 0.475 in the mean, give or take 0.22
+        (
+            [0.0] * 4,
+            [0.05, 0.04, 0.0, 0.0],
+            ["loss"],
+        ),  # 0.0225, less than 3 times CUBIC's; on half of the links more
+    ):
+        one = trials("one", **of(harm, loss))
+        some = {"cubic": usual, "one": one}
+        assert flags.flags(one, some, shared=True) == []
+        assert [flag.kind for flag in flags.flags(one, some, shared=True, drawn=True)] == kinds
 
 
 def test_a_wrong_name_is_told_before_measurements_are_weighed() -> None:

@@ -105,7 +105,7 @@ def upload(link: Played, cc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
     import advise_files
 
-    asked = transfers.Test(Path(), cc, cc, 1, False, 0.0, 60.0, 1e6, 1e6, False, 0, None, (None,))
+    asked = transfers.Test(Path(), cc, cc, 1, False, 0.0, 60.0, 1e6, (1e6,) * 60, False, 0, None, (None,))
     run = dataclasses.replace(scenario(asked, link, 60.0), record=bp.Record("1 s", segments=True))
     place = tmp_path / "iperf3.json"
     place.write_text(json.dumps(advise_files.report(bp.run(run), cc)))
@@ -144,6 +144,43 @@ def test_losses_after_the_start_are_told_from_overshoot_and_bursts_from_single_o
     assert abs(found[none]["resent_early"]) < 1 < -found[none]["resent_late"]
     assert max(abs(found[bursts][name]) for name in ("resent_early", "resent_late", "lossy")) < 1.5
     assert found[single]["lossy"] > found[bursts]["lossy"] + 0.5
+
+
+def test_a_silence_is_chance_and_moves_no_other_quantity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bursts longer than the window: with one seed a transfer is dead for 40 s, with another it is not."""
+
+    def link(seed: int) -> Played:
+        return Played("611 kbit/s", 0.026, "4 packets", [bp.GilbertElliott(4.4e-4, 1 / 14)], 1.0, seed)
+
+    def silent(test: transfers.Test) -> int:
+        assert test.intervals is not None
+        return int((~test.intervals.alive).sum())
+
+    awake, dead = (upload(link(seed), "cubic", tmp_path, monkeypatch) for seed in (1, 20))
+    assert silent(dead) == 41 and silent(awake) == 0
+    assert dead.goodput_bps < 0.4 * awake.goodput_bps
+    assert dead.awake_bps == pytest.approx(awake.awake_bps, rel=0.05)
+    found = differences(dead, raw(scenario(dead, link(1), 60.0)), 60.0)
+    assert found.pop("silent") < -1
+    assert max(map(abs, found.values())) < 2
+
+
+def test_traffic_that_pauses_is_seen_by_the_swing_of_the_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rate, none = 20e6, Played("20 Mbit/s", 0.1, "1 bdp", [], 1.0, 1)
+    load = transfers.Pausing(0.5, 4.0, 2.0)
+    assert load.mean == pytest.approx(1 / 3)
+    busy = dataclasses.replace(none, load=load.flow("link", rate))
+    slower = dataclasses.replace(none, rate="13.3 Mbit/s", seed=2)
+    test = upload(busy, "bbr", tmp_path, monkeypatch)
+    like, unlike = (
+        differences(test, raw(scenario(test, one, 60.0)), 60.0)["swing"]
+        for one in (dataclasses.replace(busy, seed=2), slower)
+    )
+    assert abs(like) < 1 < -unlike - 0.5
 
 
 def test_the_kind_of_queue_is_asked_for_where_a_transfer_can_tell(download: Possible) -> None:
@@ -238,7 +275,8 @@ def test_a_transfer_of_the_other_direction_is_named_with_the_cure(download: Poss
 
 def test_two_transfers_together_tell_what_neither_tells_alone() -> None:
     """At 1 % of losses CUBIC has 0.5 of 20 Mbit/s: it says nothing of the rate, and BBR little of losses."""
-    both = possible(["geo-quic-ping.log", "geo-quic-cubic-iperf3.json", "geo-quic-bbr-iperf3.json"])
+    names = ["geo-quic-ping.log", "geo-quic-cubic-iperf3.json", "geo-quic-bbr-iperf3.json"]
+    both = possible(names, effort=0.5)
     one = shared("geo-quic-ping.log", "geo-quic-cubic-iperf3.json")
     assert both.weighed is not None and one.weighed is not None
     assert [test.cc for test in both.weighed.tests] == ["cubic", "bbr"]

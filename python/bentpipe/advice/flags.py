@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
+from statistics import NormalDist
 
 from bentpipe.advice.question import Question
 from bentpipe.advice.trials import Trials
+from bentpipe.stats.sample import standard_error
 
 LOSS_TIMES = 3.0
 """Own losses count as reckless from this multiple of CUBIC's, on the same link and seeds ..."""
@@ -28,6 +31,12 @@ QUEUE_LEAST_S = 0.05
 """... if it is at least this long. Conversation suffers from less (ITU-T G.114 allows 150 ms in all)."""
 
 
+LIKELY = 1 / 3
+"""Over measured links an algorithm is flagged if it is reckless with more than this probability: it
+breaks a rule on this share of the possible links, or the mean over them and its error make it as likely."""
+_DOUBT = NormalDist().inv_cdf(1 - LIKELY)
+
+
 @dataclass(frozen=True)
 class Flag:
     """One reason not to recommend an algorithm: its kind, and one clause with the numbers."""
@@ -36,7 +45,9 @@ class Flag:
     text: str
 
 
-def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endless: bool = True) -> list[Flag]:
+def flags(
+    one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endless: bool = True, drawn: bool = False
+) -> list[Flag]:
     """The reasons why this algorithm is reckless on the link; empty if it is not.
 
     Args:
@@ -45,36 +56,27 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool, endles
         shared: whether flows of others use the link. If not, harm to CUBIC is no reason.
         endless: whether the flows have data all the time. If not, there is start-up alone, and its drops and
             queues do not last.
+        drawn: whether each run is over another of the links that are possible after measurements.
     """
     cubic = all_trials["cubic"]
     ours, theirs = _means(one), _means(cubic)
+    often = _often(one, cubic) if drawn else ""
     found = []
-    if endless and _drops(ours, theirs):
+    if endless and (_drops(ours, theirs) or often == "own_loss"):
         lost, usual = _percent(ours["own_loss"]), _percent(theirs["own_loss"])
         found.append(Flag("loss", f"it drops {lost} of its packets at the queue, CUBIC {usual}"))
     room = cubic.mean("cubic_bps") >= HARM_LEAST_SHARE * max(
         (t.mean("goodput_bps") for t in all_trials.values()), default=math.nan
     )
-    if shared and room and _harms(ours):
+    doubt = _DOUBT * _error(one.of("harm_cubic")) if drawn else 0.0
+    if shared and room and _harms(ours, doubt):
         harm = _percent(ours["harm_cubic"])
-        found.append(Flag("harm", f"a CUBIC flow beside it loses {harm} of its goodput"))
-    if endless and _waits(ours, theirs):
+        more = "" if _harms(ours, 0.0) else ", perhaps more than half"
+        found.append(Flag("harm", f"a CUBIC flow beside it loses {harm} of its goodput{more}"))
+    if endless and (_waits(ours, theirs) or often == "queue_p50_s"):
         waits, usual = (f"{1e3 * values['queue_p50_s']:.0f}" for values in (ours, theirs))
         found.append(Flag("queue", f"half of its packets wait {waits} ms or more, CUBIC's {usual}"))
     return found
-
-
-def reckless_runs(one: Trials, cubic: Trials, *, shared: bool, endless: bool) -> tuple[list[bool], float]:
-    """Reckless runs of role "alone", and the share of reckless runs beside CUBIC; NaN if it has none.
-
-    The runs may be over different links.
-    """
-    pairs = zip(_by_run(one, "own_loss"), _by_run(cubic, "own_loss"), strict=False)
-    alone = [endless and (_drops(*pair) or _waits(*pair)) for pair in pairs]
-    if not shared:
-        return alone, 0.0
-    beside = [_harms(ours) for ours in _by_run(one, "harm_cubic")]
-    return alone, sum(beside) / len(beside) if beside else math.nan
 
 
 _Values = Mapping[str, float]
@@ -85,21 +87,33 @@ def _means(one: Trials) -> _Values:
     return {name: one.mean(name) for name in _NAMES}
 
 
-def _by_run(one: Trials, name: str) -> list[_Values]:
-    """The values of each run that has this quantity; NaN for others that it lacks."""
-    rows = {other: one.values.get(other, []) for other in _NAMES}
-    return [
-        {other: values[n] if n < len(values) else math.nan for other, values in rows.items()}
-        for n in range(len(rows[name]))
-    ]
+def _error(values: list[float]) -> float:
+    """The standard error of a mean; 0 for one value, whose error is not known."""
+    return standard_error(values) if len(values) > 1 else 0.0
+
+
+def _often(one: Trials, cubic: Trials) -> str:
+    """The quantity whose rule it breaks most often, if more than `LIKELY` of the runs break any; else ""."""
+    rules = {"own_loss": _drops, "queue_p50_s": _waits}
+    broken = {
+        name: [
+            rule({name: mine}, {name: usual})
+            for mine, usual in zip(one.values.get(name, []), cubic.values.get(name, []), strict=False)
+        ]
+        for name, rule in rules.items()
+    }
+    runs = [any(some) for some in zip_longest(*broken.values())]
+    if sum(runs) <= LIKELY * len(runs):
+        return ""
+    return max(broken, key=lambda name: sum(broken[name]))
 
 
 def _drops(own: _Values, cubic: _Values) -> bool:
     return own["own_loss"] >= LOSS_LEAST and own["own_loss"] > LOSS_TIMES * cubic["own_loss"]
 
 
-def _harms(own: _Values) -> bool:
-    return own["harm_cubic"] > HARM_MOST and own["beside_cubic_bps"] > own["cubic_bps"]
+def _harms(own: _Values, doubt: float) -> bool:
+    return own["harm_cubic"] + doubt > HARM_MOST and own["beside_cubic_bps"] > own["cubic_bps"]
 
 
 def _waits(own: _Values, cubic: _Values) -> bool:
@@ -110,8 +124,8 @@ def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, lis
     """The reckless algorithms by id, with the reasons; empty before CUBIC, the reference, has run."""
     if "cubic" not in trials:
         return {}
-    shared, endless = question.shared, question.endless
-    found = {name: flags(one, trials, shared=shared, endless=endless) for name, one in trials.items()}
+    asked = {"shared": question.shared, "endless": question.endless, "drawn": bool(question.draws)}
+    found = {name: flags(one, trials, **asked) for name, one in trials.items()}
     return {name: some for name, some in found.items() if some}
 
 

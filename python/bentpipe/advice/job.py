@@ -216,13 +216,13 @@ def _judged(race: Race, repeat: str) -> Advice:
     """Builds the answer from the runs that are done."""
     question, known = race.question, race.trials()
     flagged = flags.all_flags(known, question)
-    fine = {name: one for name, one in known.items() if name not in flagged}
+    fine = {name: one for name, one in race.compared().items() if name not in flagged}
     return Advice(
         question=question,
         plan=race.plan,
         trials=known,
         asked=len(race.asked),
-        finalists=race.finalists(known),
+        finalists=race.finalists(),
         left=race.left,
         groups=ranking.groups(fine, question.goal) if fine else [],
         flagged=flagged,

@@ -251,6 +251,9 @@ class Question:
             only.loss = list(draw.losses) or None
             if draw.buffer is not None:
                 only.queue = {"kind": draw.queue, "limit": draw.buffer}
+            if draw.load is not None:
+                (name,) = base.links
+                base.flows.append(draw.load.flow(name, draw.rate_bps))
         return base, dataclasses.replace(model, stop=None)
 
     @property

@@ -123,8 +123,13 @@ class Race:
             trials.harm(found)
         return found
 
-    def finalists(self, known: dict[str, Trials]) -> list[str]:
+    def compared(self) -> dict[str, Trials]:
+        """The same as shares of each link's rate, if each run is over another link (`trials.comparable`)."""
+        return trials.comparable(self.trials(), self.question)
+
+    def finalists(self) -> list[str]:
         """The best that stay in the race, and CUBIC and Reno."""
+        known = self.compared()
         ranked = ranking.order(known, self.question.goal)
         reckless = self._flagged(known)
         ahead = [one for one in ranked if one not in self.left and one not in reckless]
@@ -196,7 +201,7 @@ class Race:
         leader = self._leader(seeds, budget)
         if leader is None:
             return False
-        known, goal = self.trials(), self.question.goal
+        known, goal = self.compared(), self.question.goal
         best = known[leader]
         open_ones = 0
         for name, one in known.items():
@@ -218,21 +223,27 @@ class Race:
         """The best that is available and takes nothing from others; None if the time ended before that.
 
         Beside CUBIC only the candidates for the lead are run: the others need no such run until then. One
-        that is condemned for its harm alone has had ten runs, if the race has had that many seeds.
+        that is condemned for its harm alone has had ten runs, if the race has had that many seeds. Until
+        then no other leaves because of it.
         """
         while True:
-            known = self.trials()
+            known = self.compared()
             flagged = self._flagged(known)
-            if not self.question.shared:
-                return self._first(known, flagged)
             condemned = {name for name, found in flagged.items() if not self._is_open(found, name, seeds)}
-            leader = self._first(known, condemned)
-            wanted = min(seeds, _CONDEMNING if leader in flagged else _CLEARING)
-            if leader == "cubic" or len(self._found.get((leader, "cubic"), ())) >= wanted:
+            best, leader = self._first(known, condemned), self._first(known, flagged)
+            for name, least in ((best, _CONDEMNING if best in flagged else _CLEARING), (leader, _CLEARING)):
+                if self._lacks(name, min(seeds, least)):
+                    break
+            else:
                 return leader
-            for name in ("cubic", leader):
-                if not self._have(name, "cubic", wanted, budget):
+            for one in ("cubic", name):
+                if not self._have(one, "cubic", min(seeds, least), budget):
                     return None
+
+    def _lacks(self, name: str, seeds: int) -> bool:
+        """Whether it has had fewer runs beside CUBIC, and they matter."""
+        asked = self.question.shared and name != "cubic"
+        return asked and len(self._found.get((name, "cubic"), ())) < seeds
 
     def _first(self, known: dict[str, Trials], without: Container[str]) -> str:
         """The best that is available and is not among these; CUBIC if there is none."""
@@ -260,7 +271,7 @@ class Race:
 
     def _costs(self, plan: Plan, budget: Budget) -> int:
         """Measures the finalists' costs: the roles that the race did not need; number of seeds."""
-        chosen = [one for one in self.asked if one.id in self.finalists(self.trials())]
+        chosen = [one for one in self.asked if one.id in self.finalists()]
         each = 0.0
         for n in range(plan.costs):
             if n and not budget.room(1.1 * each):

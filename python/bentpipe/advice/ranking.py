@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bentpipe import stats
 from bentpipe.advice.trials import Trials
@@ -15,8 +15,6 @@ ENOUGH = 0.8
 """For the goal "delay": the share of the most goodput that an algorithm must have to be ranked first."""
 SURE = 0.998
 """Confidence that an algorithm leaving the race is worse (two-sided; one in a thousand by chance)."""
-NEAR = 0.05
-"""Over measured links an algorithm is good where it is no more than this share behind the best."""
 LIKELY = 0.95
 """Confidence of the intervals that separate two algorithms in the answer."""
 
@@ -68,47 +66,6 @@ def lead(best: Trials, one: Trials, goal: str, confidence: float) -> tuple[float
         return (0.0, 0.0) if found.low == found.high == 0 else (-math.inf, math.inf)
     ends = (found.low / scale, found.high / scale)
     return ends if highest else (-ends[1], -ends[0])
-
-
-def often_good(
-    trials: Mapping[str, Trials], reckless: Mapping[str, tuple[Sequence[bool], float]], goal: str
-) -> dict[str, float]:
-    """The probability that each is good on the link: close to the best there, and not reckless there.
-
-    Each run is over another of the possible links. The result is a product: the share of the runs in which an
-    algorithm is at most `NEAR` behind the best that is not reckless in that run, and is not reckless itself,
-    times the share of its runs beside CUBIC in which it does no harm.
-
-    Args:
-        trials: of the algorithms to choose among, by id.
-        reckless: of each, in which runs it is reckless, and how often it is beside CUBIC, NaN if unknown.
-        goal: the goal of the question.
-    """
-    name, highest = QUANTITIES[goal]
-    runs = max((len(one.values.get(name, ())) for one in trials.values()), default=0)
-    whole = {cc: one.values[name] for cc, one in trials.items() if len(one.values.get(name, ())) == runs}
-    good = dict.fromkeys(whole, 0)
-    for n in range(runs):
-        fine = {cc: some[n] for cc, some in whole.items() if not _at(reckless[cc][0], n)}
-        known = [value for value in fine.values() if not math.isnan(value)]
-        best = (max if highest else min)(known, default=math.nan)
-        for cc, value in fine.items():
-            good[cc] += _lost(best, value, goal) <= NEAR
-    harmless = {cc: 1 - beside for cc, (_, beside) in reckless.items()}
-    return {cc: count / runs * harmless[cc] for cc, count in good.items() if not math.isnan(harmless[cc])}
-
-
-def _at(some: Sequence[bool], n: int) -> bool:
-    return n < len(some) and some[n]
-
-
-def _lost(best: float, one: float, goal: str) -> float:
-    """The share by which one value is behind that of the best; infinite if there is none, or no best."""
-    name, highest = QUANTITIES[goal]
-    if math.isnan(one) or math.isnan(best):
-        return math.inf
-    behind = best - one if highest else one - best - _least(name)
-    return behind / best if best > 0 else (0.0 if behind <= 0 else math.inf)
 
 
 def is_behind(best: Trials, one: Trials, goal: str) -> bool:

@@ -68,6 +68,29 @@ class Trials:
         return math.fsum(known) / len(known) if known else math.nan
 
 
+def comparable(known: Mapping[str, Trials], question: Question) -> dict[str, Trials]:
+    """The same with values whose means can be compared.
+
+    Over measured links each run is over another possible link, and a mean of bits per second would follow the
+    fastest links. So goodputs become shares of each link's rate.
+    """
+    rates = [draw.rate_bps for draw in question.draws]
+    if not rates:
+        return dict(known)
+    return {
+        cc: Trials(
+            one.candidate,
+            {
+                name: [value / rates[n % len(rates)] for n, value in enumerate(values)]
+                if name.endswith("_bps")
+                else values
+                for name, values in one.values.items()
+            },
+        )
+        for cc, one in known.items()
+    }
+
+
 def run_all(
     question: Question,
     wanted: Sequence[Wanted],

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, linux, stats
 from bentpipe.advice import ranking
-from bentpipe.advice.flags import Flag, reckless_runs
+from bentpipe.advice.flags import Flag
 from bentpipe.advice.question import GOALS, Question
 from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Plan
-from bentpipe.advice.trials import Trials
+from bentpipe.advice.trials import Trials, comparable
 from bentpipe.linux import Way
 
 if TYPE_CHECKING:
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 KEEP = 0.04
 """An algorithm that is easier to install is recommended if its mean is this close to the best: CUBIC before a
-module, a module before an agent. Beyond that the effort gains nothing."""
-AS_OFTEN = 0.1
-"""If several links are consistent with the measurements, an algorithm that is easier to install is
-recommended if its probability of being good there is this close to the highest."""
+module, a module before an agent. Beyond that the effort gains nothing. Over measured links, where the means
+are less certain, it must be a tie (`ranking.SAME`)."""
 OPEN = 0.1
 """If another available algorithm may be better by more than this share, the answer is open."""
 BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
@@ -115,20 +113,9 @@ class Advice:
         return self._of(self._fine(lambda way: way.kind in ("built in", "module")))
 
     @cached_property
-    def often_good(self) -> Mapping[str, float]:
-        """Over measured links: the probability that each is good there (`ranking.often_good`); else empty.
-
-        Known for those that are available, are not flagged, and stayed in the race.
-        """
-        question, cubic = self.question, self.trials.get("cubic")
-        if not question.draws or cubic is None:
-            return {}
-        fine = {one: self.trials[one] for one in self._fine(lambda way: way.had)}
-        reckless = {
-            one: reckless_runs(trials, cubic, shared=question.shared, endless=question.endless)
-            for one, trials in fine.items()
-        }
-        return ranking.often_good(fine, reckless, question.goal)
+    def compared(self) -> Mapping[str, Trials]:
+        """The measurements as they are compared: over measured links goodputs are shares of the rate."""
+        return comparable(self.trials, self.question)
 
     @property
     def doubts(self) -> list[str]:
@@ -153,11 +140,11 @@ class Advice:
         if chosen is None:
             return []
         gains = {
-            one: -ranking.lead(self.trials[chosen], self.trials[one], goal, ranking.LIKELY)[0]
+            one: -ranking.lead(self.compared[chosen], self.compared[one], goal, ranking.LIKELY)[0]
             for one in self._fine(lambda way: way.had)
             if one != chosen
             and one not in self.left
-            and ranking.as_good(self.trials[one], self.trials[chosen], goal)
+            and ranking.as_good(self.compared[one], self.compared[chosen], goal)
         }
         may = [one for one, gain in gains.items() if gain > OPEN]
         if not may:
@@ -170,7 +157,7 @@ class Advice:
 
     def _fine(self, wanted: Callable[[Way], bool]) -> list[str]:
         """The unflagged algorithms that are obtained in such a way, the best first."""
-        fine = {one: self.trials[one] for group in self.groups for one in group}
+        fine = {one: self.compared[one] for group in self.groups for one in group}
         ranked = ranking.order(fine, self.question.goal)
         return [one for one in ranked if wanted(linux.way(one)) and fine[one].of(self._quantity)]
 
@@ -178,18 +165,12 @@ class Advice:
         """Whether it left the race, clearly behind another in their common seeds. Its mean is over fewer."""
         goal = self.question.goal
         return one in self.left and any(
-            ranking.is_behind(self.trials[other], self.trials[one], goal) for other in others
+            ranking.is_behind(self.compared[other], self.compared[one], goal) for other in others
         )
 
     def _of(self, had: Sequence[str]) -> str | None:
         """The one to recommend: among those as good as the best, the easiest to install."""
         some = [one for one in had if not self._is_beaten(one, had)]
-        often = {one: self.often_good[one] for one in some if one in self.often_good}
-        if often:
-            most = max(often.values())
-            return _easiest(
-                sorted((one for one in often if often[one] >= most - AS_OFTEN), key=lambda one: -often[one])
-            )
         return _easiest([one for one in some if self._close(one, some[0])])
 
     @property
@@ -228,7 +209,7 @@ class Advice:
         ranked = [(rank, one) for rank, group in enumerate(self.groups, 1) for one in group]
         reckless = [
             (None, one)
-            for one in ranking.order({n: self.trials[n] for n in self.flagged}, self.question.goal)
+            for one in ranking.order({n: self.compared[n] for n in self.flagged}, self.question.goal)
         ]
         return [self._row(rank, one) for rank, one in [*ranked, *reckless]]
 
@@ -284,8 +265,9 @@ class Advice:
         return write_page(self, place / "advice.html")
 
     def _close(self, one: str, best: str) -> bool:
-        ours, theirs = self.trials[one], self.trials[best]
-        return one == best or ranking.as_good(ours, theirs, self.question.goal, KEEP)
+        ours, theirs = self.compared[one], self.compared[best]
+        within = ranking.SAME if self.question.draws else KEEP
+        return one == best or ranking.as_good(ours, theirs, self.question.goal, within)
 
     def _row(self, rank: int | None, one: str) -> dict[str, Any]:
         trials = self.trials[one]

@@ -56,11 +56,8 @@ def sentences(advice: Advice) -> list[str]:
     said = [f"Not yet known: {' and '.join(doubts)}; --thorough tells more."] if doubts else []
     said.append(_use(advice, chosen))
     said += _ends(advice, chosen)
-    if (often := advice.often_good.get(chosen)) is not None:
-        said.append(
-            f"On {100 * often:.0f} % of the links that the measurements leave possible it is at most "
-            f"{100 * ranking.NEAR:.0f} % behind the best that can be had, and not reckless."
-        )
+    if advice.question.draws and advice.question.goal == "throughput":
+        said.append(_shares(advice, chosen))
     if linux.way(chosen).kind == "attach" and (plain := advice.recommended_in_linux) is not None:
         said.append(f"Of what Linux itself has, {_label(advice, plain)} is best: {_got(advice, plain)}.")
     said += _beyond_reach(advice, chosen)
@@ -87,6 +84,13 @@ def _use(advice: Advice, one: str) -> str:
         rest = ", which these runs cannot tell apart"
     begin = f"{_label(advice, one)} is best so far" if doubts else f"Use {_label(advice, one)}"
     return f"{begin} ({linux.way(one).text}): {_got(advice, one)}; CUBIC has {usual}{rest}."
+
+
+def _shares(advice: Advice, chosen: str) -> str:
+    """The means by which algorithms are compared over measured links."""
+    shares = {one: advice.compared[one].mean("goodput_bps") for one in dict.fromkeys((chosen, "cubic"))}
+    got = " and ".join(f"{_label(advice, one)} {100 * share:.0f} %" for one, share in shares.items())
+    return f"Average share of the rate over the links that the measurements leave possible: {got}."
 
 
 def _ends(advice: Advice, chosen: str) -> list[str]:
@@ -117,7 +121,7 @@ def _beyond_reach(advice: Advice, chosen: str) -> list[str]:
     if (
         best is None
         or linux.way(best).had
-        or ranking.as_good(advice.trials[chosen], advice.trials[best], goal)
+        or ranking.as_good(advice.compared[chosen], advice.compared[best], goal)
     ):
         return []
     return [f"{_label(advice, best)} would be better, {_got(advice, best)}, but {linux.way(best).text}."]
@@ -128,8 +132,8 @@ def _reckless(advice: Advice, chosen: str) -> list[str]:
     goal = advice.question.goal
     faster = [
         one
-        for one in ranking.order({n: advice.trials[n] for n in advice.flagged}, goal)
-        if ranking.as_good(advice.trials[one], advice.trials[chosen], goal)
+        for one in ranking.order({n: advice.compared[n] for n in advice.flagged}, goal)
+        if ranking.as_good(advice.compared[one], advice.compared[chosen], goal)
     ]
     if not faster:
         return []

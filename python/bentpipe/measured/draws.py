@@ -35,7 +35,7 @@ from bentpipe.measured.population import (
     uniform,
 )  # fmt: skip
 from bentpipe.measured.quantities import Estimate
-from bentpipe.measured.transfers import SEEKERS, Played, Test
+from bentpipe.measured.transfers import SEEKERS, Pausing, Played, Test
 from bentpipe.models import Loss
 from bentpipe.spans import FACTORS, Span, radical_inverse
 
@@ -83,6 +83,11 @@ _ANY_BUFFER = (0.1, 4.0)
 _QUEUES = (("drop-tail", 2 / 3), ("codel", 1 / 12), ("fq-codel", 1 / 12), ("pie", 1 / 12), ("red", 1 / 12))
 """Kinds of queues and how likely each is before anything was measured: most modems drop what does not fit.
 A ping alone gives no information on them; without a transfer, the queue is the first."""
+_LOADED = 1 / 8
+"""How likely other traffic that pauses is before anything was measured, if the user names none. One that does
+not pause looks like a slower link."""
+_LOADS, _PERIODS_S = (0.1, 0.5), (1.0, 10.0)
+"""Its share of the rate while it sends, and the lengths of its periods of sending and of its pauses."""
 _PACKET = 1500.0
 _UNITS = {"rate": "bit/s", "rtt": "s", "buffer": "bytes"}
 WHAT = "weighing links by what was measured"
@@ -101,6 +106,7 @@ class Draw:
         loss: the share of packets lost.
         together: of bursts the mean packets in one, of fades the mean seconds; else None.
         queue: its kind.
+        load: traffic of others; None for none.
     """
 
     rate_bps: float
@@ -111,6 +117,7 @@ class Draw:
     loss: float
     together: float | None = None
     queue: str = _QUEUES[0][0]
+    load: Pausing | None = None
 
     def values(self) -> dict[str, str]:
         """Rate and round trip as texts of a scenario."""
@@ -118,7 +125,8 @@ class Draw:
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as JSON has them, without the loss model of the simulator."""
-        return {name: value for name, value in vars(self).items() if name != "losses"}
+        kept = {name: value for name, value in vars(self).items() if name != "losses"}
+        return kept | {"load": None if self.load is None else vars(self.load)}
 
     @property
     def buffer_bytes(self) -> float | None:
@@ -290,8 +298,8 @@ def possible(
 class _Search:
     """The spaces of losses and of whole links, and the draws from them.
 
-    A point of the latter has columns for `axes`, for the receive window, for the kind of the queue, and those
-    of the losses.
+    A point of the latter has columns for `axes`, for the receive window, for the kind of the queue, three for
+    the load of others, and those of the losses.
     """
 
     def __init__(self, known: Evidence, random: np.random.Generator) -> None:
@@ -299,7 +307,8 @@ class _Search:
         self.random = random
         self.rivals = known.rivals()
         self.axes = known.axes()
-        self.ahead = len(self.axes) + 2
+        self.window = len(self.axes)
+        self.ahead = self.window + 5
 
     def losses(self) -> Population:
         """The evidence of packets in order on losses."""
@@ -429,7 +438,7 @@ class _Search:
 
     def _played(self, point: Points) -> Played:
         link = self._draw(point)
-        window, seed = float(point.at[0, self.ahead - 2]), int(self.random.integers(1, 2**31))
+        window, seed = float(point.at[0, self.window]), int(self.random.integers(1, 2**31))
         return Played(
             link.values()["rate"],
             link.rtt_s,
@@ -439,6 +448,7 @@ class _Search:
             seed,
             self.known.beside,
             link.queue,
+            None if link.load is None else link.load.flow("link", link.rate_bps),
         )
 
     def _draw(self, point: Points) -> Draw:
@@ -454,8 +464,21 @@ class _Search:
         share = float(one.chain(arrays, 1.0).share[0]) if of else 0.0
         buffer = _room(*link["buffer"]) if "buffer" in link else None
         together = of.get("length", of.get("length_s"))
-        queue = _queue(float(point.at[0, self.ahead - 1])) if self.known.tests else _QUEUES[0][0]
-        return Draw(link["rate"][0], link["rtt"][0], buffer, losses, one.name, share, together, queue)
+        queue = _queue(float(point.at[0, self.window + 1])) if self.known.tests else _QUEUES[0][0]
+        load = self._load(*map(float, point.at[0, self.window + 2 : self.ahead]))
+        rate = link["rate"][0]
+        if load is not None and "rate" not in self.known.given:
+            rate /= 1 - load.mean  # what was measured is the rest
+        return Draw(rate, link["rtt"][0], buffer, losses, one.name, share, together, queue, load)
+
+    def _load(self, share: float, on: float, off: float) -> Pausing | None:
+        """The load of others at this place of its columns; only a transfer can see it."""
+        if not self.known.tests or self.known.beside or share >= _LOADED:
+            return None
+        low, high = _LOADS
+        first, last = _PERIODS_S
+        lengths = (first * (last / first) ** at for at in (on, off))
+        return Pausing(low + (high - low) * share / _LOADED, *lengths)
 
     def _drawn(self, points: Points, shares: Floats, weighed: Weighed | None) -> Possible:
         """The links of these points, so ordered that the first few are spread over all losses."""
@@ -479,7 +502,8 @@ def _by_kind(kind: NDArray[np.int64], weights: Floats, kinds: int) -> Floats:
 def _ruled_out(found: Population, first: int, tests: int) -> float:
     """The share of the previously possible links that does not fit, by the first round."""
     of = found.points.pick(np.arange(first))
-    before = np.exp(found.log_prior[:first] - found.drawn[0][0].log_density(of))
+    ratio = found.log_prior[:first] - found.drawn[0][0].log_density(of)
+    before = np.exp(ratio - ratio.max())
     return float(before[found.log_fit[:first] < -_OUT * tests].sum() / before.sum())
 
 

@@ -145,13 +145,12 @@ def _test(path: Path, report: dict[str, Any]) -> Test | str:
     if known is None or received is None:
         return f"the algorithm {told!r} is not known here" if told else "it does not name the algorithm"
     rates = _intervals(path)
-    later, by_receiver = rates[len(rates) // 2 :], _by_receiver(report)
     senders = _senders(report)
     resent = [one["retransmits"] for one in senders if one.get("retransmits") is not None]
     return Test(
         path, known["id"], known["label"], max(len(senders), 1), bool(asked.get("reverse")),
         float(asked.get("omit") or 0), float(received["seconds"]), float(received["bits_per_second"]),
-        float(np.median(later) if by_receiver else later.mean()), by_receiver,
+        tuple(map(float, rates)), _by_receiver(report),
         int(sum(resent)) if resent else None, _told(report), _windows(start, senders),
     )  # fmt: skip
 
@@ -169,7 +168,22 @@ def _told(report: dict[str, Any]) -> Intervals | None:
         return None
     rtts = [float(np.mean([row.get("rtt") or 0 for row in rows])) / 1e6 for rows in streams]
     resent = [sum(row.get("retransmits") or 0 for row in rows) for rows in streams]
-    return Intervals(width_s, tuple(rtts), tuple(resent))
+    return Intervals(width_s, tuple(rtts), tuple(resent), _idle(streams))
+
+
+def _idle(streams: list[list[dict[str, Any]]]) -> tuple[bool, ...]:
+    """Whether nothing was acknowledged in each interval, on any stream.
+
+    Then the kernel's round trip and window are those of the interval before. They can also be steady; so the
+    socket, which takes data in large blocks, must have taken none.
+    """
+    same = ("rtt", "rttvar", "snd_cwnd")
+
+    def idle(before: dict[str, Any], row: dict[str, Any]) -> bool:
+        return not row.get("bytes", 1) and all(key in row and row[key] == before.get(key) for key in same)
+
+    pairs = zip(streams, streams[1:], strict=False)
+    return False, *(all(idle(*two) for two in zip(before, rows, strict=False)) for before, rows in pairs)
 
 
 def _algorithm(told: str) -> dict[str, Any] | None:

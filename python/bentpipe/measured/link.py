@@ -222,7 +222,21 @@ def scenario_text(files: Sequence[str | Path], tell: Told | None = None, budget_
         _comment(f"# {loss}" if loss else "# The files do not tell the loss."),
         *_losses(link),
     ]  # fmt: skip
-    return "\n".join([*lines, "", "[[flow]]", 'cc = "cubic"', 'path = ["sat"]', ""])
+    return "\n".join([*lines, "", "[[flow]]", 'cc = "cubic"', 'path = ["sat"]', *_load(link), ""])
+
+
+def _load(link: Draw) -> list[str]:
+    """The flow of others' traffic, if there is any."""
+    if link.load is None:
+        return []
+    flow = link.load.flow("sat", link.rate_bps)
+    kept = to_plain(flow.traffic)
+    table = ", ".join(f"{key} = {_toml(value)}" for key, value in kept.items())
+    return [
+        "", "# The rate of the transfers swings, as if this traffic shared the link.", "[[flow]]",
+        f'name = "{flow.name}"', 'path = ["sat"]', f"traffic = {{ {table} }}",
+        f'start_jitter = "{flow.start_jitter}"',
+    ]  # fmt: skip
 
 
 def _losses(link: Draw) -> list[str]:

@@ -229,7 +229,8 @@ def _around(
             around[same] += _normal(points.at[same, columns], at[columns], widths[kind, columns])
             beside += _normal(points.at[:, :common], at[:common], shared) if common else 0.0
         from_first = np.exp(first.log_density(points)) * (_SAFE + crossed_share * beside / _CENTRES)
-        return np.asarray(np.log(from_first + (1 - _SAFE - crossed_share) * around / _CENTRES))
+        with np.errstate(divide="ignore"):  # a point of an earlier proposal may be impossible here
+            return np.asarray(np.log(from_first + (1 - _SAFE - crossed_share) * around / _CENTRES))
 
     return Source(draw, log_density)
 

@@ -16,6 +16,8 @@ _ENDS = (5, 95)
 _CLEARLY = 3.0
 _SURE = 0.9
 """A hypothesis of losses with this weight needs no measurement of its own."""
+_LOADED = 0.2
+"""Other traffic is named if this share of the links has some: more than before anything was measured."""
 _NOT_WORTH = math.log(1.2)
 """A quantity that changes a goodput by less is not worth a measurement."""
 _CLEAR = 20
@@ -33,6 +35,7 @@ def sentences(found: Possible, given: Mapping[str, Span]) -> list[str]:
         f"90 % of them have {', '.join(_ranges(found))}."
     )
     said += _hypotheses(found)
+    said += _loads(found)
     more = _next(found, given)
     return [*said, f"One more measurement would narrow most {more}."] if more else said
 
@@ -40,13 +43,16 @@ def sentences(found: Possible, given: Mapping[str, Span]) -> list[str]:
 def typical(found: Possible) -> Draw:
     """The link of the likeliest loss hypothesis that is nearest to the middle of all quantities.
 
-    Independent losses, which are the simplest, give way only to a hypothesis that is `_CLEARLY` likelier.
+    Independent losses, which are the simplest, give way only to a hypothesis that is `_CLEARLY` likelier. It
+    has traffic of others if most of the links have.
     """
     shares = {one.name: share for one, share in found.hypotheses.items()}
     if "independent" in shares:
         shares["independent"] *= _CLEARLY
     likeliest = max(shares, key=lambda name: shares[name])
-    some = [one for one in found.draws if one.hypothesis == likeliest] or list(found.draws)
+    loaded = loads(found) > 0.5
+    alike = [one for one in found.draws if (one.load is not None) is loaded]
+    some = [one for one in alike if one.hypothesis == likeliest] or alike
     off = np.zeros(len(some))
     for of in _QUANTITIES.values():
         values = np.array([of(one) for one in some])
@@ -107,6 +113,24 @@ def _hypotheses(found: Possible) -> list[str]:
     return [f"Losses are {', '.join(parts)}."]
 
 
+def loads(found: Possible) -> float:
+    """The share of the links that other traffic shares."""
+    return sum(one.load is not None for one in found.draws) / len(found.draws)
+
+
+def _loads(found: Possible) -> list[str]:
+    """What other traffic there may have been during the transfers."""
+    share = loads(found)
+    if share < _LOADED:
+        return []
+    means = [100 * one.load.mean for one in found.draws if one.load is not None]
+    low, high = (f"{end:.0f}" for end in np.percentile(means, _ENDS))
+    return [
+        f"The rate of the transfers swings: on {100 * share:.0f} % of the links other traffic takes {low} to "
+        f"{high} % of the rate, with pauses."
+    ]
+
+
 def _together(found: Possible, name: str) -> str:
     """The length of bursts or fades."""
     known = [one.together for one in found.draws if one.hypothesis == name and one.together is not None]
@@ -132,7 +156,7 @@ def _next(found: Possible, given: Mapping[str, Span]) -> str:
         case "rate":
             return f"the rate: {_TRANSFERS['bbr']}"
         case "round trip":
-            return "the round trip: ping -D -i 0.2 -c 300 while nothing else is sent"
+            return "the round trip: ping -D -i 0.01 -c 30000 while nothing else is sent"
         case "buffer":
             return f"the buffer: {_CAPTURE} that fills the link"
     return f"the losses: {_for_losses(found, high)}"
@@ -143,8 +167,7 @@ def _for_losses(found: Possible, high: float) -> str:
     unsure = max(found.hypotheses.values()) < _SURE
     count = math.ceil(_CLEAR / max(high, 1e-9))
     if unsure and high > 1e-3:
-        probes = min(max(count, 3000), 30000)
-        return f"{_CAPTURE}, or ping -D -i 0.02 -c {probes}"
+        return f"{_CAPTURE}, or ping -D -i 0.01 -c 30000"
     half = float(np.median([one.rate_bps for one in found.draws])) / 2
     lasts = min(max(math.ceil(count * _USUAL_BITS / half), 60), 600)
     return f"iperf3 -u -b {half / 1e6:.3g}M -t {lasts} --json"
