@@ -135,9 +135,14 @@ def write(pages: Mapping[Path, str], about: str | None, folder: Path | None = No
     return settle(pages, folder, check=parser(about).parse_args().check)
 
 
+def command_line(about: str | None) -> argparse.ArgumentParser:
+    """The command line of a program; `about` is its help text, with its own line breaks."""
+    return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
 def parser(about: str | None) -> argparse.ArgumentParser:
-    """The command line of a program for pages, with `--check`; `about` is its help text."""
-    made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """The command line of a program for pages, with `--check`."""
+    made = command_line(about)
     made.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
     return made
 

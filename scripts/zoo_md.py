@@ -9,7 +9,6 @@ sudo bentpipe break --replay scenarios/zoo --kernel --seeds 3 -o DIR    # DIR/ke
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 import tomllib
@@ -224,9 +223,7 @@ def _cases(cases: dict[str, Record]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Searches, writes or checks."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = md.command_line(__doc__)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
     what.add_argument("--figure", action="store_true", help="draw docs/zoo.svg")
