@@ -29,8 +29,7 @@ from bentpipe.truth.writing import DIGITS, read_rows
 ZOO = md.ROOT / "scenarios" / "zoo"
 TABLE, PAGE, FIGURE = (md.DOCS / f"zoo.{kind}" for kind in ("csv", "md", "svg"))
 KERNEL = md.DOCS / "zoo-kernel.csv"
-HEAD = md.ROOT / "scripts" / "zoo_head.md"
-CAUSES = md.ROOT / "scripts" / "zoo_kernel.toml"
+CAUSES = "zoo_kernel.toml"
 """Why the kernel does not confirm a case, by its name; written by hand."""
 SHOWN = "copa-slow"
 """The case of the figure."""
@@ -78,7 +77,7 @@ def text() -> str:
     """The page."""
     cases = {path.stem: Record.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)}
     algorithms = {record.algorithm for record in cases.values()}
-    head = HEAD.read_text(encoding="utf-8").format(cases=len(cases), algorithms=len(algorithms))
+    head = md.words("zoo_head.md").format(cases=len(cases), algorithms=len(algorithms))
     return "\n".join(
         [
             "<!-- Written from scenarios/zoo and docs/zoo.csv by scripts/zoo_md.py. Use `make docs`. -->",
@@ -126,7 +125,7 @@ def _controllers() -> list[str]:
 def _kernel(cases: dict[str, Record]) -> list[str]:
     """The section about the cases in the kernel."""
     played = {row["case"]: row for row in read_rows(KERNEL)}
-    causes = tomllib.loads(CAUSES.read_text(encoding="utf-8"))
+    causes = tomllib.loads(md.words(CAUSES))
     releases = {row["release"] for row in played.values()}
     table = [
         md.row(
