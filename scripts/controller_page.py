@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from md import DOCS, ROOT, anchor, reference, row, shown, wrapped
+import md
+from md import DOCS, ROOT, anchor, reference, shown, wrapped
 
 from bentpipe import _core
 from bentpipe.linux import way
@@ -300,17 +301,13 @@ def parameters(entry: Mapping[str, Any]) -> list[str]:
 
 def table(params: Sequence[Mapping[str, Any]]) -> list[str]:
     """The lines that list parameters."""
-    lines: list[str] = []
-    if params:
-        lines += ["| parameter | default | allowed | unit | effect |", "|---|---|---|---|---|"]
-        for param in params:
-            about = param["about"]
-            if param["from_path"] == "BitErrorRate":
-                about += "; unless given, the bit error rate of the path"
-            default = shown(param["default"])
-            lines.append(row(f"`{param['name']}`", default, allowed(param), param["unit"], about))
-        lines.append("")
-    return lines
+    rows = []
+    for param in params:
+        about = param["about"]
+        if param["from_path"] == "BitErrorRate":
+            about += "; unless given, the bit error rate of the path"
+        rows.append((f"`{param['name']}`", shown(param["default"]), allowed(param), param["unit"], about))
+    return md.table(("parameter", "default", "allowed", "unit", "effect"), rows) if rows else []
 
 
 def allowed(param: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from md import DOCS, write
+from md import DOCS, table, write
 
 from bentpipe.evaluation import lines
 from bentpipe.evaluation.assessment import EXPERIMENTS
@@ -20,33 +20,28 @@ PAGE = DOCS / "evaluate.md"
 BEGIN, END = "<!-- begin {} (scripts/evaluate_md.py) -->", "<!-- end {} -->"
 
 
-def answered() -> Iterator[str]:
+def answered() -> list[str]:
     """A row for each criterion that an experiment answers."""
-    yield "| section | asked | experiments | held against a line | what it leaves out |"
-    yield "|---|---|---|---|---|"
+    rows = []
     for c in CRITERIA:
         if c.evidence:
             names = ", ".join(f"`{name}`" for name in dict.fromkeys(e.experiment for e in c.evidence))
-            yield f"| {_place(c)} | {c.asks} | {names} | {'yes' if c.lines else ''} | {c.reason} |"
+            rows.append((_place(c), c.asks, names, "yes" if c.lines else "", c.reason))
+    return table(("section", "asked", "experiments", "held against a line", "what it leaves out"), rows)
 
 
-def left() -> Iterator[str]:
+def left() -> list[str]:
     """A row for each criterion that is not evaluated."""
-    yield "| section | asked | why not |"
-    yield "|---|---|---|"
-    for c in CRITERIA:
-        if not c.evidence:
-            yield f"| {_place(c)} | {c.asks} | {c.reason} |"
+    rows = [(_place(c), c.asks, c.reason) for c in CRITERIA if not c.evidence]
+    return table(("section", "asked", "why not"), rows)
 
 
-def bounds() -> Iterator[str]:
+def bounds() -> list[str]:
     """A row for each line."""
-    yield "| experiment | metric | line |"
-    yield "|---|---|---|"
-    for line in vars(lines).values():
-        if isinstance(line, Line):
-            experiment = next(e for e in EXPERIMENTS if e.name == line.experiment)
-            yield f"| `{line.experiment}` | {experiment.metrics[line.metric].words} | {line.words} |"
+    metrics = {e.name: e.metrics for e in EXPERIMENTS}
+    held = [line for line in vars(lines).values() if isinstance(line, Line)]
+    rows = [(f"`{of.experiment}`", metrics[of.experiment][of.metric].words, of.words) for of in held]
+    return table(("experiment", "metric", "line"), rows)
 
 
 def set_ups() -> Iterator[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
-from md import DOCS, parser, reported
+from md import DOCS, parser, reported, table, words
 
 import bentpipe as bp
 from bentpipe.experiments.legible import line_colour
@@ -46,8 +46,6 @@ STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "bentpipe",
 }
-
-HEAD = Path(__file__).with_name("gallery_head.md")
 
 
 @dataclass(frozen=True)
@@ -256,16 +254,16 @@ def section(entry: dict[str, Any]) -> list[str]:
 
 def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
     """The whole page."""
-    lines = ["| controller | no errors, other traffic | 1e-8 | 1e-7 | timeouts |", "|---|---|---|---|---|"]
+    rows = []
     for entry in entries:
         curves = found[entry["id"]]
         link = f"[{entry['label']}](controllers/{entry['id']}.md)"
         rates = [f"{c.goodput_mbps:.2f}" for c in curves]
-        lines.append(f"| {' | '.join([link, *rates, ', '.join(str(c.timeout_count) for c in curves)])} |")
-    lines.append("")
+        rows.append([link, *rates, ", ".join(str(c.timeout_count) for c in curves)])
+    lines = table(("controller", "no errors, other traffic", "1e-8", "1e-7", "timeouts"), rows)
     for entry in entries:
         lines += section(entry)
-    head = HEAD.read_text(encoding="utf-8").format(
+    head = words("gallery_head.md").format(
         buffer=BUFFER,
         cross=sum(rate for rate, _ in CROSS),
         bdp=BDP,

@@ -8,11 +8,11 @@ The measured data has no licence that lets us ship it. Its results stay in docs/
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import md
 import polars as pl
 
 import bentpipe as bp
@@ -21,22 +21,18 @@ from bentpipe.experiments import TABLES, load
 from bentpipe.experiments.leo import Leo
 from bentpipe.experiments.leo.paths import MEASURED, MovingPath
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs, draws, writes. Exit status 1: by `--check`, a page is out of date."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = md.command_line(__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--measured", type=Path, metavar="DIR", help="the data of 27 May 2024")
     what.add_argument("--check", action="store_true", help="run and write nothing")
     given = parser.parse_args(arguments)
     if given.check:
-        return any(load(name).stale(DOCS) for name in TABLES)
+        return any(load(name).stale(md.DOCS) for name in TABLES)
     with terminal.RunsBar("leo") as bar:
-        Leo(measured(given.measured)).run(DOCS, progress=bar.at)
+        Leo(measured(given.measured)).run(md.DOCS, progress=bar.at)
     return 0
 
 

@@ -10,7 +10,6 @@ measured downlinks stay as they are. Writes docs/validation/leocc.csv and the ta
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -219,9 +218,7 @@ def _cell(ratio: float, half: float) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs, and writes the table and the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = md.command_line(__doc__)
     parser.add_argument("trace", type=Path, help="LeoReplayer's directory of one trace")
     parser.add_argument("--measured", type=Path, metavar="DIR2", help="the data of 27 May 2024")
     given = parser.parse_args(arguments)

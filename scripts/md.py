@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,19 @@ from bentpipe.files import replace_text
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+
+
+def words(name: str) -> str:
+    """A file beside this one, with the words of a page that are written by hand."""
+    return (ROOT / "scripts" / name).read_text(encoding="utf-8")
+
+
+def composed(name: str, **parts: Sequence[str]) -> str:
+    """The words of a page with the lines of each part in place of the mark `<!-- NAME -->`."""
+    text = words(name)
+    for mark, lines in parts.items():
+        text = text.replace(f"<!-- {mark} -->", "\n".join(lines).strip("\n"))
+    return text
 
 
 def cell(text: str) -> str:
@@ -22,6 +35,11 @@ def cell(text: str) -> str:
 def row(*cells: str) -> str:
     """A row of a table."""
     return "| " + " | ".join(cell(text) for text in cells) + " |"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table, with an empty one below it."""
+    return [row(*heads), "|" + "---|" * len(heads), *(row(*cells) for cells in rows), ""]
 
 
 def shown(value: Any) -> str:
@@ -117,9 +135,14 @@ def write(pages: Mapping[Path, str], about: str | None, folder: Path | None = No
     return settle(pages, folder, check=parser(about).parse_args().check)
 
 
+def command_line(about: str | None) -> argparse.ArgumentParser:
+    """The command line of a program; `about` is its help text, with its own line breaks."""
+    return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
 def parser(about: str | None) -> argparse.ArgumentParser:
-    """The command line of a program for pages, with `--check`; `about` is its help text."""
-    made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """The command line of a program for pages, with `--check`."""
+    made = command_line(about)
     made.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
     return made
 

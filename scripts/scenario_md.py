@@ -1,11 +1,16 @@
-"""Writes docs/scenario.md from the JSON Schema of scenarios; `--check` reports whether it is up to date."""
+"""Writes docs/scenario.md from the JSON Schema of scenarios; `--check` reports whether it is up to date.
+
+The words that the schema does not have are in scenario_page.md, its examples in scenario_page.toml.
+"""
 
 import json
 import re
 import sys
+import tomllib
 from typing import Any
 
-from md import DOCS, anchor, row, write
+import md
+from md import DOCS, anchor, composed, words, write
 
 from bentpipe.registry import queues
 from bentpipe.schema import scenario_schema
@@ -13,286 +18,9 @@ from bentpipe.schema import scenario_schema
 PAGE = DOCS / "scenario.md"
 SCHEMA = scenario_schema()
 
-HEAD = """\
-<!-- Written from crates/sim/src/scenario/keys.rs by scripts/scenario_md.py. Use `make docs`. -->
-
-# Scenarios
-
-A scenario is links, flows, a duration and a seed. It is a file in TOML, or the same keys in JSON:
-
-```toml
-duration = "120 s"
-
-[link.sat]
-rate = "10 Mbit/s"
-delay = "250 ms"
-queue = { kind = "drop-tail", limit = "1 bdp" }
-loss = { kind = "packet-error", rate = 1e-4 }
-
-[[flow]]
-cc = "cubic"
-path = ["sat"]
-```
-
-`bentpipe run my.toml` runs it, `bentpipe scenario list` names those that come with the package, and
-`bentpipe scenario new` writes a commented one. `--set link.sat.rate="5 Mbit/s"` replaces a value for one
-run: tables and keys stand with points between, items of a list are counted from 0 (`flow.0.cc`), and `*` is
-all of them (`flow.*.cc`). In Python a key is an argument of the same name: `bp.Link(rate="10 Mbit/s", ...)`.
-
-Whatever is wrong is said at once, a line for each mistake: file, line, key, what is wrong and what would be
-right. The exit status is 2. Names ignore case: `cc = "CUBIC"` is `cc = "cubic"`.
-
-## Units
-
-A quantity is text, a number and its unit: `"250 ms"`, `"1.5e3 bytes"`. A point separates a fraction.
-A number without a unit is refused, and so is a unit in another case: an `m` is not an `M`.
-
-"""
-
-EDITORS = """\
-## In an editor
-
-`bentpipe schema` prints the [JSON Schema](https://json-schema.org) of scenarios. With it an editor completes
-keys, shows what they do, and underlines what is wrong while it is typed:
-
-```sh
-bentpipe schema --out scenario.schema.json
-```
-
-Visual Studio Code with the extension Even Better TOML, and every other editor with
-[Taplo](https://taplo.tamasfe.dev), read the first line of a scenario:
-
-```toml
-#:schema ./scenario.schema.json
-```
-
-or, for all scenarios of a folder, a file `.taplo.toml` in it:
-
-```toml
-[[rule]]
-include = ["scenarios/*.toml"]
-
-[rule.schema]
-path = "./scenario.schema.json"
-enabled = true
-```
-
-For a scenario in JSON, Visual Studio Code needs no extension: `"json.schemas": [{ "fileMatch":
-["*.scenario.json"], "url": "./scenario.schema.json" }]` in its settings.
-
-The schema checks keys, types, ranges and units.
-`bentpipe run` also checks what depends on other values: names of links, algorithms and their parameters,
-files. `$id` and `$comment` in it name the version of Bentpipe.
-
-"""
-
-# The tables in the order of the page: name in the schema, heading, its form, and the text to read first.
-TABLES = [
-    ("", "The top of the file", "", ""),
-    ("Record", "`record`", "[record]", ""),
-    (
-        "Station",
-        "`station`",
-        "[station.NAME]",
-        "`from` and `to` of a link name it, or one of the built-in cities.",
-    ),
-    ("Link", "`link`", "[link.NAME]", ""),
-    ("Reverse", "`reverse` of a link", "[link.NAME.reverse]", ""),
-    ("Satellite", "`satellite` of a link", "", ""),
-    ("TimelineTable", "`timeline` of a link", "", "[timeline.md](timeline.md) describes the format."),
-    (
-        "DrawnTimeline",
-        "`timeline` of a link that is drawn",
-        "",
-        "[starlink.md](starlink.md#the-model) describes the model.",
-    ),
-    ("HandoverKeys", "`handover` of a link", "", ""),
-    ("Nominal", "`nominal` of a link", "", ""),
-    ("Queue", "`queue` of a link", "", "[queues.md](queues.md) has the keys of each kind, and its source."),
-    ("Loss", "`loss` of a link", "", "A table, or a list of tables."),
-    ("Access", "`access` of a link", "", ""),
-    ("Arq", "`arq` of a link", "", ""),
-    ("AckThinning", "`ack_thinning` of a link", "", ""),
-    ("Flow", "`flow`", "[[flow]]", ""),
-    (
-        "Cc",
-        "`cc` of a flow",
-        "",
-        "[controllers.md](controllers.md) leads to the parameters of each algorithm.",
-    ),
-    (
-        "SubflowKeys",
-        "`subflow` of a flow",
-        "[[flow.subflow]]",
-        "A further path of the connection; see [multipath.md](multipath.md).",
-    ),
-    ("WayBack", "`both_ways` of a flow", "", "[tcp.md](tcp.md#both-ends-write) has more."),
-    ("Traffic", "`traffic` of a flow", "", "[workloads.md](workloads.md) has more on them."),
-    (
-        "SizeLaw",
-        "A size by chance",
-        "",
-        "What `size`, `response`, `main` and `embedded` of traffic may be instead of one size.",
-    ),
-    (
-        "LengthLaw",
-        "A time by chance",
-        "",
-        "What `on`, `off`, `think`, `parsing` and `reading` of traffic may be instead of one time.",
-    ),
-    ("CountLaw", "A number by chance", "", "What `objects` of traffic may be instead of one number."),
-    ("Relay", "`relay` of a flow", "", ""),
-]
-
-# Examples where the schema, the type and the default have none that is useful.
-EXAMPLES = {
-    "ack_jitter": "20 ms",
-    "ack_size": "40 bytes",
-    "delayed_ack_timeout": "40 ms",
-    "every": "15 s",
-    "extra_delay": "10 ms",
-    "first": "3 s",
-    "granularity": "10 ms",
-    "header": "40 bytes",
-    "hint_delay": "50 ms",
-    "initial_rto": "1 s",
-    "initial_ssthresh": 64.0,
-    "initial_window": 10.0,
-    "length": "2 s",
-    "mark_p": 0.1,
-    "max_rto": "60 s",
-    "min_elevation": 10.0,
-    "min_rto": "200 ms",
-    "off": "10 s",
-    "offset": "1 min",
-    "on": "10 s",
-    "outage": "100 ms",
-    "packet": "1000 bytes",
-    "profile": "paper",
-    "quantum": "1514 bytes",
-    "recovery": "newreno",
-    "round_trip": "20 ms",
-    "spurious": "eifel",
-    "start": "10 s",
-    "step": "2 ms",
-    "stop": "100 s",
-    "target": "30 ms",
-    "interval": "600 ms",
-    "access": {"kind": "dama", "frame": "26.5 ms", "slots": 16},
-    "ack_path": ["sat/reverse"],
-    "acks": "linux",
-    "ack_thinning": {"keep": 1},
-    "arq": {"tries": 3},
-    "at": ["15 s", "40 s"],
-    "cc": "cubic",
-    "file": "leo.csv",
-    "flow": [{"cc": "reno", "path": ["sat"]}],
-    "from": "beijing",
-    "geo": "100E",
-    "handover": {"every": "15 s", "outage": "100 ms"},
-    "hint_lead": "100 ms",
-    "lat": 39.4,
-    "link": {"sat": {"rate": "10 Mbit/s", "delay": "250 ms"}},
-    "lon": 116.4,
-    "loss": {"kind": "packet-error", "rate": 1e-4},
-    "name": "upload",
-    "nominal": {"rate": "100 Mbit/s", "delay": "20 ms"},
-    "opportunities": "trace.up",
-    "path_change": "reset",
-    "queue": {"kind": "codel", "target": "30 ms", "interval": "600 ms"},
-    "record": {"interval": "100 ms", "links": True},
-    "relay": {"at": "terrestrial", "buffer": "4 MB", "cc": "hybla"},
-    "reverse": {"rate": "1 Mbit/s"},
-    "satellite": {"geo": "100E"},
-    "slots": 16,
-    "snack_vector": 16,
-    "slow_start": "hystart++",
-    "start_jitter": "1 s",
-    "station": {"farm": {"lat": 48.1, "lon": 11.6}},
-    "timeline": {"file": "leo.csv", "repeat": True},
-    "title": "Uploads from a farm",
-    "to": "new-york",
-    "traffic": {"kind": "bulk", "size": "2 MB"},
-    "tries": 3,
-    "up": [["0 s", True], ["14.5 s", False], ["15 s", True]],
-}
-# Those of one table, where another has a key of the name.
-OWN = {
-    "Access.vbdc": 8,
-    "DrawnTimeline.blackout": "150 ms",
-    "DrawnTimeline.profile": "car-2024",
-    "DrawnTimeline.share": 0.65,
-    "Traffic.size": "2 MB",
-    "Traffic.interval": "10 ms",
-    "Queue.first": 0.05,
-    "Queue.max": "15 packets",
-    "Queue.min": "5 packets",
-    "Queue.update": "16 ms",
-    "Record.interval": "100 ms",
-    "Cc.name": "hybla",
-    "Flow.ecn": True,
-    "HandoverKeys.queue": "flushed",
-    "Loss.file": "lost.txt",
-    "Loss.from": "10 s",
-    "Traffic.load": 0.3,
-    "Traffic.request": "500 bytes",
-    "Traffic.response": "10 kB",
-    "Traffic.think": "5 s",
-    "Traffic.main": "30 kB",
-    "Traffic.objects": 70,
-    "Traffic.embedded": {"kind": "log-normal", "median": "12 kB", "sigma": 1.5},
-    "Traffic.parsing": "130 ms",
-    "Traffic.reading": "30 s",
-    "Traffic.connections": 6,
-    "Traffic.ladder": ["1 Mbit/s", "3 Mbit/s", "8 Mbit/s"],
-    "Traffic.segment": "4 s",
-    "Traffic.buffer": "240 s",
-    "Traffic.reservoir": "90 s",
-    "Traffic.cushion": "126 s",
-    "Traffic.startup": "8 s",
-    "Traffic.length": "10 min",
-    "SizeLaw.least": "10 kB",
-    "SizeLaw.most": "10 MB",
-    "CountLaw.least": 2.0,
-    "CountLaw.shape": 1.1,
-    "CountLaw.most": 55.0,
-    "SizeLaw.file": "sizes.txt",
-    "SizeLaw.sizes": ["1 kB", "1 MB"],
-    "SizeLaw.weights": [9.0, 1.0],
-    "Loss.rate": 1e-4,
-    "Loss.to": "12 s",
-    "Loss.p": 0.001,
-    "Loss.r": 0.1,
-    "Reverse.queue": {"kind": "drop-tail", "limit": "50 packets"},
-    "Relay.at": "terrestrial",
-    "Relay.buffer": "4 MB",
-    "Relay.cc": "hybla",
-}
-
-# Descriptions that do not begin a sentence with the key.
-DEFAULTS = {
-    "Flow.ack_path": "the opposite of `path`",
-    "Flow.cc": "must be given, unless the traffic has none",
-    "Flow.profile": '`"modern"`',
-    "Link.delay": "must be given, or a satellite or timeline",
-    "Link.rate": "must be given, or a timeline",
-    "Link.reorder": "no",
-    "Link.up": "yes",
-    "Link.reverse": "as forward, without losses",
-    "Record.interval": '`"change"`',
-    **{f"Reverse.{key}": "none" for key in ("loss", "opportunities")},
-}
-
-QUANTITIES = {
-    "duration": "time",
-    "rate": "rate",
-    "size": "size",
-    "queue-size": "room",
-    "queue-room": "room or time",
-    "window-size": "window",
-    "interval": "interval",
-    "longitude": "longitude",
-}
+WORDS = tomllib.loads(words("scenario_page.toml"))
+QUANTITIES, EXAMPLES, OWN, DEFAULTS = (WORDS[name] for name in ("quantities", "examples", "own", "defaults"))
+TABLES = [(of["name"], of["heading"], of.get("form", ""), of.get("text", "")) for of in WORDS["table"]]
 
 
 def followed(schema: dict[str, Any]) -> dict[str, Any]:
@@ -407,7 +135,7 @@ def example(table: str, key: str, schema: dict[str, Any]) -> Any:
     """A value of a key.
 
     Raises:
-        LookupError: there is none; `EXAMPLES` or the schema wants one.
+        LookupError: there is none; scenario_page.toml or the schema wants one.
     """
     if f"{table}.{key}" in OWN:
         return OWN[f"{table}.{key}"]
@@ -430,7 +158,7 @@ def example(table: str, key: str, schema: dict[str, Any]) -> Any:
             return max(1, each.get("minimum", 1))
         if "number" in types(each):
             return each.get("minimum", 0.5)
-    raise LookupError(f"scripts/scenario_md.py: EXAMPLES lacks one of {table or 'the top'}: {key}")
+    raise LookupError(f"scripts/scenario_page.toml: [examples] lacks one of {table or 'the top'}: {key}")
 
 
 def rows(table: str, schema: dict[str, Any]) -> list[str]:
@@ -439,7 +167,7 @@ def rows(table: str, schema: dict[str, Any]) -> list[str]:
     keys = {key: value for key, value in schema["properties"].items() if key != "kind"}
     if not keys:
         return []
-    lines = ["| key | values | default | what it does | example |", "|---|---|---|---|---|"]
+    cells = []
     for key in sorted(keys, key=lambda key: (key not in required, key)):
         text, default = about(keys[key])
         if not text:
@@ -450,8 +178,8 @@ def rows(table: str, schema: dict[str, Any]) -> list[str]:
         if key in required:
             default = "must be given"
         sample = toml(example(table, key, keys[key]))
-        lines.append(row(f"`{key}`", values(keys[key]), default, text, f"`{key} = {sample}`"))
-    return [*lines, ""]
+        cells.append((f"`{key}`", values(keys[key]), default, text, f"`{key} = {sample}`"))
+    return md.table(("key", "values", "default", "what it does", "example"), cells)
 
 
 def section(name: str, heading: str, written: str, more: str) -> list[str]:
@@ -477,11 +205,9 @@ def section(name: str, heading: str, written: str, more: str) -> list[str]:
 
 def kinds(schema: dict[str, Any]) -> list[str]:
     """The kinds of queue, each with a link to its keys."""
-    lines = ["| kind | name |", "|---|---|"]
-    for queue in queues():
-        heading = f"{queue['label']} ({queue['kind']})"
-        lines.append(row(f"[`{queue['kind']}`](queues.md#{anchor(heading)})", queue["label"]))
-    return [*lines, ""]
+    places = {queue["kind"]: anchor(f"{queue['label']} ({queue['kind']})") for queue in queues()}
+    cells = [(f"[`{q['kind']}`](queues.md#{places[q['kind']]})", q["label"]) for q in queues()]
+    return md.table(("kind", "name"), cells)
 
 
 def units() -> list[str]:
@@ -498,28 +224,25 @@ def units() -> list[str]:
                 look(each)
 
     look(SCHEMA)
-    lines = ["| quantity | units | example |", "|---|---|---|"]
+    cells = []
     for name, word in QUANTITIES.items():
         spelt = re.search(r"\(([^()]*)\)\\s\*\$$", found[name].get("pattern", ""))
         if spelt is None:
             shown = "E, W, or a plain number of degrees east"
         else:
             shown = ", ".join(f"`{unit}`" for unit in spelt[1].split("|"))
-        lines.append(row(word, shown, f"`{json.dumps(found[name]['examples'][0])}`"))
+        cells.append((word, shown, f"`{json.dumps(found[name]['examples'][0])}`"))
     notes = [
         "`bdp` is the rate times the longest round-trip time of the flows that cross the link, in packets of",
         "their largest size. Prefixes are powers of 1000, those with an i (KiB, MiB, GiB) of 1024.",
     ]
-    return [*lines, "", *notes, ""]
+    return [*md.table(("quantity", "units", "example"), cells), *notes]
 
 
 def page() -> str:
     """The whole page."""
-    lines = units()
-    lines += EDITORS.splitlines()
-    for table in TABLES:
-        lines += section(*table)
-    return HEAD + "\n".join(lines).rstrip("\n") + "\n"
+    tables = [line for table in TABLES for line in section(*table)]
+    return composed("scenario_page.md", units=units(), tables=tables)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ docs/starlink.md.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import tempfile
@@ -144,9 +143,7 @@ VARIANTS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Reads the measurements, simulates, writes the three files. Exit status 2: the data is not there."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = md.command_line(__doc__)
     parser.add_argument("directory", type=Path, help="with datasets/maine_starlink_trip/raw in it")
     parser.add_argument("--out", type=Path, default=md.DOCS, help="where starlink.md lies; default docs")
     parser.add_argument("--threads", type=int, default=1)

@@ -10,7 +10,6 @@ docs/starlink.md and CSV files in docs/validation.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -173,9 +172,7 @@ def _pooled(name: str, down: Floats | pl.Series, up: Floats | pl.Series) -> list
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes both tables into the page. Exit status 2: a file is not there."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = md.command_line(__doc__)
     parser.add_argument("files", type=Path, nargs="*", help="throughput.csv and iperf.csv")
     parser.add_argument("--out", type=Path, default=md.DOCS, help="where starlink.md lies; default docs")
     given = parser.parse_args(arguments)

@@ -10,7 +10,6 @@ DIR is that of scripts/starlink.py. The model was fitted on 27 May 2024; the oth
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -522,9 +521,7 @@ def _short(rate: float) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints the table of `fit`, or writes one into the page. Exit status 2: the data is not there."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = md.command_line(__doc__)
     parser.add_argument("what", choices=("fit", "validate", "race"))
     parser.add_argument("directory", type=Path, nargs="?", help="with datasets/maine_starlink_trip/raw in it")
     parser.add_argument("--out", type=Path, default=md.DOCS, help="where starlink.md lies; default docs")

@@ -9,7 +9,6 @@ sudo bentpipe break --replay scenarios/zoo --kernel --seeds 3 -o DIR    # DIR/ke
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 import tomllib
@@ -30,8 +29,7 @@ from bentpipe.truth.writing import DIGITS, read_rows
 ZOO = md.ROOT / "scenarios" / "zoo"
 TABLE, PAGE, FIGURE = (md.DOCS / f"zoo.{kind}" for kind in ("csv", "md", "svg"))
 KERNEL = md.DOCS / "zoo-kernel.csv"
-HEAD = md.ROOT / "scripts" / "zoo_head.md"
-CAUSES = md.ROOT / "scripts" / "zoo_kernel.toml"
+CAUSES = "zoo_kernel.toml"
 """Why the kernel does not confirm a case, by its name; written by hand."""
 SHOWN = "copa-slow"
 """The case of the figure."""
@@ -79,7 +77,7 @@ def text() -> str:
     """The page."""
     cases = {path.stem: Record.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)}
     algorithms = {record.algorithm for record in cases.values()}
-    head = HEAD.read_text(encoding="utf-8").format(cases=len(cases), algorithms=len(algorithms))
+    head = md.words("zoo_head.md").format(cases=len(cases), algorithms=len(algorithms))
     return "\n".join(
         [
             "<!-- Written from scenarios/zoo and docs/zoo.csv by scripts/zoo_md.py. Use `make docs`. -->",
@@ -127,7 +125,7 @@ def _controllers() -> list[str]:
 def _kernel(cases: dict[str, Record]) -> list[str]:
     """The section about the cases in the kernel."""
     played = {row["case"]: row for row in read_rows(KERNEL)}
-    causes = tomllib.loads(CAUSES.read_text(encoding="utf-8"))
+    causes = tomllib.loads(md.words(CAUSES))
     releases = {row["release"] for row in played.values()}
     table = [
         md.row(
@@ -224,9 +222,7 @@ def _cases(cases: dict[str, Record]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Searches, writes or checks."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = md.command_line(__doc__)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
     what.add_argument("--figure", action="store_true", help="draw docs/zoo.svg")

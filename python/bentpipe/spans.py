@@ -1,10 +1,10 @@
-"""Values of a link: known ones, and ranges of unknown ones: "600 ms", "550-650 ms"."""
+"""Values of a link: known ones, and ranges of unknown ones: "600 ms", "550-650 ms"; intervals of time."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -111,6 +111,17 @@ def radical_inverse(n: int, base: int) -> float:
         value += digit * weight
         weight /= base
     return value
+
+
+def merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Intervals of time in order, those that touch each other as one."""
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return found
 
 
 def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:

@@ -29,7 +29,7 @@ ENTRIES: list[dict[str, Any]] = json.loads(_core.controllers())
 
 
 def test_every_paper_has_its_table(script: ModuleType) -> None:
-    lines = script.named(ENTRIES, tomllib.loads(script.NAMED.read_text(encoding="utf-8")))
+    lines = script.named(ENTRIES, tomllib.loads(script.words(script.NAMED)))
     assert {line[4:].replace("-", "_") for line in lines if line.startswith("### ")} == set(PAPERS)
     text = "\n".join(lines)
     # What the abstracts of the papers propose or build on, each with its own controller.

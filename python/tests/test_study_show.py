@@ -12,8 +12,9 @@ import bentpipe.papers
 from bentpipe import ScenarioError, studies
 from bentpipe.cli import app
 from bentpipe.studies import show, tolerance
+from bentpipe.studies.design import where
 from bentpipe.studies.laboratory import assembly
-from bentpipe.studies.places import Kind, Place, drawn, find
+from bentpipe.studies.places import Kind, Place, drawn, find, listed
 
 #: The figures and tables that the texts of the papers speak of, read once by hand.
 PRINTED = {
@@ -66,6 +67,24 @@ def test_a_figure_is_found_by_its_number_a_part_of_it_or_its_name():
 def test_a_place_is_drawn_or_says_why_not():
     with pytest.raises(ValueError, match="figure 1 is neither drawn nor is it said why"):
         Place(Kind.FIGURE, "1", "something")
+
+
+def test_the_places_of_a_block():
+    block = """
+        - figure 3 | K1, K2: eq 4 | a line
+          in two
+        - own figure scan | none | a scan | it is a sketch
+    """
+    figure, own = listed(block, {"figure 3": len}, needs={"figure 3": where(cc="reno")})
+    assert (figure.name, figure.shows, figure.claims, figure.only) == (
+        "figure-3", "a line in two", ("K1", "K2"), "eq 4",
+    )  # fmt: skip
+    assert figure.uses({"variant": "base", "cc": "reno"}) and not own.uses({"variant": "base", "cc": "reno"})
+    assert (own.kind, own.name, own.claims, own.given, own.why) == (
+        Kind.OWN, "scan", (), False, "it is a sketch",
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="no place is called figure 4"):
+        listed(block, {"figure 3": len}, needs={"figure 4": where(cc="reno")})
 
 
 def test_one_figure_from_nothing_in_all_formats(tmp_path, monkeypatch):

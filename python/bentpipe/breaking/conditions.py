@@ -9,7 +9,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.breaking.search import Choice, Number, Point
 from bentpipe.registry import unknown
-from bentpipe.spans import FACTORS, Span
+from bentpipe.spans import FACTORS, Span, merged
 
 PACKET = 1500
 """Bytes of a full packet."""
@@ -332,17 +332,6 @@ def scenario(
         "link": {LINK: link},
         "flow": flows,
     }
-
-
-def merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Intervals of time in order, those that touch each other as one."""
-    found: list[tuple[float, float]] = []
-    for begin, end in sorted(spans):
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
-            found.append((begin, end))
-    return found
 
 
 def rounded(value: float, digits: int = 4) -> float:

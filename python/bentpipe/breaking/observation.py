@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bentpipe import measures
-from bentpipe.breaking.conditions import CROSS, LINK, losses, merged, steps
+from bentpipe.breaking.conditions import CROSS, LINK, losses, steps
 from bentpipe.result import each_once
-from bentpipe.spans import FACTORS
+from bentpipe.spans import FACTORS, merged
 from bentpipe.sweeps.execution import Ran
 
 LATE = 0.5

@@ -23,6 +23,7 @@ from scipy.special import gammaincinv, ndtri
 
 from bentpipe import _core
 from bentpipe.registry import unknown
+from bentpipe.spans import merged
 
 Floats = NDArray[np.float64]
 
@@ -241,15 +242,11 @@ def outages(profile: Profile, seed: int, duration_s: float) -> list[tuple[float,
     uniform = _uniform(seed, "outage", 2 * count).reshape(count, 2)
     begins = np.cumsum(-profile.outage_every_s.value * np.log1p(-uniform[:, 0]))
     lengths = profile.outage_length_s.value * np.exp(profile.outage_spread.value * ndtri(uniform[:, 1]))
-    found: list[tuple[float, float]] = []
-    for begin, length in zip(np.round(begins, 3).tolist(), np.round(lengths, 3).tolist(), strict=True):
-        end = min(begin + max(length, 1e-3), duration_s)
-        if begin >= duration_s:
-            break
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        else:
-            found.append((begin, end))
+    found = merged(
+        (begin, min(begin + max(length, 1e-3), duration_s))
+        for begin, length in zip(np.round(begins, 3).tolist(), np.round(lengths, 3).tolist(), strict=True)
+        if begin < duration_s
+    )
     return [(begin, round(end, 3)) for begin, end in found if round(end, 3) > begin]
 
 

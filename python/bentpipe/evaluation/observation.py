@@ -40,9 +40,9 @@ class Observation:
         """The flows of this name, numbered or not."""
         return [f for f in self.flows if f["name"] == name or f["name"].startswith(f"{name}-")]
 
-    def link(self, name: str = "link", direction: str = "forward") -> Mapping[str, Any]:
-        """A direction of a link."""
-        return next(k for k in self.links if (k["name"], k["direction"]) == (name, direction))
+    def link(self, name: str = "link") -> Mapping[str, Any]:
+        """The forward direction of a link."""
+        return next(k for k in self.links if (k["name"], k["direction"]) == (name, "forward"))
 
     def goodput(self, name: str = "test") -> float:
         """Of all flows of this name together, in bits per second of the run."""
@@ -58,16 +58,16 @@ class Observation:
         resent = measures.resent(self.named(name))
         return math.nan if resent is None else resent
 
-    def drops(self, name: str = "link", direction: str = "forward") -> float:
-        """Share of the packets offered to a direction that its queue dropped."""
-        link = self.link(name, direction)
+    def drops(self, name: str = "link") -> float:
+        """Share of the packets offered to a link that its queue dropped."""
+        link = self.link(name)
         dropped = link["dropped_queue"]
         offered = link["delivered_packets"] + link["dropped_error"] + dropped
         return dropped / offered if offered else math.nan
 
-    def queueing(self, name: str = "link", direction: str = "forward") -> float:
+    def queueing(self) -> float:
         """The mean wait, in seconds, if all packets that wait are full ones."""
-        link = self.link(name, direction)
+        link = self.link()
         return float(link["queue_mean_packets"] * FULL_PACKET * 8 / link["rate_bps"])
 
     def queueing_p95(self, rtt: float, name: str = "test") -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -21,7 +21,7 @@ class Series:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for the script."""
-        return {"name": self.name, "label": self.label, "scale": self.scale, "colour": self.colour}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Family:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for the script."""
-        return {"prefix": self.prefix, "scale": self.scale, "most": self.most}
+        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bentpipe import plot, terminal
 from bentpipe.orbit.outlines import LAKE, Around, Floats, borders, coasts, great_circle, middle
 from bentpipe.orbit.paths import Solution
+from bentpipe.spans import merged
 
 MOST_LINES = 40
 """Handovers up to which each has a line in the picture of the round-trip time; more are a strip below it."""
@@ -165,13 +166,7 @@ def dark(time: NDArray[np.float64], reachable: NDArray[np.bool_]) -> list[tuple[
     The last row lasts as long as the one before it.
     """
     after = np.append(time[1:], time[-1] + (time[-1] - time[-2] if len(time) > 1 else 0.0))
-    found: list[tuple[float, float]] = []
-    for begin, end in zip(time[~reachable], after[~reachable], strict=True):
-        if found and found[-1][1] == begin:
-            found[-1] = found[-1][0], float(end)
-        else:
-            found.append((float(begin), float(end)))
-    return found
+    return merged(zip(time[~reachable].tolist(), after[~reachable].tolist(), strict=True))
 
 
 def _world(axes: Axes, found: Solution) -> None:

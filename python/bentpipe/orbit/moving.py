@@ -163,13 +163,11 @@ def _number(line: dict[str, str | None], name: str, where: str) -> float:
 
 
 def _speed(text: str, what: str) -> float:
-    number, _, unit = units.spaced(text).partition(" ")
-    try:
-        value = float(number) * _SPEEDS[unit]
-    except (KeyError, ValueError):
+    value = units.number(text, _SPEEDS)
+    if value is None:
         raise _core.ScenarioError(
             f'{what}: {text!r} is not a speed; write for example "900 km/h" or "20 knots"'
-        ) from None
+        )
     if not 0 < value <= FASTEST_M_S:
         raise _core.ScenarioError(
             f"{what}: a speed must be above 0 and at most {FASTEST_M_S * 3.6:.0f} km/h, not {text!r}"

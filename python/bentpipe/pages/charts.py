@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 #: Colours of curves that have none of their own, distinct for everyone (Okabe and Ito, "Color Universal
@@ -29,13 +29,7 @@ class Axis:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for the script."""
-        return {
-            "label": self.label,
-            "log": self.log,
-            "names": list(self.names),
-            "least": self.least,
-            "most": self.most,
-        }
+        return {**asdict(self), "names": list(self.names)}
 
 
 @dataclass(frozen=True)

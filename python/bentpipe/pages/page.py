@@ -284,27 +284,20 @@ class Page:
             script = own("uplot/uPlot.iife.min.js") + "\n" + own("templates/chart.js")
         if self._folded:  # before the charts, which are drawn where they are seen
             script = own("templates/fold.js") + "\n" + script
-        return (
-            _environment()
-            .get_template("page.html")
-            .render(
-                title=self.title,
-                source=html(self.source),
-                lead=html(self.lead),
-                head=self._head,
-                body=[
-                    (figures, [block for _, block in of])
-                    for figures, of in groupby(self._body, itemgetter(0))
-                ],
-                foot=html(self.foot),
-                contents=self._contents,
-                charts=self._charts,
-                # Both are ours and end no element of the page; a test makes sure.
-                light=Markup(own("templates/light.css")),
-                dark=Markup(own("templates/dark.css")),
-                style=Markup(style),
-                script=Markup(script),
-            )
+        return framed(
+            own("templates/page.html"),
+            title=self.title,
+            source=html(self.source),
+            lead=html(self.lead),
+            head=self._head,
+            body=[
+                (figures, [block for _, block in of]) for figures, of in groupby(self._body, itemgetter(0))
+            ],
+            foot=html(self.foot),
+            contents=self._contents,
+            charts=self._charts,
+            style=Markup(style),
+            script=Markup(script),
         )
 
     def write(self, path: Path | str) -> Path:
@@ -362,6 +355,13 @@ def _environment() -> Environment:
 def blocks() -> Any:
     """The macros of the parts of a page."""
     return _environment().get_template("blocks.html").module
+
+
+def framed(template: str, **values: Any) -> str:
+    """A page by a template that extends `frame.html`, in which everything but `Markup` is escaped."""
+    # Both are ours and end no element of the page; a test makes sure.
+    colours = {name: Markup(own(f"templates/{name}.css")) for name in ("light", "dark")}
+    return _environment().from_string(template).render(**colours, **values)
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import matplotlib as mpl
 
-from bentpipe import _core, terminal
+from bentpipe import _core, terminal, units
 from bentpipe.registry import style
 
 WIDTH = 3.5
@@ -158,14 +158,12 @@ def named_size(name: str) -> Size:
     """
     if name in SIZES:
         return SIZES[name]
-    number, unit = name.strip()[:-2], name.strip()[-2:]
-    try:
-        width = float(number) * _WIDTHS[unit]
-    except (KeyError, ValueError):
+    width = units.number(name, _WIDTHS)
+    if width is None:
         raise _core.ScenarioError(
             f"no size of a figure is called {name!r}; there are {', '.join(SIZES)}, "
             'and widths in in, cm or mm, for example "12 cm"'
-        ) from None
+        )
     if not 1.5 <= width <= 40:
         raise _core.ScenarioError(f"a figure of {name} is not 1.5 to 40 in wide")
     return Size(width, width * HEIGHT / WIDTH, exact=True)

@@ -92,10 +92,10 @@ class Choices:
         name: str,
         choice: str,
         touches: Callable[[Keys], bool] = Where(),
-        *,
-        quick: bool = False,
         evidence: Evidence = Evidence.OURS,
         source: str = "",
+        *,
+        quick: bool = False,
         **values: Any,
     ) -> Variant[Self]:
         """A `Variant` of this set-up with some choices changed."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.studies.claim import Verdict
 from bentpipe.studies.design import BASE, Where
+from bentpipe.studies.prose import rows
 
 if TYPE_CHECKING:
     from bentpipe.studies.findings import Findings
@@ -98,6 +99,46 @@ class Place:
         """The number of its `checks` that hold, and their total."""
         mine = self.checks(claims)
         return sum(check["holds"] for check in mine), len(mine)
+
+
+def listed(
+    block: str,
+    made: Mapping[str, Callable[[Findings], Any]],
+    *,
+    needs: Mapping[str, Where],
+    variants: Mapping[str, tuple[str, ...]] | None = None,
+) -> tuple[Place, ...]:
+    """The places of a paper whose words are written as one block (`bentpipe.studies.prose.rows`).
+
+    Args:
+        block: a row for each place: its title; the ids of the claims that judge it, or "none", and behind a
+            colon the pattern `Place.only`; what it shows; and `Place.why`, if there is one.
+        made: the functions that draw figures and make tables, by title.
+        needs: `Place.needs` by title.
+        variants: `Place.variants` by title, where they are not the base alone.
+
+    Raises:
+        ValueError: a title is not in the block.
+    """
+    found = {}
+    for title, judges, shows, *why in rows(block):
+        kind = next(kind for kind in (Kind.OWN, Kind.FIGURE, Kind.TABLE) if title.startswith(kind))
+        claims, _, only = judges.partition(": ")
+        found[title] = Place(
+            kind,
+            title.removeprefix(kind).strip(),
+            shows,
+            draw=None if kind == Kind.TABLE else made.get(title),
+            table=made.get(title) if kind == Kind.TABLE else None,
+            why="".join(why),
+            claims=() if claims == "none" else tuple(claims.split(", ")),
+            only=only,
+            needs=needs.get(title),
+            variants=(variants or {}).get(title, (BASE,)),
+        )
+    if strange := {*made, *needs, *(variants or {})} - set(found):
+        raise ValueError(f"no place is called {', '.join(sorted(strange))}")
+    return tuple(found.values())
 
 
 def drawn(places: Iterable[Place]) -> Callable[[Findings], list[Figure]]:

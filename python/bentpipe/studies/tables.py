@@ -100,7 +100,6 @@ def choices_section(
     numbers: Numbers | None = None,
     title: str = "How far the choices decide",
     changes: str = "Verdicts it changes",
-    tables: Sequence[Table] = (),
 ) -> Section:
     """The verdicts that each choice decides, and the effects of the choices on the main numbers.
 
@@ -111,7 +110,6 @@ def choices_section(
         numbers: the second table, if there is one.
         title: of the section.
         changes: head of the last column of the first table.
-        tables: further tables.
     """
     under = found.sensitivity
     ids = [claim.id for claim in under.base if claim.id in found.open]
@@ -121,9 +119,7 @@ def choices_section(
         last = "-" if name == BASE else ", ".join(_changes(found, name)) or "none"
         verdicts.append([_row_head(found, name), *(Tally(c) if c else "-" for c in claims), last])
     second = [_numbers(found, numbers)] if numbers else []
-    return Section(
-        title, [text], [Table(["Choice", *ids, changes], verdicts, MARKS + untouched), *second, *tables]
-    )
+    return Section(title, [text], [Table(["Choice", *ids, changes], verdicts, MARKS + untouched), *second])
 
 
 def _numbers(found: Findings, numbers: Numbers) -> Table:

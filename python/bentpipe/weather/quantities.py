@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bentpipe import _core
-from bentpipe.units import spaced
+from bentpipe.units import number
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,8 @@ class Quantity:
         Raises:
             ScenarioError: it is not such a quantity, or out of range; `what` names it in the message.
         """
-        number, _, unit = spaced(str(text)).partition(" ")
-        try:
-            value = float(number) * self.units[unit]
-        except (KeyError, ValueError):
-            value = math.nan
-        if not math.isfinite(value):
+        value = number(str(text), self.units)
+        if value is None or not math.isfinite(value):
             raise _core.ScenarioError(
                 f"{what}: {text!r} does not say how much; write for example {self.example!r}"
             )

@@ -213,7 +213,7 @@ def _tuned(
 ) -> Variant[Setup]:
     """The base with these parameters of some algorithms in place of those that they had."""
     setup, touches = BASE.tuned(*algorithms, **options), where(cc=algorithms, experiment=JUDGED)
-    return setup.variant(name, choice, touches, quick=quick, evidence=evidence, source=source)
+    return setup.variant(name, choice, touches, evidence, source, quick=quick)
 
 
 ALL = where(experiment=JUDGED)
@@ -230,7 +230,7 @@ def _changed(
     **values: Any,
 ) -> Variant[Setup]:
     """The base with some choices changed."""
-    return BASE.variant(name, choice, touches, quick=quick, evidence=evidence, source=source, **values)
+    return BASE.variant(name, choice, touches, evidence, source, quick=quick, **values)
 
 
 def _has_newreno(keys: Keys) -> bool:

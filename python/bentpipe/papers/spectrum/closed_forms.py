@@ -122,8 +122,9 @@ def k1(_: pl.DataFrame) -> list[Check]:
     ]
 
 
-def _table_1(w: float = 100.0, beta: float = BETA) -> list[Check]:
+def _table_1() -> list[Check]:
     """The two rows of table 1 that have no name: the growth of the window in a round trip, and as a whole."""
+    w, beta = 100.0, BETA
     rows = (
         ("k = 0, l = 1/2", (0.0, 0.5), 1.5 * beta / math.sqrt(w), 1.5 * beta / math.sqrt(w)),
         ("k = -1/3, l = 1/2", (-1 / 3, 0.5), 1.89 * beta ** (2 / 3) / w ** (2 / 3), 1.4 * beta / w),

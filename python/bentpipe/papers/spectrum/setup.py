@@ -281,36 +281,23 @@ ALIKE = "sections 6.2.1 and 6.2.4: AIAD is as smooth as IIAD"
 SACK_TOO = 'section 6.2.4: SACK "does not qualitatively change the conclusion"'
 
 
-def _variant(
-    name: str,
-    choice: str,
-    touches: Where,
-    evidence: Evidence,
-    source: str,
-    *,
-    quick: bool = False,
-    **values: Any,
-) -> Variant[Setup]:
-    return BASE.variant(name, choice, touches, quick=quick, evidence=evidence, source=source, **values)
-
-
 VARIANTS = (
-    _variant("own-cuts", OWN_CUTS, _CUTS, PAPER, ONE_RULE, ss_beta=0.0, halve_first=False),
-    _variant("real-cuts", "no cut to whole numbers", _CUTS, OURS, "ns-2 since 2006", whole=()),
-    _variant(
+    BASE.variant("own-cuts", OWN_CUTS, _CUTS, PAPER, ONE_RULE, ss_beta=0.0, halve_first=False),
+    BASE.variant("real-cuts", "no cut to whole numbers", _CUTS, OURS, "ns-2 since 2006", whole=()),
+    BASE.variant(
         "iiad-real", "IIAD cut to fractions, too", _IIAD, IMPLIED, ALIKE, whole=("tcp", "aimd", "aimd-8")
     ),
-    _variant(
+    BASE.variant(
         "whole-cuts", "SIMD and AIAD cut to whole numbers, too", _OWN_CUTS, DEFAULT, SLOWDOWN, whole=WHOLE_ALL
     ),
-    _variant(
+    BASE.variant(
         "aiad-whole", "AIAD cut to whole numbers, too", _AIAD, IMPLIED, ALIKE, whole=(*NS2_CODE, "aiad")
     ),
-    _variant("limited-transmit", "limited transmit", _LOSSY, OURS, PROBED, limited_transmit=True),
-    _variant(
+    BASE.variant("limited-transmit", "limited transmit", _LOSSY, OURS, PROBED, limited_transmit=True),
+    BASE.variant(
         "closed", "SIMD and AIAD by equation 1, not per ACK", _GROWTH, PAPER, "section 2", mode="closed"
     ),
-    _variant(
+    BASE.variant(
         "share-160s",
         "figures 8 to 13 from runs of 160 s",
         _SHARES,
@@ -319,16 +306,16 @@ VARIANTS = (
         quick=True,
         share_s=160.0,
     ),
-    _variant("min-rto-1s", "least timeout 1 s", _LOSSY, OURS, "RFC 2988, of 2000", min_rto_s=1.0),
-    _variant("newreno", "NewReno recovery", _FRIENDLY, PAPER, SIMILAR, quick=True, recovery="newreno"),
-    _variant("reno", "Reno recovery", _FRIENDLY, PAPER, SIMILAR, recovery="reno"),
-    _variant(
+    BASE.variant("min-rto-1s", "least timeout 1 s", _LOSSY, OURS, "RFC 2988, of 2000", min_rto_s=1.0),
+    BASE.variant("newreno", "NewReno recovery", _FRIENDLY, PAPER, SIMILAR, quick=True, recovery="newreno"),
+    BASE.variant("reno", "Reno recovery", _FRIENDLY, PAPER, SIMILAR, recovery="reno"),
+    BASE.variant(
         "rtt-200ms", "figure 7 with round trips of 200 ms", _FRIENDLY, OURS, "longer", friendly_rtt_s=0.2
     ),
-    _variant(
+    BASE.variant(
         "slow-40ms", "15 Mbit/s with 40 ms of propagation", _SLOW, IMPLIED, FIVE_PER_CENT, slow_rtt_s=0.04
     ),
-    _variant(
+    BASE.variant(
         "bdp-100ms",
         "limits of the queues by a round trip of 100 ms",
         _LIMITS,
@@ -336,7 +323,7 @@ VARIANTS = (
         "the measured one",
         bdp_rtt_s=0.1,
     ),
-    _variant(
+    BASE.variant(
         "step-30",
         "figure 18 with a link of 30 Mbit/s",
         _STEPS,
@@ -344,7 +331,7 @@ VARIANTS = (
         "the text gives no rate",
         step_mbps=30.0,
     ),
-    _variant(
+    BASE.variant(
         "square-drop-tail",
         "square wave over a drop-tail queue",
         _SQUARES,
@@ -352,17 +339,17 @@ VARIANTS = (
         "ns-2's queue",
         square_queue="drop-tail",
     ),
-    _variant(
+    BASE.variant(
         "square-sack", "square wave with SACK", _SQUARES, PAPER, SACK_TOO, quick=True, square_recovery="sack"
     ),
-    _variant(
+    BASE.variant(
         "square-90ms", "square wave with 90 ms of propagation", _SQUARES, OURS, "longer", square_rtt_s=0.09
     ),
-    _variant("chain-50ms", "chain with 50 ms of propagation", _CHAINS, OURS, "shorter", chain_rtt_s=0.05),
-    _variant(
+    BASE.variant("chain-50ms", "chain with 50 ms of propagation", _CHAINS, OURS, "shorter", chain_rtt_s=0.05),
+    BASE.variant(
         "chain-5.5", "middle link of 5.5 Mbit/s", _CHAINS, OURS, "below the 6 beside it", middle_mbps=5.5
     ),
-    _variant(
+    BASE.variant(
         "chain-far", "background with a hop of its own", _CHAINS, OURS, "an access link", background_extra=1.0
     ),
 )

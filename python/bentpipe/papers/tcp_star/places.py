@@ -8,10 +8,9 @@ from bentpipe.papers.tcp_star import figures
 from bentpipe.papers.tcp_star.setup import COUNTS, OFTEN, RARE
 from bentpipe.studies.design import where
 from bentpipe.studies.findings import Findings
-from bentpipe.studies.places import Kind, Place
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Table
 
-FIGURE = Kind.FIGURE
 #: The runs of figures 6, 7 and 8, and of the fairness beside NewReno.
 LOSSES, STARTS, OUTAGES, MIXED = (where(part=of) for of in ("loss", "startup", ("outage", "late"), "mixed"))
 
@@ -23,74 +22,41 @@ def parameters(found: Findings) -> Table:
     return setup_section(found.base).tables[0]
 
 
-PLACES = (
-    Place(
-        FIGURE,
-        "1",
-        "CWS, the window after a loss (pseudo code)",
-        why="the rule is the controller star; its tests repeat it",
-    ),
-    Place(FIGURE, "2", "windows of TCP-STAR by LWC and of TCP-Reno (a sketch)", figures.lifted, needs=STARTS),
-    Place(
-        FIGURE,
-        "3",
-        "TCP-Reno's window (pseudo code)",
-        why="the rule is the controller reno; figure 2 has its window",
-    ),
-    Place(
-        FIGURE,
-        "4",
-        "AEN after a loss of data (a) and of ACKs (b) (a sketch)",
-        figures.answered,
-        needs=OUTAGES,
-    ),
-    Place(
-        FIGURE,
-        "5",
-        "the topology of the simulations",
-        why="a sender, a satellite link and a receiver; rates and delays stand in table 1",
-    ),
-    Place(
-        FIGURE,
-        "6",
-        "throughput over the bit error rate",
-        figures.throughput,
-        claims=("S1", "S2"),
-        needs=LOSSES,
-    ),
-    Place(FIGURE, "7", "sending windows without errors", figures.startup, claims=("S3",), needs=STARTS),
-    Place(
-        FIGURE, "8", "throughput around an outage of the ACKs", figures.outage, claims=("S4",), needs=OUTAGES
-    ),
-    Place(
-        FIGURE,
-        "9",
-        "fairness beside NewReno, BER 1e-8",
-        partial(figures.fairness, name="figure-9", part="mixed", ber=RARE),
-        claims=("S5",),
-        needs=MIXED,
-    ),
-    Place(
-        FIGURE,
-        "10",
-        "fairness beside NewReno, BER 1e-6",
-        partial(figures.fairness, name="figure-10", part="mixed", ber=OFTEN),
-        claims=("S6",),
-        needs=MIXED,
-    ),
-    Place(
-        FIGURE,
-        "11",
-        "fairness among themselves",
-        partial(figures.fairness, name="figure-11", part="same", ber=OFTEN),
-        claims=("S7",),
-        needs=where(part=("same", "mixed"), ber=OFTEN),
-    ),
-    Place(
-        Kind.TABLE,
-        "1",
-        "parameters of the simulations",
-        table=parameters,
-        needs=where(part="mixed", ber=RARE, n=COUNTS[0]),
-    ),
+PLACES = listed(
+    """
+    - figure 1 | none | CWS, the window after a loss (pseudo code) | the rule is the controller star; its
+      tests repeat it
+    - figure 2 | none | windows of TCP-STAR by LWC and of TCP-Reno (a sketch)
+    - figure 3 | none | TCP-Reno's window (pseudo code) | the rule is the controller reno; figure 2 has its
+      window
+    - figure 4 | none | AEN after a loss of data (a) and of ACKs (b) (a sketch)
+    - figure 5 | none | the topology of the simulations | a sender, a satellite link and a receiver; rates and
+      delays stand in table 1
+    - figure 6 | S1, S2 | throughput over the bit error rate
+    - figure 7 | S3 | sending windows without errors
+    - figure 8 | S4 | throughput around an outage of the ACKs
+    - figure 9 | S5 | fairness beside NewReno, BER 1e-8
+    - figure 10 | S6 | fairness beside NewReno, BER 1e-6
+    - figure 11 | S7 | fairness among themselves
+    - table 1 | none | parameters of the simulations
+    """,
+    {
+        "figure 2": figures.lifted,
+        "figure 4": figures.answered,
+        "figure 6": figures.throughput,
+        "figure 7": figures.startup,
+        "figure 8": figures.outage,
+        "figure 9": partial(figures.fairness, name="figure-9", part="mixed", ber=RARE),
+        "figure 10": partial(figures.fairness, name="figure-10", part="mixed", ber=OFTEN),
+        "figure 11": partial(figures.fairness, name="figure-11", part="same", ber=OFTEN),
+        "table 1": parameters,
+    },
+    needs=dict.fromkeys(("figure 2", "figure 7"), STARTS)
+    | dict.fromkeys(("figure 4", "figure 8"), OUTAGES)
+    | dict.fromkeys(("figure 9", "figure 10"), MIXED)
+    | {
+        "figure 6": LOSSES,
+        "figure 11": where(part=("same", "mixed"), ber=OFTEN),
+        "table 1": where(part="mixed", ber=RARE, n=COUNTS[0]),
+    },
 )

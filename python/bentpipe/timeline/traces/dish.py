@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from bentpipe.foreign import decoded, refuse, unpacked, value
+from bentpipe.spans import merged
 
 #: Unix time of the epoch of GPS, and the leap seconds since: none after 2017.
 GPS_EPOCH_S, LEAP_S = 315_964_800, 18
@@ -91,17 +92,12 @@ def lossy(known: list[Outage], begin_s: float, end_s: float) -> pl.DataFrame:
 
     Outages that overlap count as one. The last row is the end.
     """
-    lost: list[tuple[float, float]] = []
-    for one in known:
-        first, last = max(one.begin_s, begin_s) - begin_s, min(one.begin_s + one.length_s, end_s) - begin_s
-        if first >= last:
-            continue
-        if lost and first <= lost[-1][1]:
-            lost[-1] = (lost[-1][0], max(last, lost[-1][1]))
-        else:
-            lost.append((first, last))
+    lost = (
+        (max(one.begin_s, begin_s) - begin_s, min(one.begin_s + one.length_s, end_s) - begin_s)
+        for one in known
+    )
     rows = {0.0: 0.0, end_s - begin_s: 0.0}
-    for first, last in lost:
+    for first, last in merged((first, last) for first, last in lost if first < last):
         rows |= {first: 1.0, last: 0.0}
     times = sorted(rows)
     return pl.DataFrame({"t_s": times, "loss_rate": [rows[t] for t in times]})
