@@ -164,7 +164,7 @@ def _steps(found: Findings, experiment: str) -> tuple[str, str]:
     cov = _said({x: f"{v:.2f}" for x, v in _mean(found, "cov", experiment, four).items()})
     return times, (
         "The paper shows one run of each and no number. The time to settle ends when the mean window of the "
-        "next 2 s is within a packet of its later mean. Here: seconds to settle: "
+        "next 2 s is within a packet of its later mean. Means over the seeds: seconds to settle: "
         f"{times}; variation of the window before: {cov}. One flow at one change is noisy: by table 3 AIMD "
         "and SIMD need equally many losses to come down, IIAD at these windows half as many again."
     )
