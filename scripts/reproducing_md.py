@@ -154,16 +154,19 @@ def example(found: list[Best]) -> list[str]:
     if (of := next(some, None)) is None:
         return []
     one = row(of.claim)
-    text = (
+    before = (
         f"**How to read a row.** {one.id} is not met by the base: {safe(one.what)} is {safe(one.paper)} in "
         f"the paper and {safe(one.measured)} here, with its 95 % interval over the seeds. The row shows the "
         "first check that fails. A *reading* is the whole paper read in one way. The reading "
-        f"{safe(of.reading['name'])} changes: {safe('; '.join(map(choice, of.reading['choices'])))}. A "
-        "choice is *free* if neither the paper, nor its numbers, nor its simulator gives it. The reading has "
-        f"{of.reading['free']} of these. Under it every check of {one.id} holds, so it is reproduced. *Same "
-        "order* would mean that every order and trend holds and some number does not."
+        f"{safe(of.reading['name'])} changes:"
     )
-    return [paragraph(text), ""]
+    after = (
+        "A choice is *free* if neither the paper, nor its numbers, nor its simulator gives it. The reading "
+        f"has {of.reading['free']} of these. Under it every check of {one.id} holds, so it is reproduced. "
+        "*Same order* would mean that every order and trend holds and some number does not."
+    )
+    changes = [paragraph(f"- {safe(choice(each))}", "  ") for each in of.reading["choices"]]
+    return [paragraph(before), "", *changes, "", paragraph(after), ""]
 
 
 def whole(out: Path, to: Path, fits: Path) -> str:

@@ -143,8 +143,7 @@ def _given(paper: Paper, place: Place) -> list[str]:
         "",
         f"![{alt}]({file})",
         "",
-        paragraph(safe(words["caption"])),
-        "",
+        *told(words["caption"]),
     ]
 
 
@@ -226,11 +225,10 @@ def reasons(study: dict[str, Any]) -> list[str]:
         lines += [
             f'<a id="{claim["id"].lower()}"></a>',
             "",
-            paragraph(
-                f"**{claim['id']} {safe(claim['title'])}** ({claim['verdict']}). The paper: "
-                f"{safe(claim['statement'])}"
+            *told(
+                claim["statement"],
+                f"**{claim['id']} {safe(claim['title'])}** ({claim['verdict']}). The paper: ",
             ),
-            "",
             *checks(claim),
         ]
         if claim["verdict"] == Verdict.REPRODUCED and not claim["detail"]:

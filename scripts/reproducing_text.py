@@ -7,11 +7,10 @@ import textwrap
 from typing import Any
 
 from bentpipe.studies.design import BASE
+from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.summary import held
 
 WIDTH = 126
-#: A paragraph with more words than this, and a list with more parts than this, becomes a list.
-WORDS, PARTS = 50, 3
 
 
 def safe(text: str) -> str:
@@ -26,13 +25,22 @@ def paragraph(text: str, indent: str = "") -> str:
     )
 
 
-def told(text: str) -> list[str]:
-    """The lines of a paragraph; one that is long and lists many things becomes a list."""
-    head, _, rest = text.partition(": ")
-    parts = re.split(r"; (?![^(]*\))", rest.removesuffix("."))
-    if len(text.split()) <= WORDS or len(parts) <= PARTS or ". " in rest:
-        return [paragraph(safe(text)), ""]
-    return [paragraph(f"{safe(head)}:"), "", *(paragraph(f"- {safe(part)}", "  ") for part in parts), ""]
+def told(text: str, lead: str = "") -> list[str]:
+    """The lines of a paragraph, its long lists as lists and tables; ``lead`` is Markdown that comes first."""
+    lines = []
+    for block in blocks(text):
+        if isinstance(block, str):
+            lines += [paragraph(lead + safe(block)), ""]
+        else:
+            lines += [paragraph(f"{lead}{safe(block.head)}:"), ""]
+        if isinstance(block, Items):
+            lines += [*(paragraph(f"- {safe(item)}", "  ") for item in block.items), ""]
+        elif isinstance(block, Grid):
+            first = [""] if block.labelled else []
+            rows = [[label, *values] if first else list(values) for label, values in block.rows]
+            lines += table([*first, *map(safe, block.columns)], [[*map(safe, row)] for row in rows])
+        lead = ""
+    return lines
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:

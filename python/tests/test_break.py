@@ -193,8 +193,8 @@ def test_the_place_of_a_failure_is_told_from_the_traces() -> None:
     slow = sentence(pair, made, seen)
     # Reno sends from 12 s on; means over a second begin to show it half a second before.
     assert slow.startswith("From 11.5 s to 24.7 s Copa delivers 0 % of what Reno does")
-    assert "its window is near 4 segments, that of Reno near 40" in slow
-    assert "it begins after the outage at 9 s" in slow
+    assert "The window of Copa is near 4 segments, that of Reno near 40." in slow
+    assert "This begins after the outage at 9 s." in slow
     stalled = sentence(Pair(GOALS["stall"], pair.subject, pair.yardstick), made, seen)
     # From 8.9 s to 25 s; there is no path for one second.
     assert stalled.startswith(

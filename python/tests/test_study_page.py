@@ -11,6 +11,7 @@ import pytest
 from bentpipe import ScenarioError, pages, studies
 from bentpipe.stats import Mean
 from bentpipe.studies import claim, draw, page
+from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.study import Figure, Outcome, Plan, Report, Section, Study, Table
 from bentpipe.studies.write import write
 
@@ -201,3 +202,40 @@ def test_a_study_keeps_every_column_on_a_phone(tmp_path):
             cells = "[...document.querySelector('table').querySelectorAll('tbody :is(th, td)')]"
             seen = f"{cells}.filter(c => c.offsetWidth && c.getBoundingClientRect().right <= {width}).length"
             assert window.run(seen) == 6
+
+
+def test_a_sentence_that_lists_pairs_for_several_rows_becomes_a_table():
+    text = (
+        "Before. Mbit/s: BER 0: SIMD(1,2) 9.34, TCP-J 9.05; BER 1, wet: SIMD(1,2) 8.9 ± 0.1, TCP-J -. After."
+    )
+    rows = [("BER 0", ["9.34", "9.05"]), ("BER 1, wet", ["8.9 ± 0.1", "-"])]
+    assert blocks(text) == ["Before.", Grid("Mbit/s", ("SIMD(1,2)", "TCP-J"), rows), "After."]
+    one = Grid("Loss", ("at 1e-8", "CUBIC", "BIC", "us"), [("", ["2 %", "1,405", "2 of 24", "0.9 (0.1%)"])])
+    assert blocks("Loss: 2 % at 1e-8, CUBIC 1,405, BIC 2 of 24, us 0.9 (0.1%).") == [one]
+
+
+def test_a_sentence_that_lists_many_other_things_becomes_a_list():
+    assert blocks("Worse with: a (b; c); d; e; f.") == [Items("Worse with", ["a (b; c)", "d", "e", "f"])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Three pairs: A 1, B 2, C 3.",
+        "A few: one thing; another; a third.",
+        "No list; not; one; at all.",
+        "Two sentences. With eq. 4: as one, or as two.",
+        "Other columns: x: A 1, B 2; y: A 1, C 2.",
+    ],
+)
+def test_other_text_stays_a_paragraph(text):
+    assert blocks(text) == [text]
+
+
+def test_the_page_of_a_study_has_the_tables_and_lists_of_a_claim(tmp_path):
+    study, plan, outcome, report = synthetic()
+    report.claims[0].detail[:] = ["Rates: one: A 1, B 2; two: A 3, B 4.", "Worse with: a; b; c; d."]
+    html = write(study, plan, outcome, report, tmp_path).page.read_text(encoding="utf-8")
+    assert "Rates" in html and "Worse with:" in html
+    assert re.search(r"<li>\s*d\s*</li>", html)
+    assert re.search(r"<t[dh][^>]*>\s*two\s*</t[dh]>", html)

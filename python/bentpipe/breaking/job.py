@@ -53,7 +53,7 @@ class Found:
         seed: of the run.
         measured: the goal's number there.
         confirmed: that number with other seeds.
-        where: where the mechanism shows, a sentence from the trace.
+        where: where the mechanism shows, sentences from the trace.
         links: links that were tried by the search.
         runs: simulations in all.
         elapsed_s: how long it took.

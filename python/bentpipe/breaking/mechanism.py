@@ -1,4 +1,4 @@
-"""The place where a failure shows: a sentence of instants and windows, derived from the traces."""
+"""The place where a failure shows: sentences of instants and windows, derived from the traces."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Seen:
 
 
 def sentence(pair: Pair, scenario: Mapping[str, Any], traces: Mapping[str, Mapping[str, Trace]]) -> str:
-    """A sentence about the place where the mechanism shows.
+    """Sentences about the place where the mechanism shows.
 
     Args:
         pair: the goal, the algorithm and the yardstick.
@@ -117,11 +117,10 @@ def _slow(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
         begin, end = float(one.t[0]), float(one.t[-1])
     share = _mean(one, begin, end) / max(_mean(other, begin, end), 1.0)
     text = (
-        f"From {_s(begin)} to {_s(end)} {one.label} delivers {_share(share)} of what {other.label} does: "
-        f"its window is near {_segments(one, begin, end)}, that of {other.label} near "
-        f"{_window(other, begin, end)}"
+        f"From {_s(begin)} to {_s(end)} {one.label} delivers {_share(share)} of what {other.label} does. "
+        f"{_windows(one, other, begin, end)}"
     )
-    return _capital(text + _after(scenario, begin, one, other) + ".")
+    return text + _after(scenario, begin, one, other)
 
 
 def _stall(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
@@ -129,11 +128,11 @@ def _stall(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
     end = float(one.t[-1])
     begin, stop, length = longest_gap(one.t, one.trace["delivered_bytes"], end, outages(scenario, end))
     text = (
-        f"nothing of {one.label} arrives for {_s(length)}, from {_s(begin)} to {_s(stop)}, with a window "
-        f"near {_segments(one, begin, stop)} and {_number(one.median('in_flight', begin, stop))} in flight; "
-        f"{other.label} delivers {digits(_mean(other, begin, stop) / 1e6, 3)} Mbit/s in that time"
+        f"Nothing of {one.label} arrives for {_s(length)}, from {_s(begin)} to {_s(stop)}, with a window "
+        f"near {_segments(one, begin, stop)} and {_number(one.median('in_flight', begin, stop))} in flight. "
+        f"{_capital(other.label)} delivers {digits(_mean(other, begin, stop) / 1e6, 3)} Mbit/s in that time."
     )
-    return _capital(text + _after(scenario, begin, one, other) + ".")
+    return text + _after(scenario, begin, one, other)
 
 
 def _queue(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
@@ -143,14 +142,11 @@ def _queue(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
     found = queueing(one.t, one.trace["rtt_s"], one.trace["delivered_bytes"], least)
     if not found.size:
         return f"Nothing of {one.label} arrives after {_s(begin)}."
-    text = (
-        f"after {_s(begin)} {one.label}'s queueing delay is {_s(float(np.median(found)))} in the median "
+    return (
+        f"After {_s(begin)} {one.label}'s queueing delay is {_s(float(np.median(found)))} in the median "
         f"and {_s(max(float(found.min()), 0.0))} at least, over a round trip of "
-        f"{_s(float(course(least, one.t)[-1]))}: "
-        f"its window is near {_segments(one, begin, end)}, that of {other.label} near "
-        f"{_window(other, begin, end)}"
+        f"{_s(float(course(least, one.t)[-1]))}. {_windows(one, other, begin, end)}"
     )
-    return _capital(text + ".")
 
 
 def _losses(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
@@ -158,9 +154,8 @@ def _losses(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
     end = float(one.t[-1])
     path = capacity(scenario) * _trip(scenario) / 8 / PACKET
     room = path + int(scenario["link"][LINK]["queue"]["limit"].split()[0])
-    return _capital(
-        f"{one.label}'s window is near {_segments(one, 0.0, end)}, that of {other.label} near "
-        f"{_window(other, 0.0, end)}; the path and its queue hold {room:.0f} packets at the mean rate."
+    return (
+        f"{_windows(one, other, 0.0, end)} The path and its queue hold {room:.0f} packets at the mean rate."
     )
 
 
@@ -175,12 +170,13 @@ def _after(scenario: Mapping[str, Any], begin: float, one: Seen, other: Seen) ->
     if not near:
         return ""
     at, over, what = near[-1]
-    text = f"; it begins after {what} at {_s(at)}"
+    text = f" This begins after {what} at {_s(at)}."
     back = [_back(scenario, flow, over) for flow in (one, other)]
     if back[1] is not None and (back[0] is None or back[0] > 2 * back[1]):
         ours = "not before the end" if back[0] is None else f"after {_s(back[0])}"
         text += (
-            f", and {other.label} is back at half of the link's rate after {_s(back[1])}, {one.label} {ours}"
+            f" {_capital(other.label)} is back at half of the link's rate after {_s(back[1])}, "
+            f"{one.label} {ours}."
         )
     return text
 
@@ -221,6 +217,14 @@ def _mean(flow: Seen, begin: float, end: float) -> float:
     """The mean rate of a flow between two instants, bit/s."""
     first, last = np.interp([begin, end], flow.t, flow.trace["delivered_bytes"])
     return float(8 * (last - first) / max(end - begin, 1e-9))
+
+
+def _windows(one: Seen, other: Seen, begin: float, end: float) -> str:
+    """A sentence with the median windows of two flows over a time."""
+    return (
+        f"The window of {one.label} is near {_segments(one, begin, end)}, that of {other.label} near "
+        f"{_window(other, begin, end)}."
+    )
 
 
 def _window(flow: Seen, begin: float, end: float) -> str:

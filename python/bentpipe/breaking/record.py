@@ -36,7 +36,7 @@ class Record:
         subject_value: the algorithm's quantity behind the number.
         yardstick_value: that of the yardstick.
         confirmed: in how many other seeds it fails, "5 of 5".
-        where: where the mechanism shows, a sentence that a program derived from the trace.
+        where: where the mechanism shows, sentences that a program derived from the trace.
         cause: why it happens, if somebody knows; written by hand.
         command: how it was found.
     """

@@ -51,7 +51,7 @@ class Replayed:
         values: the number of the goal, for each seed.
         fails: how many of them are failures.
         skipped: why it was not played; empty if it was.
-        where: where the mechanism shows in the kernel, a sentence from the samples.
+        where: where the mechanism shows in the kernel, sentences from the samples.
         kept_time: whether the emulator kept time in every run.
     """
 

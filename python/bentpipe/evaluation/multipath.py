@@ -73,9 +73,9 @@ SHARED = Experiment(
     name="shared-bottleneck",
     title="Several paths that share a bottleneck",
     question="How much harm does one connection over several paths do where all of them cross one link?",
-    setup="One connection of the algorithm with 2 or 4 (full: also 3) subflows, and one flow of Reno or "
-    "CUBIC, over one link of 10 Mbit/s and 40 ms with a drop-tail queue of one (full: 0.5 to 4) "
-    "bandwidth-delay products, for 60 s. They start within the first second. Harm is the share of its "
+    setup="One connection of the algorithm with 2 or 4 (full: also 3) subflows shares a link with one flow "
+    "of Reno or CUBIC for 60 s. The link has 10 Mbit/s, 40 ms and a drop-tail queue of one (full: 0.5 to 4) "
+    "bandwidth-delay products. All start within the first second. Harm is the share of its "
     "goodput alone that the other flow loses. It is compared with the harm by a flow of the other one's own "
     "kind with one path, seed by seed. Subflows that know nothing of each other take as much as so many "
     "flows; coupled algorithms (RFC 6356) are to take no more than one.",
@@ -161,12 +161,12 @@ FAILOVER = Experiment(
     title="A path that fails",
     question="When connections lose one of their two paths, what do they do to those that have only the "
     "other path, and does anybody starve?",
-    setup="1 or 4 (full: also 2) connections of the algorithm with a subflow over each of two links of 10 "
-    "Mbit/s and 40 ms with drop-tail queues of one (full: 0.5 to 4) bandwidth-delay products, and one flow "
-    "of Reno or CUBIC over the second link, for 60 s. At 30 s the first link goes dark for good, for all "
-    "connections at once. Shares are those of the second link from 35 s on. Harm is the share of its goodput "
-    "alone that the other flow loses; it is compared with the harm by as many newcomers of its own kind that "
-    "start on the second link at 30 s.",
+    setup="1 or 4 (full: also 2) connections of the algorithm have a subflow over each of two links for 60 "
+    "s. One flow of Reno or CUBIC crosses the second link. Each link has 10 Mbit/s, 40 ms and a drop-tail "
+    "queue of one (full: 0.5 to 4) bandwidth-delay products. At 30 s the first link goes dark for good, for "
+    "all connections at once. Shares are those of the second link from 35 s on. Harm is the share of its "
+    "goodput alone that the other flow loses. It is compared with the harm by as many newcomers of its own "
+    "kind that start on the second link at 30 s.",
     source="RFC 9743 section 7.10",
     deviation="The second path is in use from the start; no connection keeps one in reserve.",
     axes={"other": "other flow", "connections": "connections", "buffer": "buffer, BDP"},

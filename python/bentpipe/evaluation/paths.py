@@ -61,9 +61,9 @@ RADIO = Experiment(
     title="Losses of the channel",
     question="How much is delivered when packets are lost that no queue dropped?",
     setup="One flow over 10 Mbit/s and 100 ms with a drop-tail queue of one bandwidth-delay product, for 60 "
-    "s. Losses are independent; or come in bursts of 8 packets on average (Gilbert's model) with the same "
-    "mean rate; or are independent and repeated by the link up to three times, 20 ms apart and in order, "
-    "which turns loss into jitter.",
+    "s. The losses are of one of three kinds: independent ones; bursts of 8 packets on average (Gilbert's "
+    "model) with the same mean rate; or independent ones that the link repairs. It repeats a lost packet up "
+    "to three times, 20 ms apart and in order, which turns loss into jitter.",
     source="RFC 9743 section 6.4",
     axes={"kind": "losses", "per": "packet error rate"},
     metrics={

@@ -49,8 +49,8 @@ RULE = (
     "% interval of the difference, paired by seed, lies above zero; 'too few seeds' is said where only the "
     "mean does. Quantities are alike if the largest mean is at most 1.25 times the smallest. All checks "
     "hold: reproduced. All orders and trends hold but some number does not: same order. Otherwise: not "
-    "reproduced. A check of something that the paper does not print is shown and not counted; so is one of "
-    "something that it prints and contradicts itself, and a reference: a sentence that the paper quotes."
+    "reproduced. A check of something that the paper does not print is shown and not counted. So is one of "
+    "something that it prints and contradicts itself. So is a reference, a sentence that the paper quotes."
 )
 
 

@@ -30,7 +30,7 @@ def fares(claim: Claim, sensitivity: Sensitivity) -> str:
 
 
 def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> str:
-    """A sentence: under which other choices a claim fares better and under which worse, over their seeds."""
+    """Sentences: under which other choices a claim fares better and under which worse, over their seeds."""
     base = sensitivity.claim("base", claim.id)
     assert base is not None
     steps = sensitivity.compared(base)
@@ -41,7 +41,7 @@ def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> str:
         elif base.verdict != end:
             said.append(f"{what} under no other choice tried")
     seeds = f"the {base.checks[0].measured.n} seeds of the last section"
-    return f"Over {seeds} ({base.verdict} in the base) it fares {'; '.join(said)}."
+    return f"Over {seeds} ({base.verdict} in the base) it fares {'. It fares '.join(said)}."
 
 
 @dataclass(frozen=True)

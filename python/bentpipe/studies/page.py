@@ -10,6 +10,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Mean
+from bentpipe.studies import prose
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Check, Claim, Verdict
 from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
 
@@ -207,9 +208,23 @@ def _checks(page: Page, claim: Claim) -> None:
             ]
         )
     page.table(["Check", "Paper", "Measured [95\u00a0% interval]", "Rule", "Holds"], rows)
-    page.paragraphs(*claim.detail)
+    for text in claim.detail:
+        _told(page, text)
     if claim.tried:
         page.table(TRIED, claim.tried)
+
+
+def _told(page: Page, text: str) -> None:
+    """A paragraph, its long lists as lists and tables."""
+    for block in prose.blocks(text):
+        if isinstance(block, str):
+            page.paragraphs(block)
+        elif isinstance(block, prose.Items):
+            page.paragraphs(f"{block.head}:")
+            page.bullets(block.items)
+        else:
+            rows = [[label, *values] for label, values in block.rows]
+            page.table(["", *block.columns], rows, caption=block.head)
 
 
 def _reproducing(page: Page, study: Study, plan: Plan, outcome: Outcome) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,42 +142,45 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
     def ms(cc: str) -> str:
         return f"{1e3 * _value(found, 'leo-handover', cc, 'rtt_p95_s'):.0f} ms"
 
-    def both(cc: str) -> str:
-        return f"{percent(cc, 'leo-loss')} and {percent(f'{cc} path_change=reset', 'leo-loss')}"
-
     gained = sorted(
         KEEPERS, key=lambda cc: _mean_share(found, cc) - _mean_share(found, f"{cc} path_change=reset")
     )
     labels = {e["id"]: e["label"] for e in bp.controllers()}
 
-    def changes(ccs: Sequence[str]) -> str:
-        def percents(cc: str) -> str:
-            before, after = (100 * _mean_share(found, name) for name in (cc, f"{cc} path_change=reset"))
-            return f"{labels[cc]} ({before:.0f} to {after:.0f} %)"
+    def changes(ccs: Sequence[str], share: Callable[[str], float]) -> str:
+        """A table of goodput without and with a reset."""
+        rows = [
+            [labels[cc], *(f"{100 * share(name):.0f} %" for name in (cc, f"{cc} path_change=reset"))]
+            for cc in ccs
+        ]
+        return markdown(["controller", "no reset", "reset"], rows)
 
-        return ", ".join(map(percents, ccs))
-
-    said = (
-        f"On `leo-handover` Vegas has {percent('vegas')} of what the path can carry. With a reset at each "
-        f"handover it has {percent('vegas path_change=reset')}, at a round trip (p95) of "
-        f"{ms('vegas path_change=reset')}. Others: CUBIC {percent('cubic')} and {ms('cubic')}, SaTCP "
-        f"{percent('satcp')} and {ms('satcp')}, BBR {percent('bbr')} and {ms('bbr')}, LeoCC "
-        f"{percent('leocc')} and {ms('leocc')}. "
-        f"Over the four LEO paths without random loss a reset gives most to {changes(gained[:5])}. "
-        f"It takes most from {changes(gained[:-3:-1])}: they forget their estimate of the bandwidth, too, "
-        f"and learn it again slowly, so a window of time suits them better. "
-        f"On the measured downlinks nobody tells LeoCC of handovers. It takes spikes of the round trip for a "
+    names = ["vegas", "vegas path_change=reset", "cubic", "satcp", "bbr", "leocc"]
+    handover = [
+        [labels[cc.split()[0]] + (", reset at each handover" if " " in cc else ""), percent(cc), ms(cc)]
+        for cc in names
+    ]
+    parts = [
+        "What Vegas gains on `leo-handover` by a reset at each handover, and what others have there:",
+        markdown(["controller", "goodput, of what the path could carry", "round trip (p95)"], handover),
+        "Over the four LEO paths without random loss a reset gives most to the first five controllers of the "
+        "next table, in mean goodput. It takes most from the last two. These forget their estimate of the "
+        "bandwidth, too, and learn it again slowly, so a window of time suits them better.",
+        changes([*gained[:5], *gained[:-3:-1]], lambda cc: _mean_share(found, cc)),
+        "On the measured downlinks nobody tells LeoCC of handovers. It takes spikes of the round trip for a "
         f"queue, and has {percent('leocc', 'starlink-slow')} and {percent('leocc', 'starlink-fast')}, where "
-        f"BBR has {percent('bbr', 'starlink-slow')} and {percent('bbr', 'starlink-fast')}."
-    )
-    lossy = (
+        f"BBR has {percent('bbr', 'starlink-slow')} and {percent('bbr', 'starlink-fast')}.",
         f"With {100 * LOSS:.2g} % of random loss those go wrong, too, who use the smallest round-trip time "
-        f"only after a loss. A-LIAD has {both('a-liad')}, Westwood {both('westwood')}, WestwoodBR "
-        f"{both('westwood-br')}, TCP-STAR {both('star')}. The second number is with a reset. "
+        "only after a loss:",
+        changes(
+            ["a-liad", "westwood", "westwood-br", "star"], lambda cc: _value(found, "leo-loss", cc, "share")
+        ),
         f"TCP Jersey has {percent('jersey', 'leo-loss')}, but it overruns the buffer: "
-        f"{100 * _value(found, 'leo-loss', 'jersey', 'lost'):.0f} % of what it sends is lost."
+        f"{100 * _value(found, 'leo-loss', 'jersey', 'lost'):.0f} % of what it sends is lost.",
+    ]
+    return "".join(
+        (part if part.startswith("|") else textwrap.fill(part, 108) + "\n") + "\n" for part in parts
     )
-    return "\n\n".join(textwrap.fill(part, 108) for part in (said, lossy)) + "\n\n"
 
 
 def draw(docs: Path, rows: Sequence[Measured], paths: Sequence[MovingPath], story: Mapping[str, Any]) -> None:

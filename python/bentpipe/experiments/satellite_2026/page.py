@@ -96,37 +96,30 @@ def text(rows: Sequence[Measured]) -> str:
 
 
 def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    """The observations, with their numbers."""
+    """The fastest on each path, with their times."""
 
-    def value(cc: str, what: str, path: str = "geo") -> float:
+    def value(cc: str, what: str, path: str) -> float:
         known = mean(rows, path, cc, what)
         return math.nan if known is None else known.mean
 
-    def best(what: str, path: str) -> tuple[str, float]:
+    def first(what: str, path: str) -> str:
+        """The fastest over a path, and its time."""
         known = [(cc, value(cc, what, path)) for cc in found]
         known = [pair for pair in known if not math.isnan(pair[1])]
-        return min(known, key=lambda pair: pair[1])
+        if not known:
+            return "–"
+        cc, least = min(known, key=lambda pair: pair[1])
+        return f"{ALGORITHMS[cc]}, {least:.2f} s"
 
-    lines = []
-    for what, unit, said in (
-        ("startup_s", "s", "Half of the rate is reached first by"),
-        ("file_1_s", "s", "1 MB is complete first with"),
-        ("file_100_s", "s", "100 MB are complete first with"),
-        ("page_s", "s", "A page loads fastest with"),
-    ):
-        told = []
-        for path in PATHS:
-            if all(math.isnan(value(cc, what, path.name)) for cc in found):
-                continue
-            cc, least = best(what, path.name)
-            told.append(f"{ALGORITHMS[cc]} over {path.label} ({least:.2f} {unit})")
-        lines.append(_item(f"{said} {', '.join(told)}."))
-    return "".join(lines)
+    whats = {"startup_s": "half of the rate", "file_1_s": "1 MB", "file_100_s": "100 MB", "page_s": "a page"}
+    paths = [path for path in PATHS if any(first(what, path.name) != "–" for what in whats)]
+    lines = [[path.label, *(first(what, path.name) for what in whats)] for path in paths]
+    return "The fastest on each path, and its time:\n\n" + markdown(["path", *whats.values()], lines, "---")
 
 
 def _verdicts(judged: Sequence[Claim]) -> str:
-    told = "; ".join(f"{claim.title}: {claim.verdict}" for claim in judged)
-    return _wrapped(f"[Published claims](#are-the-published-gains-here), judged: {told}.")
+    each = "".join(_item(f"{claim.title}: {claim.verdict}.") for claim in judged)
+    return f"[Published claims](#are-the-published-gains-here), judged:\n\n{each}".rstrip("\n")
 
 
 def _wrapped(text: str) -> str:

@@ -59,8 +59,8 @@ CAPTIONS = Captions("""
       without SACK, mean over the seeds: {lost}. | Line charts of the congestion window over time, one line
       for each algorithm.
     - figure-8 | Figure 8. Six competing A-LIAD flows. | 50 Mbit/s, 100 ms. {seeds} Flows are ranked within
-      each run, since the mean of one flow over runs would hide unfairness. Jain's index in the mean: {index};
-      the paper has about 0.995 in each. | A bar chart of the throughput of six flows at three packet error
+      each run, since the mean of one flow over runs would hide unfairness. Jain's index in the mean: {index}.
+      The paper has about 0.995 in each. | A bar chart of the throughput of six flows at three packet error
       rates.
     - figure-9 | Figure 9. Throughput over the RTT. | One flow on 10 Mbit/s for 300 s, no random loss, buffer
       1 BDP. {seeds} | A line chart of throughput over round-trip time for A-LIAD
@@ -72,16 +72,16 @@ CAPTIONS = Captions("""
     - figure-11 | Figure 11. Windows under packet loss. | {one} The first slow start is cut off. Mean windows
       over the seeds: {means}. | Line charts of the congestion window over time, one line for each algorithm.
     - figure-12 | Figure 12. Friendliness with NewReno at 25 ms. | One flow of each algorithm beside five
-      NewReno flows, 10 Mbit/s, 300 s. {seeds} Group B loses to {taken}, against a sixth NewReno flow. Black
+      NewReno flows, 10 Mbit/s, 300 s. {seeds} Loss of group B against a sixth NewReno flow: {taken}. Black
       or white marks: what group B's loss of 45 % (STCP), 38 % (A-LIAD) and 11 % (CUBIC) in the paper would
       leave of its throughput here. | A bar chart of the throughput of one flow of eight algorithms and of the
       NewReno flows beside it.
     - figure-13 | Figure 13. Friendliness with NewReno at 600 ms. | One flow of each algorithm beside five
-      NewReno flows, 10 Mbit/s, 300 s. {seeds} Group B loses to {taken}, against a sixth NewReno flow. | A bar
+      NewReno flows, 10 Mbit/s, 300 s. {seeds} Loss of group B against a sixth NewReno flow: {taken}. | A bar
       chart of the throughput of one flow of eight algorithms and of the NewReno flows beside it.
     - alpha | Equation 11: alpha over the RTT. | The increase factor for which an epoch lasts 1.5787 s at any
-      RTT (beta 0.46, packet error rate 1e-8), solved numerically, and the fit exp(R (10.8606 + 0.6194 ln R -
-      0.165 R)), R in seconds, that the controller uses; largest error {error:.3f} % from 25 to 600 ms. | A
+      RTT (beta 0.46, packet error rate 1e-8), solved numerically. The controller uses the fit exp(R (10.8606
+      + 0.6194 ln R - 0.165 R)), with R in seconds. Its largest error is {error:.3f} % from 25 to 600 ms. | A
       line chart of alpha over round-trip time on a logarithmic axis, and the relative error of the fit.
 """)
 

@@ -64,14 +64,14 @@ def _a1(found: Findings) -> Reason:
 def _a2(found: Findings) -> Reason:
     share = {cc: _mean(found, "start-up", cc, "at_30") for cc in RANKED}
     mine, fast = share["a-liad"], ("cubic", "bic", "scalable", "highspeed")
-    lost = ", ".join(f"{_mean(found, 'start-up', cc, 'overflow'):,.0f} ({LABELS[cc]})" for cc in fast)
+    lost = ", ".join(f"{LABELS[cc]} {_mean(found, 'start-up', cc, 'overflow'):,.0f}" for cc in fast)
     each = ", ".join(f"{LABELS[cc]} {share[cc]:.1f} %" for cc in RANKED)
     detail = paragraphs(f"""
-        In 30 s: {each}. The first slow start of the others ends at window_, {BASE.window_packets()} packets,
-        where link and queue are just full, and they lose, in 30 s, {lost} packets. A cut to half a window of
-        two BDPs still fills the link, also NewReno's and Westwood's where SACK repairs the losses. Real ns-2,
-        run with these values, gives 83 % to all six. So A-LIAD's "second highest" needs rivals that repair
-        their losses more slowly, such as a NewReno without SACK.
+        Share of the bandwidth in the first 30 s: {each}. The first slow start of the others ends at window_,
+        {BASE.window_packets()} packets, where link and queue are just full. Packets that they lose in these
+        30 s: {lost}. A cut to half a window of two BDPs still fills the link, also NewReno's and Westwood's
+        where SACK repairs the losses. Real ns-2, run with these values, gives 83 % to all six. So A-LIAD's
+        "second highest" needs rivals that repair their losses more slowly, such as a NewReno without SACK.
 
         Without a limit of the first slow start (a simulator in which window_ ends nothing) all of them
         overshoot to almost 4 BDPs and lose a third of what they sent, retransmissions included.
@@ -147,11 +147,11 @@ def _a6(found: Findings) -> Reason:
         1 % is dramatically worse. A-LIAD at 1 % loses six packets in a window of the BDP and cannot hold it:
         a recovery takes a round trip or more, a lost retransmission a timeout.
 
-        With RTTmax since the last loss, beta is near 0 while the queue is empty: a random loss then hardly
-        lowers the window, and what A-LIAD holds is the window of the first loss (figure 11), plus one packet
-        per round trip. With RTTmax ever, each loss cuts deep, and as Wmax becomes the window of the last
-        loss, two losses close together lower it for good. The paper's 60 % at 0.1 % lies between these two
-        readings, where max-probing at a Wmax without a loss comes to lie, too.
+        With RTTmax since the last loss, beta is near 0 while the queue is empty. A random loss then hardly
+        lowers the window. A-LIAD holds the window of the first loss (figure 11), plus one packet per round
+        trip. With RTTmax ever, each loss cuts deep, and Wmax becomes the window of the last loss. So two
+        losses close together lower it for good. The paper's 60 % at 0.1 % lies between these two readings.
+        Max-probing at a Wmax without a loss lies there, too.
     """)
     readings = "eq6 lifetime at-w-max"
     detail += _tried(found, "A-LIAD at 0.1 %", "A6", 0, readings)
@@ -175,9 +175,9 @@ def _a8(found: Findings) -> Reason:
     order = ", ".join(f"{n} {cut[n]:.0f} %" for n in (claims.HSTCP, claims.WESTWOOD, claims.BIC))
     short = f"CUBIC of Linux 2.6.22, which keeps 0.8 of its window at a loss, takes {cubic:.0f} %"
     return short, [
-        f"The order is the paper's. Beside the protocols that section 4.5 names there are: {order}; "
-        "whether figure 12 shows Westwood and BIC is not in the text. Real ns-2 with its own modules gives, "
-        "over four seeds, Scalable 42 %, CUBIC 17 %, HighSpeed 3 %, BIC 25 % and Westwood 8 %: its modules "
+        f"The order is the paper's. Beside the protocols that section 4.5 names there are: {order}. "
+        "Whether figure 12 shows Westwood and BIC is not in the text. Real ns-2 with its own modules gives, "
+        "over four seeds: Scalable 42 %, CUBIC 17 %, HighSpeed 3 %, BIC 25 %, Westwood 8 %. Its modules "
         "count in whole numbers, which slows CUBIC and BIC at windows of ten packets.",
         *_tried(found, "NewReno loses to CUBIC", "A8", 2, "cubic-rfc old-cubic newreno buffer-bdp"),
         f"At 25 ms alpha is {float(analysis.alpha(SHORT_S)):.2f}, below LIAD's 2, so A-LIAD is by design "
@@ -191,11 +191,11 @@ def _a9(found: Findings) -> Reason:
     order = ", ".join(f"{n} {v:.0f} %" for n, v in sorted(cut.items(), key=lambda item: -item[1]))
     names = "highspeed-own eq6 lifetime at-w-max buffer-50 buffer-two own-rtts"
     detail = paragraphs(f"""
-        NewReno loses, in order: {order}. NewReno's growth per second falls with the square of the RTT,
-        CUBIC's does not, so CUBIC gains most. The sentence names neither BIC nor Westwood, so A-LIAD is
-        compared with HighSpeed. Linux reads HighSpeed's table a row too high, which makes it more aggressive
-        than RFC 3649; ns-2's own sender has the formulas. Real ns-2 gives, over three seeds, CUBIC 88 %,
-        Scalable 82 %, BIC 69 %, HighSpeed 43 %.
+        Loss of NewReno beside each, in order: {order}. NewReno's growth per second falls with the square of
+        the RTT, CUBIC's does not, so CUBIC gains most. The sentence names neither BIC nor Westwood, so A-LIAD
+        is compared with HighSpeed. Linux reads HighSpeed's table a row too high, which makes it more
+        aggressive than RFC 3649; ns-2's own sender has the formulas. Real ns-2 gives, over three seeds: CUBIC
+        88 %, Scalable 82 %, BIC 69 %, HighSpeed 43 %.
 
         A-LIAD's beta = 1 - RTTmin/RTTmax is large where the queue is full, and it returns to the window that
         it had, not beyond: it holds a share rather than taking more, beyond one packet per round trip.

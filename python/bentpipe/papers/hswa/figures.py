@@ -42,8 +42,8 @@ CAPTIONS = Captions("""
       window grew by in one round trip, against the delay of the round trip before ({trips} round trips,
       {inside} of them between 1 and 2; {seeds} seeds for each BER). The path is {rate:g} Mbit/s and {rtt:g}
       ms without loss; cross traffic, 6 s on and 6 s off, makes the queue rise and fall. Dashed: eq. 4, not
-      fitted. A line fitted to the points between 1 and 2, by BER: increment at TD = BaseTD, and TD / BaseTD
-      at which it is 0, with half-widths of 95 % intervals: {fits}. | A scatter plot: for each of four bit
+      fitted. A line fitted to the points between 1 and 2, by BER, with half-widths of 95 % intervals:
+      {fits}. | A scatter plot: for each of four bit
       error rates the increment falls on a straight line from S at a ratio of 1 to 0 at a ratio of 2.
     - figure-3 | Figure 3. Throughput over GEO. | Mean and 95 % interval over {seeds} seeds. Open marks: the
       values that the paper prints (6.3 and 44 Mbit/s at 1e-8, 0.034 and 2.3 Mbit/s at 1e-5); cross: SCPS-TP
@@ -98,7 +98,9 @@ def increments(found: Findings) -> Figure:
         rate=setup.INCREMENT_RATE_BPS / 1e6,
         rtt=setup.INCREMENT_RTT_S * 1e3,
         fits="; ".join(
-            f"{power(b)}: {plus_minus(s)} and {plus_minus(zero)}" for b, (s, zero) in ends.items()
+            f"{power(b)}: increment at TD = BaseTD {plus_minus(s)}, TD / BaseTD without increment "
+            f"{plus_minus(zero)}"
+            for b, (s, zero) in ends.items()
         ),
     )
 
@@ -159,15 +161,15 @@ def needed(found: Findings, size: int, cc: str, orbit: str) -> tuple[float, floa
 
 def ranges(found: Findings) -> str:
     """A sentence on the requirements of each number, by packet size."""
-    told = []
+    rows = []
     for size in setup.SCAN_BYTES:
         each = (
             f"{LABELS[cc]} over {orbit} {plain(low)} to {plain(high)}"
             for cc, orbit in SCANNED
             for low, high in [needed(found, size, cc, orbit)]
         )
-        told.append(f"Packet loss needed with {size} bytes: {', '.join(each)}.")
-    return " ".join(told)
+        rows.append(f"{size} bytes: {', '.join(each)}")
+    return f"Packet loss needed, by packet size: {'; '.join(rows)}."
 
 
 def loss_scan(found: Findings) -> Figure:

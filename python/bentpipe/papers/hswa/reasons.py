@@ -40,16 +40,18 @@ def _values(found: Findings, claim_id: str, names: str, *checks: int) -> list[st
     parts = [f"{told[name]}: {' and '.join(means)}" for name, means in got.items() if means]
     base = found.sensitivity.claim("base", claim_id)
     what = [base.checks[check].what for check in checks] if base else []
-    return [f"Under other choices ({' and '.join(what)}, Mbit/s): {'; '.join(parts)}."] if parts else []
+    return (
+        [f"Mbit/s under other choices (first {', then '.join(what)}): {'; '.join(parts)}."] if parts else []
+    )
 
 
 def _law(cc: str, orbit: str, ber: float) -> str:
     mbps = PRINTED[cc, orbit, ber]
     of = implied(cc, orbit, ber, mbps)
     return (
-        f"{mbps:g} Mbit/s are a window of {plain(of.window)} packets, which the square-root law gives at "
-        f"a packet loss rate of {of.loss:.2g}: {plain(of.per_byte)} times what errors per byte would give, "
-        f"{plain(of.per_bit)} times what errors per bit would"
+        f"{mbps:g} Mbit/s are a window of {plain(of.window)} packets. The square-root law gives this window "
+        f"at a packet loss rate of {of.loss:.2g}. That is {plain(of.per_byte)} times what errors per byte "
+        f"would give, and {plain(of.per_bit)} times what errors per bit would"
     )
 
 
@@ -94,7 +96,7 @@ def _h2(found: Findings) -> Reason:
         So no one error model gives both: the ratio is {plain(hswa / scps)} here, and the law makes it the
         root of S = 50, {root}, at any loss rate. A scan over the loss rate itself (the figure of the loss
         rates) says the same without a law. {figures.ranges(found)} With eq. 4 for each round trip the numbers
-        of HSWA at 1e-5 hold together at one loss rate, and that of SCPS-TP at another: one simulation of
+        of HSWA at 1e-5 hold together at one loss rate, and that of SCPS-TP at another. One simulation of
         these rules did not give both.
     """)
     per_ack = "Eq. 4 for each ACK instead of each round trip gives a ratio of {}."

@@ -91,9 +91,9 @@ def family(_: Findings) -> Figure:
     said = """
         figure-2 | Figure 2. The spectrum of controls. | The window grows by alpha / (w - w0)^k per round trip
         and falls by beta w^l at a loss. Shaded: -1 <= l - 1/(k+1) <= 0, where two users come nearer to equal
-        shares (section 4.1): always on the lines l = 1 and l = 1/(k+1), below them if over- and undershoot
-        are bounded (equation 14); the paper does not treat l < 0. | A map of the plane of the two exponents
-        with the region of the spectrum shaded and three controls marked.
+        shares (section 4.1). On the lines l = 1 and l = 1/(k+1) they always do, below them if over- and
+        undershoot are bounded (equation 14). The paper does not treat l < 0. | A map of the plane of the two
+        exponents with the region of the spectrum shaded and three controls marked.
     """
     return worded(fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}), said)
 

@@ -71,7 +71,7 @@ def _k2(found: Findings) -> Reason:
     return f"at p = {at:g}: {text}", paragraphs(f"""
         Throughput over TCP's at p = {at:g}: {text}. {LABELS["simd"]} over TCP by loss rate: {curve}. The dip
         where timeouts and duplicate ACKs share the work, and the order of the four, are the paper's if the
-        checks above say so; how deep it is depends on the timer (section on choices).
+        checks above say so. The depth of the dip depends on the timer (section on choices).
     """)
 
 
@@ -85,12 +85,18 @@ def _shares(found: Findings, claim: str, cc: str) -> Reason:
         "Both halves of the figures are judged, 15 and 60 Mbit/s. The choices were tried over the smaller "
         "link, with every number of flows: the checks at 60 Mbit/s count as tried under the readings only."
     ]
-    for queue, what in QUEUES.items():
-        cells = [
-            f"{2 * n} flows {mean(queue, n, 'ratio'):.2f} ({mean(queue, n, 'loss'):.1%} lost or marked)"
-            for n in every
-        ]
-        detail.append(f"15 Mbit/s, {what}: {LABELS[cc]} over TCP with {'; '.join(cells)}.")
+    cells = (
+        f"{2 * n} flows: "
+        + ", ".join(
+            f"{what} {mean(queue, n, 'ratio'):.2f} ({mean(queue, n, 'loss'):.1%})"
+            for queue, what in QUEUES.items()
+        )
+        for n in every
+    )
+    detail.append(
+        f"{LABELS[cc]} over TCP at 15 Mbit/s, and in brackets the share of packets lost or marked: "
+        f"{'; '.join(cells)}."
+    )
     low = {n: _low_loss(found, n, claim) for n in ("share-160s", "closed", "slow-40ms")}
     if told := [f"{v:.2f} with: {found.sensitivity.choices[n]}" for n, v in low.items() if v is not None]:
         detail.append(
@@ -126,7 +132,7 @@ def _k5(found: Findings) -> Reason:
         mbps: fmean(where(experiment="smooth", mbps=mbps, queue="red").rows(found.base)["rtt_s"].to_list())
         for mbps in claims.DROPS
     }
-    trips = _said({f"{mbps:g} Mbit/s": f"{1e3 * v:.0f} ms" for mbps, v in rtt.items()})
+    trips = " and ".join(f"{1e3 * v:.0f} ms at {mbps:g} Mbit/s" for mbps, v in rtt.items())
     aimd = fmean(column(at, "ratio", queue="red", cc="aimd"))
     detail = paragraphs(f"""
         Throughput over TCP's at 15 Mbit/s: {text}.
@@ -134,12 +140,12 @@ def _k5(found: Findings) -> Reason:
         AIMD's loss of its share comes from ns-2's slowdown(): half the window after a timeout, in slow start
         and at the first loss, whatever the control's own decrease, and a cut to a whole number. At a window
         of 5.9 packets AIMD(1/16) goes to 4, a cut by a third and not by a sixteenth. SIMD and AIAD were the
-        authors' own code and cut to fractions here; that IIAD then varies more than AIAD, against the paper,
-        is the same cut to whole numbers.
+        authors' own code and cut to fractions here. IIAD then varies more than AIAD, against the paper. The
+        cause is the same cut to whole numbers.
 
-        Round trips at {trips}. At 15 Mbit/s the printed loss (5 %) and the printed 0.1 s exclude each other:
-        32 windows of 5.9 packets lose about 3 %. With 40 ms of propagation, and AIAD cut to whole numbers as
-        IIAD is, the loss, the shares of IIAD and AIAD and their likeness are the paper's (reading
+        A round trip takes {trips}. At 15 Mbit/s the printed loss (5 %) and the printed 0.1 s exclude each
+        other: 32 windows of 5.9 packets lose about 3 %. With 40 ms of propagation, and AIAD cut to whole
+        numbers as IIAD is, the loss, the shares of IIAD and AIAD and their likeness are the paper's (reading
         "congested").
     """)
     if (real := found.sensitivity.claim("real-cuts", "K5")) is not None:
@@ -157,10 +163,10 @@ def _steps(found: Findings, experiment: str) -> tuple[str, str]:
     times = _said({x: plus_minus(interval(v)) for x, v in settle.items()})
     cov = _said({x: f"{v:.2f}" for x, v in _mean(found, "cov", experiment, four).items()})
     return times, (
-        "The paper shows one run of each and no number. Seconds until the mean window of the next 2 s is "
-        f"within a packet of its later mean: {times}. Variation of the window before: {cov}. One flow at one "
-        "change is noisy: by table 3 AIMD and SIMD need equally many losses to come down, IIAD at these "
-        "windows half as many again."
+        "The paper shows one run of each and no number. The time to settle ends when the mean window of the "
+        "next 2 s is within a packet of its later mean. Means over the seeds: seconds to settle: "
+        f"{times}; variation of the window before: {cov}. One flow at one change is noisy: by table 3 AIMD "
+        "and SIMD need equally many losses to come down, IIAD at these windows half as many again."
     )
 
 
@@ -171,8 +177,8 @@ def _k6(found: Findings) -> Reason:
         _steps(found, "load-doubles")[1],
         "The text calls AIMD and SIMD similarly smooth; table 3 gives them 0.41 and 0.73 beta of variation, "
         "and claim K5 says that SIMD varies more. That likeness is shown and not counted.",
-        "The flows that join slow-start together, and the burst of losses ends in a timeout of the tagged "
-        f"flow in {_said({x: f'{v:.0%}' for x, v in fell.items()})} of the runs.",
+        "The flows that join slow-start together. Share of the runs in which the burst of losses ends in a "
+        f"timeout of the tagged flow: {_said({x: f'{v:.0%}' for x, v in fell.items()})}.",
         WHOLE,
     ]
 
@@ -195,8 +201,8 @@ def _k8(found: Findings) -> Reason:
         losses to halve {ends[1]} times as many; the checks compare interval with interval.
 
         The losses to halve are, as the paper says, hard to measure: the burst of losses when the traffic
-        comes often ends in a timeout, whatever the control (timeouts per run: {text}). How many cuts come
-        before it hangs on the queue and on the recovery (section on choices).
+        comes often ends in a timeout, whatever the control. Timeouts per run: {text}. The number of cuts
+        before a timeout depends on the queue and on the recovery (section on choices).
 
         {_doubling_cut_to_whole(found)}
     """)
@@ -213,26 +219,29 @@ def _doubling_cut_to_whole(found: Findings) -> str:
         ours, theirs = (fmean(column(of, "grow_double", experiment="square", cc=cc)) for of in (whole, same))
         low, high = claims.GROW_PRINTED[cc]
         told.append(
-            f"{LABELS[cc]} in {ours:.1f} instead of {theirs:.1f} round trips ({low} to {high} printed)"
+            f"{LABELS[cc]} doubles in {ours:.1f} instead of {theirs:.1f} round trips ({low} to {high} "
+            "printed)."
         )
     return (
         "SIMD and AIAD double later here. Whether their cuts are to whole numbers, as TCP's are in ns-2, is "
-        "not printed. If they are, the window comes down further and doubles sooner, over the same seeds: "
-        f"{', '.join(told)}."
+        "not printed. If they are, the window comes down further and doubles sooner, over the same seeds. "
+        + " ".join(told)
     )
 
 
 def _started(found: Findings, number: int) -> str:
     """The number of runs that begin as the paper's did, and the rank of the printed single run among them."""
     of, printed = (("t2", claims.TO_FAIR), ("t1", claims.TO_FULL))[number - 1]
-    told = {}
+    told = []
     for cc in CHAIN:
         every = column(found.base, of, experiment=f"chain-{number}", cc=cc)
         started: list[float] = claims.from_there(found.base, number, cc)[of].to_list()
-        below = f", {claims.percentile(started, printed[cc]):.0%} below the printed one" if started else ""
-        all_below = f"{claims.percentile(every, printed[cc]):.0%} of all"
-        told[LABELS[cc]] = f"{len(started)} of {len(every)}{below} ({all_below})"
-    return _said(told)
+        below = f"{claims.percentile(started, printed[cc]):.0%}" if started else "-"
+        told.append(
+            f"{LABELS[cc]}: runs that begin there {len(started)} of {len(every)}, of these below the printed "
+            f"number {below}, of all runs below it {claims.percentile(every, printed[cc]):.0%}"
+        )
+    return "; ".join(told)
 
 
 def _k9(found: Findings) -> Reason:
@@ -240,12 +249,13 @@ def _k9(found: Findings) -> Reason:
     text = _said({LABELS[c]: f"{first[LABELS[c]] / claims.TO_FAIR[c]:.2f}" for c in CHAIN})
     return f"measured over printed: {text}; the paper gives one run", paragraphs(f"""
         The numbers are compared over those of our runs whose windows at the change are within
-        {claims.NEAR_START:.0%} of the paper's W1 and W2: {_started(found, 1)}. The order is that of all runs.
+        {claims.NEAR_START:.0%} of the paper's W1 and W2. Their number, and the share below the printed
+        number: {_started(found, 1)}. The order is that of all runs.
 
         The paper defines T2 as the time until the difference stays within the bound, but a TCP flow never
         stays there; the first moment is what its 68 round trips can mean. A window that varies much meets it
-        by chance, so one run says little. Until it stays there for 2 s:
-        {_said({x: plain(v) for x, v in stay.items()})} round trips.
+        by chance, so one run says little. Round trips until it stays there for 2 s:
+        {_said({x: plain(v) for x, v in stay.items()})}.
     """)
 
 
@@ -256,14 +266,15 @@ def _k10(found: Findings) -> Reason:
     gaps = claims.samples(found.base, "gap", "chain-2", CHAIN)
     return text, paragraphs(f"""
         The numbers are compared over those of our runs whose windows at the change are within
-        {claims.NEAR_START:.0%} of the paper's W1 and W2: {_started(found, 2)}.
+        {claims.NEAR_START:.0%} of the paper's W1 and W2. Their number, and the share below the printed
+        number: {_started(found, 2)}.
 
         {text}. AIMD, IIAD and SIMD start from about 30 packets in the paper, too, so its TCP run may have
         been caught just after a loss. From our windows the closed form gives TCP
         {fmean(claims.analysed(found.base, 2, "tcp")):.0f} round trips in the mean, and {t1:.0f} were
         measured. The paper's own ratio of the two is 55 / 43.7 = 1.26, more than the 20 % that count as
         close, so TCP's ratio is shown and not counted. The difference of the windows at that moment is one
-        sample per run: {_said({x: plus_minus(interval(v)) for x, v in gaps.items()})}.
+        sample per run. Its mean in packets: {_said({x: plus_minus(interval(v)) for x, v in gaps.items()})}.
     """)
 
 

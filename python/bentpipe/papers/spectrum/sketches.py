@@ -40,7 +40,7 @@ def patterns(_: Findings) -> Figure:
     fig.legend(loc="outside upper center", ncols=2)
     said = f"""
         figure-1 | Figure 1. Patterns of increase. | The window after a loss at {MOST:g} packets, by the
-        closed form of each control (equations 1 and 5; IIAD adds 1/w per round trip): SIMD's grows with the
+        closed form of each control (equations 1 and 5; IIAD adds 1/w per round trip). SIMD's grows with the
         square of the time, AIMD's and AIAD's in a line, IIAD's as a square root. | A line chart of four
         windows over time, one bent upwards, the others straight or nearly so.
     """

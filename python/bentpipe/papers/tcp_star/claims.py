@@ -200,7 +200,7 @@ CLAIMS = sentences(
       window, by AEN, and is back at its throughput by 16 s; the others retransmit needlessly, slow-start,
       and take long. Where ACKs are late, AEN improves the throughput, too (section 4.2.2).
     - S5 | Fairness with NewReno, BER 1e-8 (figure 9) | Jain's index of N/2 flows of a protocol and N/2 of
-      NewReno is best at N = 10, where there is no congestion, and falls as N grows; TCP-STAR and TCP-J
+      NewReno is best at N = 10, where there is no congestion, and falls as N grows. TCP-STAR and TCP-J
       overlap, a little below WestwoodBR except at N = 10.
     - S6 | Fairness with NewReno, BER 1e-6 (figure 10) | at N = 10 the index is lower than at 1e-8 although
       there is no congestion, and that at 1e-7 lies between (footnote); TCP-STAR and TCP-J overlap, a little

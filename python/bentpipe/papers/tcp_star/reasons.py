@@ -30,8 +30,8 @@ def _means(found: Findings, name: str, part: str, ber: float = 0.0, n: int = 1) 
     return {x: fmean(v) for x, v in claims.samples(found.base, name, part, ber, n).items()}
 
 
-def _said(values: Mapping[str, float], unit: str = "") -> str:
-    return ", ".join(f"{x} {plain(v)}" for x, v in values.items()) + (f" {unit}" if unit else "")
+def _said(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{x} {plain(v)}" for x, v in values.items())
 
 
 def _crowd(found: Findings, ber: float, counts: Sequence[int]) -> dict[str, float]:
@@ -48,19 +48,21 @@ def _aen(found: Findings, claim: str, check: int) -> tuple[float, float] | None:
 def _s1(found: Findings) -> Reason:
     each = "; ".join(f"{claims.at(b)}: {_said(_means(found, 'x_mbps', 'loss', b))}" for b in BERS[:-1])
     detail = paragraphs(f"""
-        Throughput: {each} Mbit/s.
+        Throughput in Mbit/s: {each}.
 
         A loss on an empty queue costs TCP-J and WestwoodBR little as well, since they go to an estimate or
-        keep their window; what TCP-STAR has over them is that its window is Reno's plus the estimate, so it
-        stays above the receiver's limit and needs no growth after a loss.
+        keep their window. TCP-STAR's window is Reno's plus the estimate. So it stays above the receiver's
+        limit and needs no growth after a loss.
     """)
     variants = {n: found.sensitivity.claim(n, "S1") for n in ("newreno", "reno", "queue-64")}
+    under = []
     for name, claim in variants.items():
         if claim is not None:
             got = (plain(check.measured.mean) for check in claim.checks)
-            margins = ", ".join(f"{mean} at {claims.at(b)}" for b, mean in zip(BERS, got, strict=False))
-            choice = found.sensitivity.choices[name]
-            detail.append(f"With {choice} its margin over the best other is {margins} Mbit/s.")
+            margins = ", ".join(f"{claims.at(b)} {mean}" for b, mean in zip(BERS, got, strict=False))
+            under.append(f"{found.sensitivity.choices[name]}: {margins}")
+    if under:
+        detail.append(f"Margin over the best other in Mbit/s, under other choices: {'; '.join(under)}.")
     if variants["queue-64"] is not None:
         detail += paragraphs("""
             With a queue of 64 segments LWC overshoots: ACKs that arrive in bursts make the estimate as large
@@ -75,9 +77,9 @@ def _s2(found: Findings) -> Reason:
     others = max(v for x, v in mbps.items() if x != STAR)
     least = max(mbps.values()) - min(mbps.values())
     detail = paragraphs(f"""
-        Throughput: {_said(mbps, "Mbit/s")}; timeouts per run: {_said(timeouts)}. Timeouts dominate, as the
-        paper says, but TCP-STAR is {mbps[STAR] / others:.0f} times as fast as the best other, most likely
-        because after each of them LWC lifts the window to the estimate with the first ACKs. The estimate is
+        Mean of a run: Mbit/s: {_said(mbps)}; timeouts: {_said(timeouts)}. Timeouts dominate, as the paper
+        says, but TCP-STAR is {mbps[STAR] / others:.0f} times as fast as the best other. The likely reason is
+        that after each timeout LWC lifts the window to the estimate with the first ACKs. The estimate is
         smoothed per ACK, so a burst of a few ACKs at the link's rate drives it up even when the flow is slow.
 
         On the paper's linear axis to 10 Mbit/s the four lie within {least:.1f} Mbit/s of each other;
@@ -92,7 +94,7 @@ def _s2(found: Findings) -> Reason:
     told = [f"{found.sensitivity.choices[n]}: {plain(v)}" for n, v in tried.items() if v is not None]
     if told:
         detail += paragraphs(f"""
-            Under other choices they lie within (Mbit/s): {"; ".join(told)}. The paper says nothing of the
+            Range of the four in Mbit/s, under other choices: {"; ".join(told)}. The paper says nothing of the
             estimate at a timeout. Case (I) of AEN needs it for ssthresh, so it is kept here. A reset would
             also take away what brings TCP-STAR back after the outage of S4.
         """)
@@ -102,7 +104,7 @@ def _s2(found: Findings) -> Reason:
 def _s3(found: Findings) -> Reason:
     full = _means(found, "full_s", "startup")
     detail = [
-        f"Time to 432 segments: {_said(full, 's')}. TCP-STAR too begins with a slow start: until a round "
+        f"Seconds to 432 segments: {_said(full)}. TCP-STAR too begins with a slow start: until a round "
         "trip has some ten ACKs, the estimate is small."
     ]
     if (other := found.sensitivity.mean("no-delayed-ack", "S3", 0)) is not None:
@@ -123,18 +125,18 @@ def _s4(found: Findings) -> Reason:
         for aen in (True, False)
     )
     return ("but by LWC rather than AEN" if timeouts[STAR] > 0 else ""), paragraphs(f"""
-        Time from the end of the outage to full rate: {_said(back, "s")} (a run ends 28 s after it).
+        Seconds from the end of the outage to full rate: {_said(back)}. A run ends 28 s after the outage.
 
         The picture is the paper's, but the reason is not. With a least RTO of 1 s the probe of 11.25 s goes
-        unanswered (its answer falls into the outage), and {timeouts[STAR]:.0f} timeout is acted on; the
+        unanswered, since its answer falls into the outage, and {timeouts[STAR]:.0f} timeout is acted on. The
         retransmission's cumulative ACK then lifts the window to Reno's plus the estimate at once (LWC).
         Without AEN the data arrives again at {none:.2f} s, since the timeout doubles, and with the same
         window. With a least RTO of 2 s the probe is answered and AEN does what the paper says ({long:.2f} s),
         but without AEN LWC gives the same ({long_none:.2f} s).
 
         AEN is the cause where a timeout by data loss is followed by slow start without the estimate, as
-        section 4.2.1 says: with a least RTO of 2 s the rate is back {slow:.1f} s after the outage with AEN,
-        and {slow_none:.1f} s after it without.
+        section 4.2.1 says. With a least RTO of 2 s the rate is then back {slow:.1f} s after the outage with
+        AEN, and {slow_none:.1f} s after it without.
     """)
 
 
@@ -146,7 +148,7 @@ def _s5(found: Findings) -> Reason:
         Mean J over N = {COUNTS[1]} to {COUNTS[-1]}: {_said(crowd)}. TCP-STAR is below TCP-J by
         {crowd[J] - crowd[STAR]:.3f}; the rule allows {INDEX_TOLERANCE:g} for curves that overlap.
 
-        At N = {middle} a flow gets {_said(x)}, and a NewReno flow beside them {_said(reno)} Mbit/s: the index
+        Mbit/s at N = {middle}: of a flow: {_said(x)}; of a NewReno flow beside it: {_said(reno)}. The index
         falls because NewReno halves at each loss and the others go to their estimate.
 
         {_little(crowd)}
@@ -202,9 +204,9 @@ def _s6(found: Findings) -> Reason:
     rare, often = (_means(found, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
     crowd = _crowd(found, OFTEN, COUNTS)
     detail = paragraphs(f"""
-        J at N = {first}: {_said(rare)} at 1e-8, {_said(often)} at 1e-6. Mean over all N at 1e-6:
-        {_said(crowd)}; TCP-STAR is below TCP-J by {crowd[J] - crowd[STAR]:.3f}, the rule allows
-        {INDEX_TOLERANCE:g}.
+        Jain's index: N = {first}, BER 1e-8: {_said(rare)}; N = {first}, BER 1e-6: {_said(often)}; mean over
+        all N, BER 1e-6: {_said(crowd)}. In this mean TCP-STAR is below TCP-J by
+        {crowd[J] - crowd[STAR]:.3f}; the rule allows {INDEX_TOLERANCE:g}.
 
         {_little(crowd)}
     """)
@@ -217,11 +219,12 @@ def _s7(found: Findings) -> Reason:
     beside = _means(found, "jain", "mixed", OFTEN, most)
     again = {x: 100 * v for x, v in resent.items()}
     detail = paragraphs(f"""
-        J at N = {most}: {_said(j)}; beside NewReno {_said(beside)}. The text has no number for the better
-        fairness that the flows keep. So the checks of an index of 1 are shown and not counted.
+        Jain's index at N = {most}: among themselves: {_said(j)}; beside NewReno: {_said(beside)}. The text
+        has no number for the better fairness that the flows keep. So the checks of an index of 1 are shown
+        and not counted.
 
-        Packets lost at the queue in a run: {_said(drops)}; segments sent again:
-        {_said(again, "%")}. Reno's window plus the estimate is more than a flow's share, so TCP-STAR's flows
+        Mean of a run: packets lost at the queue: {_said(drops)}; segments sent again, %: {_said(again)}.
+        Reno's window plus the estimate is more than a flow's share, so TCP-STAR's flows
         keep overrunning the queue.
     """)
     if j[BR] < min(j[STAR], j[J]):

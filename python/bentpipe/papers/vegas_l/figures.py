@@ -83,7 +83,7 @@ def windows(found: Findings) -> Figure:
     handles = [*(Line2D([], [], **draw.look(cc)) for cc in ALGORITHMS), paper]
     fig.legend(handles=handles, loc="outside upper center", ncols=3, columnspacing=1.2, handlelength=1.8)
     steady = {
-        per: "; ".join(
+        per: ", ".join(
             f"{name} {plus_minus(interval(x))}"
             for name, x in claims.samples(found.base, "cwnd_steady", per).items()
         )
@@ -95,9 +95,9 @@ def windows(found: Findings) -> Figure:
         text(f"""
             One run each (seed {TRACE_SEED}, satellite at {BASE.longitude(TRACE_SEED):g}E), sampled every
             second; flow 2 is NewReno. Mean over the last {1 - STEADY:.0%} of the run,
-            {found.seeds} seeds, with the half-width of the 95 % interval: (a) {steady[LOW]};
-            (b) {steady[HIGH]} packets. The paper prints a steady 350 packets for Vegas-L in (a), three times
-            the window of Vegas (dashed line: 350).
+            {found.seeds} seeds, in packets, with the half-width of the 95 % interval:
+            (a): {steady[LOW]}; (b): {steady[HIGH]}. The paper prints a steady 350 packets for Vegas-L in (a),
+            three times the window of Vegas (dashed line: 350).
         """),
         "Two line charts of the congestion window over time, one line for each of four algorithms; the upper "
         "at the low and the lower at the high packet error rate.",

@@ -94,9 +94,9 @@ def _v2(found: Findings) -> Reason:
         f"{min(each):.2f} and {max(each):.2f} Mbit/s: the delays decide whose packets meet a full queue. A "
         "single run, as the paper seems to show, may give any value between.",
         "Data packets lost per run by flow 1: "
-        + ", ".join(f"{plain(n)} as {LABELS[cc]}" for cc, n in lost.items())
-        + f"; by NewReno beside Vegas-L {plain(_mean(found, 'vegas-l', LOW, 'newreno_lost'))}, of which "
-        f"{plain(uplink)} at its own uplink, where its first slow start ends.",
+        + ", ".join(f"{LABELS[cc]} {plain(n)}" for cc, n in lost.items())
+        + f". NewReno beside Vegas-L loses {plain(_mean(found, 'vegas-l', LOW, 'newreno_lost'))}, "
+        f"{plain(uplink)} of these at its own uplink, where its first slow start ends.",
     ]
     reasons = []
     if veno > (1 + SAME) * b:
@@ -111,17 +111,20 @@ def _v2(found: Findings) -> Reason:
 def _v3(found: Findings) -> Reason:
     mine = {cc: _mean(found, cc, LOW, "x_mbps") for cc in ALGORITHMS}
     reno = {cc: _mean(found, cc, LOW, "newreno_mbps") for cc in ALGORITHMS}
-    each = ", ".join(f"{LABELS[cc]} {mine[cc]:.2f} to {reno[cc]:.2f}" for cc in ALGORITHMS)
+    both = (
+        f"{who}: " + ", ".join(f"{LABELS[cc]} {of[cc]:.2f}" for cc in ALGORITHMS)
+        for who, of in (("flow 1", mine), ("NewReno", reno))
+    )
+    each = "; ".join(both)
     fair = claims.samples(found.base, "jain", LOW)
-    single = ", ".join(f"{spread(j)} for {label}" for label, j in fair.items())
+    single = ", ".join(f"{label} {spread(j)}" for label, j in fair.items())
     of_means = ", ".join(f"{name} {j:.3f}" for name, j in claims.index_of_means(found.base, LOW).items())
     detail = paragraphs(f"""
-        The index follows from V2's throughputs, flow 1 against NewReno in Mbit/s: {each}. It does not say
-        which of the two flows has more. The paper's own throughputs give 0.807 for Vegas and 0.908 for
-        Vegas-L.
+        The index follows from V2's throughputs, Mbit/s: {each}. The index does not say which of the two flows
+        has more. The paper's own throughputs give 0.807 for Vegas and 0.908 for Vegas-L.
 
-        Single runs spread: {single}. A mean of indices is below the index of the mean throughputs where runs
-        differ; the latter are: {of_means}.
+        A mean of indices is below the index of the mean throughputs where runs differ. Jain's index: spread
+        of single runs: {single}; of the mean throughputs: {of_means}.
     """)
     ratio = {cc: mine[cc] / reno[cc] for cc in ALGORITHMS}
     if ratio["veno"] > 1 + SAME and ratio["veno"] > ratio["vegas-l"]:
@@ -140,11 +143,12 @@ def _same_at_high(found: Findings, column: str) -> tuple[float, float, bool]:
 #: derivative of ns-2's own source. The numbers were made by hand, so they are constants here.
 WITNESS = (
     "A Vegas-A written into ns-2.35 itself says the same. A subclass of its Agent/TCP/Vegas took figure 1 in "
-    "place of Vegas's own step, Diff real, < as printed, alpha back to 1 at a timeout; with Vegas's step "
-    "left in, it gave ns-2's Vegas to the last digit. By ns-2's satellite nodes in the set-up of the base, "
-    "over 12 seeds, its window at 1e-3 is 59.4 packets and 0.810 Mbit/s (ns-2's Vegas: 59.4 and 0.807), with "
-    "alpha > 1 in 1.0 % of the rounds of congestion avoidance; at 1e-6 140.8 packets and 1.96 Mbit/s (Vegas: "
-    "52.8 and 0.85), with alpha > 1 in 49 %."
+    "place of Vegas's own step, Diff real, < as printed, alpha back to 1 at a timeout. With Vegas's step "
+    "left in, it gave ns-2's Vegas to the last digit. Window and throughput by ns-2's satellite nodes in the "
+    "set-up of the base, mean over 12 seeds: Vegas-A at 1e-3: packets 59.4, Mbit/s 0.810; ns-2's Vegas at "
+    "1e-3: packets 59.4, Mbit/s 0.807; Vegas-A at 1e-6: packets 140.8, Mbit/s 1.96; ns-2's Vegas at 1e-6: "
+    "packets 52.8, Mbit/s 0.85. Of Vegas-A's rounds of congestion avoidance 1.0 % have alpha > 1 at 1e-3, "
+    "and 49 % at 1e-6."
 )
 NOT_BY_FIGURE_1 = "by figure 1 Vegas-A cannot fall below Vegas while losses keep the queue empty (proof)"
 LINE_15 = (
@@ -174,13 +178,13 @@ def _proof(found: Findings) -> list[str]:
     assert all(of.alpha > figure_1.ALPHA and of.diff < figure_1.ALPHA and not of.rising for of in behind)
     alike, seeds = same_runs(found.base)
     detail = paragraphs(f"""
-        That Vegas-A is below Vegas cannot follow from the printed rules. Over all {len(every)} kinds of
-        rounds (alpha to 12; Diff on, between and beyond the thresholds; throughput rising or not): at alpha =
-        1 Vegas-A's step is never below Vegas's (least difference {least}: +1 and +1 for Diff < 1; +1 or 0
-        against 0 for 1 to 3; 0, line 21, against -1 beyond). alpha leaves 1 by line 3 only, which adds a
-        packet; each later -1 (lines 12 and 19) takes one step of alpha back. Vegas-A falls behind only in
-        rounds with alpha > 1, Diff < 1 and a throughput that does not rise. Line 3 needs Diff > 1, so an
-        empty queue never gets there.
+        That Vegas-A is below Vegas cannot follow from the printed rules. All {len(every)} kinds of rounds
+        were tried: alpha to 12, Diff on, between and beyond the thresholds, throughput rising or not. Steps
+        of Vegas-A and of Vegas at alpha = 1: Diff < 1: +1 and +1; Diff from 1 to 3: +1 or 0, and 0; Diff
+        beyond 3: 0 (line 21) and -1. So Vegas-A's step is never below Vegas's there (least difference
+        {least}). Only line 3 moves alpha away from 1, and it adds a packet. Each later -1 (lines 12 and 19)
+        takes one step of alpha back. Vegas-A falls behind only in rounds with alpha > 1, Diff < 1 and a
+        throughput that does not rise. Line 3 needs Diff > 1, so an empty queue never gets there.
 
         Where alpha never leaves 1, Vegas-L is Vegas-A by line 15. The runs show that it hardly does: at
         {HIGH:g} they are the same run to the last digit under {alike} of {seeds} seeds.
@@ -189,7 +193,10 @@ def _proof(found: Findings) -> list[str]:
     physical = found.runs.filter(pl.col("variant") == "two-satellites")
     if physical.height:
         alike, seeds = same_runs(physical)
-        detail += [f"By two satellites, over a longer path, under {alike} of {seeds}."]
+        detail += [
+            "By two satellites, over a longer path, Vegas-A and Vegas-L are the same run under "
+            f"{alike} of {seeds} seeds."
+        ]
     return detail
 
 
@@ -205,8 +212,8 @@ def raised(found: Findings) -> list[str]:
     return paragraphs(f"""
         alpha itself was recorded (record.probes, every second). At {HIGH:g} it is above 1 in
         {share[HIGH]["vegas-a"]:.1%} of Vegas-A's samples and {share[HIGH]["vegas-l"]:.1%} of Vegas-L's,
-        because Diff is above 1 in {diff:.1%} only; at {LOW:g} in {share[LOW]["vegas-a"]:.0%} and
-        {share[LOW]["vegas-l"]:.0%}.
+        because Diff is above 1 in {diff:.1%} only. At {LOW:g} it is above 1 in {share[LOW]["vegas-a"]:.0%}
+        and {share[LOW]["vegas-l"]:.0%}.
 
         {WITNESS}
     """)
@@ -251,7 +258,7 @@ def _v6(found: Findings) -> Reason:
     faster = min(x.values()) > reno
     each = ", ".join(f"{LABELS[cc]} {v:.2f}" for cc, v in x.items())
     of_means = ", ".join(f"{name} {j:.3f}" for name, j in claims.index_of_means(found.base, HIGH).items())
-    detail = f"Throughput of flow 1: {each} Mbit/s, beside NewReno's {reno:.2f}."
+    detail = f"Throughput of flow 1 in Mbit/s: {each}. NewReno beside it has {reno:.2f} Mbit/s."
     means = f"Jain's index of the mean throughputs: {of_means}."
     if not faster:
         return "", [detail, means]
