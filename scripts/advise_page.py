@@ -128,9 +128,9 @@ to 1e-2. Seven in ten queues are drop-tail, the others CoDel, FQ-CoDel, PIE or R
 alone; a quarter has one to three flows of CUBIC or Reno beside the algorithm's, a quarter a constant rate
 of 10 to 50 %, which pauses on every other one. A quarter has two to five flows of the algorithm. {moving}
 have the time line of a shipped scenario; those of rain bring rate and losses of their own. There are three
-sets of 30. The first two are open to whoever works on `advise`: the first was from the beginning, the second
-was opened when the first version was done. Links from {open} on are sealed: `judge` takes them with
-`--sealed` alone.
+sets of 30. The first was open to whoever worked on `advise` from the beginning, the second when its first
+version was done. Links from {open} on were sealed until the answers below were judged: `judge` takes them
+with `--sealed` alone.
 
 **The truth** is in [advise-truth.csv](advise-truth.csv): every algorithm on every link, {seeds} seeds (of
 {planned}) from {truth} on, runs of 60 s, or 100 round trips if those are longer. Each seed has a run of all
