@@ -161,7 +161,7 @@ def test_a_silence_is_chance_and_moves_no_other_quantity(
     awake, dead = (upload(link(seed), "cubic", tmp_path, monkeypatch) for seed in (1, 20))
     assert silent(dead) == 41 and silent(awake) == 0
     assert dead.goodput_bps < 0.4 * awake.goodput_bps
-    assert dead.awake_bps == pytest.approx(awake.awake_bps, rel=0.05)
+    assert dead.alive_bps == pytest.approx(awake.alive_bps, rel=0.05)
     found = differences(dead, raw(scenario(dead, link(1), 60.0)), 60.0)
     assert found.pop("silent") < -1
     assert max(map(abs, found.values())) < 2

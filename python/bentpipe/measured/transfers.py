@@ -175,7 +175,7 @@ class Test:
         return _RECORDS if self.intervals is None else max(round(lasted_s / self.intervals.width_s), 1)
 
     @property
-    def awake_bps(self) -> float:
+    def alive_bps(self) -> float:
         """The goodput outside silences."""
         if self.intervals is None:
             return self.goodput_bps
@@ -316,13 +316,15 @@ def differences(test: Test, raw: _core.RawResult, lasted_s: float) -> dict[str, 
     """By quantity, the distance of the simulated value from the measured one, in tolerances."""
     ours = _Simulated(test, raw, lasted_s)
     share = lasted_s / test.lasted_s
-    awake = ours.alive.sum() if test.intervals is None else min(ours.alive.sum(), test.intervals.alive.sum())
-    least = max(SHARED_GOODPUT if ours.beside else 0.0, 1 / max(int(awake), 1))  # an end may be within one
+    counted = (
+        ours.alive.sum() if test.intervals is None else min(ours.alive.sum(), test.intervals.alive.sum())
+    )
+    least = max(SHARED_GOODPUT if ours.beside else 0.0, 1 / max(int(counted), 1))  # an end may be within one
     tolerance = TOLERANCES["plateau"] if test.by_receiver else SENDERS_PLATEAU
     later = ours.rates[ours.half :][ours.alive[ours.half :]]
     mean = float(ours.rates[ours.alive].mean()) if ours.alive.any() else 0.0
     goodput = share * mean + (1 - share) * (float(later.mean()) if len(later) else mean)
-    found = {"goodput": _logs(goodput, test.awake_bps, max(TOLERANCES["goodput"], least))}
+    found = {"goodput": _logs(goodput, test.alive_bps, max(TOLERANCES["goodput"], least))}
     if test.plateau_bps is not None and len(later):
         plateau = float(np.median(later) if test.by_receiver else later.mean())
         found["plateau"] = _logs(plateau + RATE_FLOOR, test.plateau_bps + RATE_FLOOR, max(tolerance, least))
@@ -432,7 +434,7 @@ def _trips(measured: Intervals, alive: NDArray[np.bool_], ours: _Simulated) -> d
     mine = ours.trips[ours.alive]
     mine = mine[~np.isnan(mine)]
     seen = zip(measured.rtts_s[: len(ours.trips)], alive, strict=False)
-    theirs = np.asarray([trip for trip, awake in seen if trip > 0 and awake])
+    theirs = np.asarray([trip for trip, lives in seen if trip > 0 and lives])
     if not len(mine) or not len(theirs):
         return dict.fromkeys(_TRIPS, 0.0 if len(mine) else _NONE)
     pairs = zip(_TRIPS, _spread(mine), _spread(theirs), strict=True)
