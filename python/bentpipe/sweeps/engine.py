@@ -115,6 +115,7 @@ def run_cases(
     *,
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
+    executor: Executor | None = None,
 ) -> Runs:
     """Runs every case on all cores. A run that fails is a row of `Runs.failed` and does not stop the others.
 
@@ -125,6 +126,7 @@ def run_cases(
         cases: the runs. It may build them as they are asked for.
         workers: threads or processes; 0: one per processor. The results do not depend on it.
         progress: called with the state of the job, from the first moment on.
+        executor: the executor of the runs, in place of this machine.
 
     Raises:
         Interrupted: the user stopped it.
@@ -133,7 +135,7 @@ def run_cases(
     clock = Clock(len(cases), 0, progress)
     clock.tell()
     try:
-        with closing(work_off(cases, range(len(cases)), workers=workers)) as runs:
+        with closing(work_off(cases, range(len(cases)), workers=workers, executor=executor)) as runs:
             for some in runs:
                 over.update((ran.number, (cases[ran.number], ran)) for ran in some)
                 clock.count(some)
