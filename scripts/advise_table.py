@@ -95,17 +95,17 @@ class Truth:
         """Those for which the truth's own 95 % interval does not decide whether they are reckless."""
         return set(self.reckless(INTERVAL)) - set(self.reckless(-INTERVAL))
 
-    def best(self) -> str:
-        """The most of the goal among those that are available and not reckless."""
-        reckless = self.reckless()
+    def best(self, errors: float = 0.0) -> str:
+        """The most of the goal among those that are available and not reckless; `errors` as in `reckless`."""
+        reckless = self.reckless(errors)
         fine = [cc for cc in self.rows if cc not in reckless and can_be_had(cc)]
         return max(fine, key=lambda cc: self.rows[cc][GOAL])
 
-    def regret(self, cc: str | None) -> float:
+    def regret(self, cc: str | None, errors: float = 0.0) -> float:
         """Share of the goal that this one loses against the best, 0 to 1; all of it if there is no answer."""
         if cc is None:
             return 1.0
-        most = self.rows[self.best()][GOAL]
+        most = self.rows[self.best(errors)][GOAL]
         return max(0.0, 1 - self.rows[cc][GOAL] / most) if most > 0 else 0.0
 
 
