@@ -264,8 +264,9 @@ def test_an_answer_is_a_hit_if_it_loses_little_and_is_not_reckless(scripts):
     assert verdict(recommended=None, recommended_in_linux=None).regret == 1
     found = [verdict(), slow, verdict(recommended="bbr")]
     assert scripts.page.summary(found) == (
-        "**1 of 3 are hits**: 2 lose less than 5 %, 2 less than 15 %, the worst 22.0 %; 1 is reckless. Against"
-        " the best algorithm that is certainly not reckless, 2 lose less than 5 % and 2 less than 15 %."
+        "**1 of 3 are hits**: 2 lose less than 5 %, 2 less than 15 %, the worst 22.0 %; 1 is reckless. "
+        "Against the best algorithm that is certainly not reckless, "
+        "2 lose less than 5 % and 2 less than 15 %."
     )
     text = scripts.page.page({0: truth}, found, [])
     assert text.count("**miss**") == 2 and text.count("\n- 0: ") == 2
