@@ -15,8 +15,10 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.measured import Estimates, draws, estimate, scenario_text
+from bentpipe.measured import link as measured_link
 from bentpipe.measured.floor import floor
 from bentpipe.measured.losses import bursts, share
+from bentpipe.measured.transfers import Pausing
 
 REAL = Path(__file__).parent / "measured"
 RATE, RTT, BUFFER, LOSS = 8e6, 0.1, 100e3, 0.02
@@ -154,6 +156,17 @@ def test_what_is_measured_becomes_a_scenario(cli: Any, tmp_path: Path) -> None:
     assert link["loss"]["rate"] < 5e-3  # of 300 probes none was lost
     bp.Scenario.load(place).check()
     assert place.read_text() == scenario_text([test, ping])
+
+
+def test_traffic_of_others_is_a_flow_of_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = draws.Draw(8e6, 0.1, "100000 bytes", (), "none", 0.0, load=Pausing(0.25, 4.0, 2.0))
+    monkeypatch.setattr(measured_link, "typical", lambda left: link)
+    place = tmp_path / "link.toml"
+    place.write_text(scenario_text([REAL / "clean-iperf3.json", REAL / "clean-ping.log"], budget_s=0.0))
+    asked, other = bp.Scenario.load(place).flows
+    assert asked.cc == "cubic"
+    assert (other.name, other.path) == ("load", ["sat"])
+    assert other.traffic == bp.Cbr("2 Mbit/s", on="4 s", off="2 s")
 
 
 def test_advice_takes_measurements_and_says_so() -> None:

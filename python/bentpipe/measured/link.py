@@ -230,7 +230,7 @@ def _load(link: Draw) -> list[str]:
     if link.load is None:
         return []
     flow = link.load.flow("sat", link.rate_bps)
-    kept = to_plain(flow.traffic)
+    kept = to_plain(flow.traffic) | {"rate": f"{link.load.share * link.rate_bps / 1e6:.4g} Mbit/s"}
     table = ", ".join(f"{key} = {_toml(value)}" for key, value in kept.items())
     return [
         "", "# The rate of the transfers swings, as if this traffic shared the link.", "[[flow]]",
