@@ -103,15 +103,12 @@ class Drawn:
         link.loss = self._loss()
         return dataclasses.replace(base, flows=[*base.flows, *self._unresponsive(name)])
 
-    def question(self, n: int = 0, lasts_s: float | None = None) -> Question:
-        """The question, with the first seed of the truth.
-
-        `n` selects the window of a time line; a window is as long as a run, or lasts `lasts_s`.
-        """
+    def question(self, n: int = 0) -> Question:
+        """The question, with the first seed of the truth; `n` selects the window of a time line."""
         base = self.link()
         if self.scenario:
             (link,) = base.links.values()
-            link.timeline = {"file": _file(link.timeline), "offset": f"{self.offset_s(n, lasts_s):.9g} s"}
+            link.timeline = {"file": _file(link.timeline), "offset": f"{self.offset_s(n):.9g} s"}
         return Question(
             link=base, flows=self.flows, competing=self.competing, seed=TRUTH_SEED, name=f"link {self.number}"
         )
@@ -121,7 +118,7 @@ class Drawn:
         """Simulated time of a run: 100 round trips, from 60 to 90 s, an even number of seconds."""
         return float(min(max(60, 2 * math.ceil(50 * self.rtt_s)), 90))
 
-    def offset_s(self, n: int, lasts_s: float | None = None) -> float:
+    def offset_s(self, n: int) -> float:
         """The start of run `n` in the time line: windows lie evenly in it after any number of runs.
 
         They are points of J. G. van der Corput's sequence (1935) of base 2.
@@ -129,7 +126,7 @@ class Drawn:
         if not self.scenario:
             return 0.0
         first, last = _played(self.scenario)
-        return round(first + _corput(n) * max(last - (lasts_s or self.run_s) - first, 0.0), 3)
+        return round(first + _corput(n) * (last - self.run_s - first), 3)
 
     def words(self) -> str:
         """The link in words."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from reproducing_text import each_claim, paragraph, safe, table, told
+from reproducing_text import each_claim, laid_out, paragraph, safe, table
 
 from bentpipe import studies
 from bentpipe.stats import Mean
@@ -129,7 +129,7 @@ def _given(paper: Paper, place: Place) -> list[str]:
             f"### {safe(of.title.rstrip('.'))}",
             "",
             *table([*map(safe, heads)], rows),
-            *told(of.caption),
+            *laid_out(of.caption),
         ]
     words = json.loads((paper.run / WORDS).read_text(encoding="utf-8"))["figures"][place.name]
     source, file = paper.run / "figures" / f"{place.name}.svg", f"{paper.name}-{place.name}.svg"
@@ -143,7 +143,7 @@ def _given(paper: Paper, place: Place) -> list[str]:
         "",
         f"![{alt}]({file})",
         "",
-        *told(words["caption"]),
+        *laid_out(words["caption"]),
     ]
 
 
@@ -225,17 +225,17 @@ def reasons(study: dict[str, Any]) -> list[str]:
         lines += [
             f'<a id="{claim["id"].lower()}"></a>',
             "",
-            *told(
+            *laid_out(
                 claim["statement"],
                 f"**{claim['id']} {safe(claim['title'])}** ({claim['verdict']}). The paper: ",
             ),
             *checks(claim),
         ]
         if claim["verdict"] == Verdict.REPRODUCED and not claim["detail"]:
-            lines += told(f"{claim['note']}.")
+            lines += laid_out(f"{claim['note']}.")
         # The table of the checks has those that fail.
         for text in (of for of in claim["detail"] if not of.startswith(FAILING)):
-            lines += told(text)
+            lines += laid_out(text)
         if claim["tried"]:
             lines += table([head.lower() for head in TRIED], [[*map(safe, row)] for row in claim["tried"]])
     return lines

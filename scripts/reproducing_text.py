@@ -25,7 +25,7 @@ def paragraph(text: str, indent: str = "") -> str:
     )
 
 
-def told(text: str, lead: str = "") -> list[str]:
+def laid_out(text: str, lead: str = "") -> list[str]:
     """The lines of a paragraph, its long lists as lists and tables; ``lead`` is Markdown that comes first."""
     lines = []
     for block in blocks(text):

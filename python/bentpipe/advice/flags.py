@@ -31,10 +31,10 @@ QUEUE_LEAST_S = 0.05
 """... if it is at least this long. Conversation suffers from less (ITU-T G.114 allows 150 ms in all)."""
 
 
-LIKELY = 1 / 3
+RISK = 1 / 3
 """Over measured links an algorithm is flagged if it is reckless with more than this probability: it
 breaks a rule on this share of the possible links, or the mean over them and its error make it as likely."""
-_DOUBT = NormalDist().inv_cdf(1 - LIKELY)
+_DOUBT = NormalDist().inv_cdf(1 - RISK)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _error(values: list[float]) -> float:
 
 
 def _often(one: Trials, cubic: Trials) -> str:
-    """The quantity whose rule it breaks most often, if more than `LIKELY` of the runs break any; else ""."""
+    """The quantity whose rule it breaks most often, if more than `RISK` of the runs break any; else ""."""
     rules = {"own_loss": _drops, "queue_p50_s": _waits}
     broken = {
         name: [
@@ -103,7 +103,7 @@ def _often(one: Trials, cubic: Trials) -> str:
         for name, rule in rules.items()
     }
     runs = [any(some) for some in zip_longest(*broken.values())]
-    if sum(runs) <= LIKELY * len(runs):
+    if sum(runs) <= RISK * len(runs):
         return ""
     return max(broken, key=lambda name: sum(broken[name]))
 

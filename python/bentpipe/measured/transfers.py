@@ -187,12 +187,24 @@ class Test:
 
         None if all of that half is a silence.
         """
-        later = np.asarray(self.rates_bps[len(self.rates_bps) // 2 :])
-        if self.intervals is not None and len(self.intervals.idle) == len(self.rates_bps):
-            later = later[self.intervals.alive[-len(later) :]]
+        later = self.later_bps
         if not len(later):
             return None
         return float(np.median(later) if self.by_receiver else later.mean())
+
+    @property
+    def later_bps(self) -> Floats:
+        """The rates in the second half, outside silences if they are known for each of them."""
+        half = len(self.rates_bps) // 2
+        later = np.asarray(self.rates_bps[half:])
+        if self.intervals is None or not self.has_each:
+            return later
+        return later[self.intervals.alive[half:]]
+
+    @property
+    def has_each(self) -> bool:
+        """Whether each of the rates has its kernel statistics."""
+        return self.intervals is not None and len(self.intervals.idle) == len(self.rates_bps)
 
     @property
     def sent_again(self) -> float | None:
@@ -321,7 +333,7 @@ def differences(test: Test, raw: _core.RawResult, lasted_s: float) -> dict[str, 
     )
     least = max(SHARED_GOODPUT if ours.beside else 0.0, 1 / max(int(counted), 1))  # an end may be within one
     tolerance = TOLERANCES["plateau"] if test.by_receiver else SENDERS_PLATEAU
-    later = ours.rates[ours.half :][ours.alive[ours.half :]]
+    later = ours.later
     mean = float(ours.rates[ours.alive].mean()) if ours.alive.any() else 0.0
     goodput = share * mean + (1 - share) * (float(later.mean()) if len(later) else mean)
     found = {"goodput": _logs(goodput, test.alive_bps, max(TOLERANCES["goodput"], least))}
@@ -348,6 +360,7 @@ class _Simulated:
         resent: segments sent again in each; empty if they were not recorded.
         alive: whether each is in no silence.
         half: index of the first interval of the second half.
+        later: the rates in that half, outside silences.
     """
 
     def __init__(self, test: Test, raw: _core.RawResult, lasted_s: float) -> None:
@@ -367,6 +380,7 @@ class _Simulated:
             idle = (np.diff(delivered) == 0) & (np.diff(at_ends) == 0)
             self.alive = ~_silent(idle, test.intervals.patience)
             self.resent = np.histogram(_resent_at(raw, test.streams), self.ends)[0]
+        self.later = self.rates[self.half :][self.alive[self.half :]]
 
 
 def _by_interval(measured: Intervals, ours: _Simulated) -> dict[str, float]:
@@ -379,12 +393,9 @@ def _by_interval(measured: Intervals, ours: _Simulated) -> dict[str, float]:
 
 def _swings(test: Test, ours: _Simulated) -> dict[str, float]:
     """How much the rate swings in the second half of the transfer, outside silences."""
-    assert test.intervals is not None
-    if len(test.rates_bps) != len(test.intervals.idle):
+    if test.intervals is None or not test.has_each:
         return {}
-    half = len(test.rates_bps) // 2
-    theirs = np.asarray(test.rates_bps)[half:][test.intervals.alive[half:]]
-    mine = ours.rates[ours.half :][ours.alive[ours.half :]]
+    theirs, mine = test.later_bps, ours.later
     size = theirs.mean() * test.intervals.width_s / 8 if len(theirs) else 0.0
     together = math.ceil(SWING_BYTES / max(size, 1.0))
     if min(len(theirs), len(mine)) < _SWINGS * together:

@@ -209,12 +209,12 @@ def _checks(page: Page, claim: Claim) -> None:
         )
     page.table(["Check", "Paper", "Measured [95\u00a0% interval]", "Rule", "Holds"], rows)
     for text in claim.detail:
-        _told(page, text)
+        _laid_out(page, text)
     if claim.tried:
         page.table(TRIED, claim.tried)
 
 
-def _told(page: Page, text: str) -> None:
+def _laid_out(page: Page, text: str) -> None:
     """A paragraph, its long lists as lists and tables."""
     for block in prose.blocks(text):
         if isinstance(block, str):

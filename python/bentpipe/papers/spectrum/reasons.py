@@ -98,11 +98,11 @@ def _shares(found: Findings, claim: str, cc: str) -> Reason:
         f"{'; '.join(cells)}."
     )
     low = {n: _low_loss(found, n, claim) for n in ("share-160s", "closed", "slow-40ms")}
-    if told := [f"{v:.2f} with: {found.sensitivity.choices[n]}" for n, v in low.items() if v is not None]:
+    if parts := [f"{v:.2f} with: {found.sensitivity.choices[n]}" for n, v in low.items() if v is not None]:
         detail.append(
             f"Mean of {LABELS[cc]} over TCP at low loss, RED and RED with ECN: "
             f"{_low_loss(found, 'base', claim):.2f} in the base over the seeds of the last section; "
-            f"{'; '.join(told)}."
+            f"{'; '.join(parts)}."
         )
     few = {queue: mean(queue, every[0], "ratio") for queue in QUEUES}
     lead = max(few, key=lambda queue: few[queue])
@@ -214,34 +214,34 @@ def _doubling_cut_to_whole(found: Findings) -> str:
     if whole.is_empty():
         return ""
     same = found.base.filter(pl.col("seed").is_in(whole["seed"].unique().to_list()))
-    told = []
+    parts = []
     for cc in ("simd", "aiad"):
         ours, theirs = (fmean(column(of, "grow_double", experiment="square", cc=cc)) for of in (whole, same))
         low, high = claims.GROW_PRINTED[cc]
-        told.append(
+        parts.append(
             f"{LABELS[cc]} doubles in {ours:.1f} instead of {theirs:.1f} round trips ({low} to {high} "
             "printed)."
         )
     return (
         "SIMD and AIAD double later here. Whether their cuts are to whole numbers, as TCP's are in ns-2, is "
         "not printed. If they are, the window comes down further and doubles sooner, over the same seeds. "
-        + " ".join(told)
+        + " ".join(parts)
     )
 
 
 def _started(found: Findings, number: int) -> str:
     """The number of runs that begin as the paper's did, and the rank of the printed single run among them."""
     of, printed = (("t2", claims.TO_FAIR), ("t1", claims.TO_FULL))[number - 1]
-    told = []
+    parts = []
     for cc in CHAIN:
         every = column(found.base, of, experiment=f"chain-{number}", cc=cc)
         started: list[float] = claims.from_there(found.base, number, cc)[of].to_list()
         below = f"{claims.percentile(started, printed[cc]):.0%}" if started else "-"
-        told.append(
+        parts.append(
             f"{LABELS[cc]}: runs that begin there {len(started)} of {len(every)}, of these below the printed "
             f"number {below}, of all runs below it {claims.percentile(every, printed[cc]):.0%}"
         )
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def _k9(found: Findings) -> Reason:

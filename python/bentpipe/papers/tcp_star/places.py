@@ -31,7 +31,7 @@ PLACES = listed(
       window
     - figure 4 | none | AEN after a loss of data (a) and of ACKs (b) (a sketch)
     - figure 5 | none | the topology of the simulations | a sender, a satellite link and a receiver; rates and
-      delays stand in table 1
+      delays are in table 1
     - figure 6 | S1, S2 | throughput over the bit error rate
     - figure 7 | S3 | sending windows without errors
     - figure 8 | S4 | throughput around an outage of the ACKs

@@ -91,12 +91,12 @@ def _s2(found: Findings) -> Reason:
             AEN is not the cause.
         """)
     tried = {name: found.sensitivity.mean(name, "S2", 0) for name in ("newreno", "bw-reset", "slow-start")}
-    told = [f"{found.sensitivity.choices[n]}: {plain(v)}" for n, v in tried.items() if v is not None]
-    if told:
+    parts = [f"{found.sensitivity.choices[n]}: {plain(v)}" for n, v in tried.items() if v is not None]
+    if parts:
         detail += paragraphs(f"""
-            Range of the four in Mbit/s, under other choices: {"; ".join(told)}. The paper says nothing of the
-            estimate at a timeout. Case (I) of AEN needs it for ssthresh, so it is kept here. A reset would
-            also take away what brings TCP-STAR back after the outage of S4.
+            Range of the four in Mbit/s, under other choices: {"; ".join(parts)}. The paper says nothing of
+            the estimate at a timeout. Case (I) of AEN needs it for ssthresh, so it is kept here. A reset
+            would also take away what brings TCP-STAR back after the outage of S4.
         """)
     return f"{STAR} {plain(mbps[STAR])}, the others at most {plain(others)} Mbit/s", detail
 
