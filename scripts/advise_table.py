@@ -49,7 +49,9 @@ def aggregate(place: Path, links: Sequence[Drawn], seeds: int) -> pl.DataFrame:
         blocks = [stored(place, one, first) for first in range(0, seeds, BLOCK)]
         there = [path for path in blocks if path.exists()]
         if there:
-            frames.append(_means(pl.concat([pl.read_parquet(path) for path in there], how="diagonal")))
+            runs = pl.concat([pl.read_parquet(path) for path in there], how="diagonal")
+            judged = [candidate.id for candidate in one.question().candidates(())[0]]
+            frames.append(_means(runs.filter(pl.col("cc").is_in(judged))))
     return pl.concat(frames)
 
 

@@ -1,11 +1,11 @@
-"""A truth set for `bentpipe advise` without any tuning to it: 90 drawn links, all algorithms, 60 seeds each.
+"""A truth set for `bentpipe advise` without any tuning to it: 120 drawn links, all algorithms, 60 seeds each.
 
 python scripts/advise_truth.py draw                # the links in words
 python scripts/advise_truth.py measure             # the truth; resumable, blocks lie in out/advise-truth
 python scripts/advise_truth.py table               # docs/advise-truth.csv, of the blocks that are there
 python scripts/advise_truth.py judge               # asks `advise`, writes docs/advise-truth.md; resumable
 python scripts/advise_truth.py judge --measured    # the same from simulated files of ping and iperf3
-python scripts/advise_truth.py judge --sealed      # all 90: only at the end
+python scripts/advise_truth.py judge --sealed      # all 120: only at the end
 """
 
 from __future__ import annotations

@@ -70,9 +70,9 @@ def test_what_is_drawn_lies_in_its_range_and_is_a_correct_question(scripts):
 
 def test_all_kinds_are_there_and_each_set_has_three_time_lines(scripts):
     links = scripts.links.draw()
-    sets = [links[first : first + 30] for first in (0, 30, 60)]
-    assert [one.number for one in links] == list(range(90))
-    assert [one.sealed for one in links] == [False] * 60 + [True] * 30
+    sets = [links[first : first + 30] for first in (0, 30, 60, 90)]
+    assert [one.number for one in links] == list(range(120))
+    assert [one.sealed for one in links] == [False] * 90 + [True] * 30
     for some in sets:
         assert sum(bool(one.scenario) for one in some) == 3
         assert any(one.per for one in some) and any(one.burst for one in some)
@@ -277,12 +277,12 @@ def test_an_answer_is_a_hit_if_it_loses_little_and_is_not_reckless(scripts):
 
 
 def test_sealed_links_are_refused_without_the_flag(scripts, tmp_path):
-    with pytest.raises(SystemExit, match="link 60 is sealed"):
-        scripts.truth.main(["judge", "--links", "3,60", "--place", str(tmp_path), "--docs", str(tmp_path)])
+    with pytest.raises(SystemExit, match="link 90 is sealed"):
+        scripts.truth.main(["judge", "--links", "3,90", "--place", str(tmp_path), "--docs", str(tmp_path)])
     assert not list(tmp_path.iterdir())
-    assert [one.number for one in scripts.links.chosen(None, sealed=False)] == list(range(60))
-    assert [one.number for one in scripts.links.chosen([60, 3], sealed=True)] == [60, 3]
-    assert len(scripts.links.chosen(None, sealed=True)) == 90
+    assert [one.number for one in scripts.links.chosen(None, sealed=False)] == list(range(90))
+    assert [one.number for one in scripts.links.chosen([90, 3], sealed=True)] == [90, 3]
+    assert len(scripts.links.chosen(None, sealed=True)) == 120
 
 
 def test_the_judge_asks_once_and_writes_the_page(scripts, tmp_path, monkeypatch, capsys):
@@ -367,7 +367,7 @@ def test_half_of_a_rate_that_another_flow_has_is_no_slower_link(scripts, tmp_pat
     one = scripts.links.draw()[21]
     assert one.competing == (("cubic", 1),)
     told = estimate(scripts.files.write(one, tmp_path))
-    named, unnamed = (told.possible({}, effort=0.25, beside=beside) for beside in (one.competing, ()))
+    named, unnamed = (told.possible({}, effort=1 / 12, beside=beside) for beside in (one.competing, ()))
     rates = [np.median([link.rate_bps for link in found.draws]) for found in (named, unnamed)]
     assert rates[0] == pytest.approx(one.rate_bps, rel=0.3)
     assert rates[1] < 0.6 * one.rate_bps

@@ -31,9 +31,9 @@ from bentpipe.units import seconds
 
 REAL = Path(__file__).parent / "measured"
 RATE = {"rate": Span("rate", 50.0, 50.0, "Mbit/s")}
-QUICK = form(0.25, 0.5)
+QUICK = form(1 / 12, 1 / 6)
 """The effort: the share of the packets that an answer simulates."""
-REPEATED = form(0.05, 0.5)
+REPEATED = form(1 / 60, 1 / 6)
 """The effort where only two answers are compared and no number of them is judged."""
 
 
@@ -276,7 +276,7 @@ def test_a_transfer_of_the_other_direction_is_named_with_the_cure(download: Poss
 def test_two_transfers_together_tell_what_neither_tells_alone() -> None:
     """At 1 % of losses CUBIC has 0.5 of 20 Mbit/s: it says nothing of the rate, and BBR little of losses."""
     names = ["geo-quic-ping.log", "geo-quic-cubic-iperf3.json", "geo-quic-bbr-iperf3.json"]
-    both = possible(names, effort=0.5)
+    both = possible(names, effort=1 / 6)
     one = shared("geo-quic-ping.log", "geo-quic-cubic-iperf3.json")
     assert both.weighed is not None and one.weighed is not None
     assert [test.cc for test in both.weighed.tests] == ["cubic", "bbr"]
@@ -418,6 +418,33 @@ def test_the_likelihood_is_that_of_all_ways_together(
         seen = Watched(np.array(lost), sent_s, Path("x"))
         found = hypotheses.log_likelihood(one, arrays, [seen], [])
         assert np.exp(found[0]) == pytest.approx(chance, rel=1e-6)
+
+
+@pytest.mark.parametrize("own", [0.0, 0.004])
+def test_losses_at_a_short_queue_are_those_of_the_link(own: float) -> None:
+    """Others fill a queue of 100 ms every 4 s; it then drops probes, 1 % of all. The link loses a share."""
+    random = np.random.default_rng(7)
+    at = np.arange(30_000) * 0.01
+    filled = (at % 4.0) / 4.0
+    dropped = (filled > 0.98) & (random.random(len(at)) < 0.5)
+    lost = dropped | (random.random(len(at)) < own)
+    assert dropped.mean() == pytest.approx(0.01, rel=0.1)
+    seen = Watched(lost, at, Path("ping.log"), np.where(lost, np.nan, 0.3 + 0.1 * (0.1 + 0.9 * filled)))
+    shares = np.geomspace(1e-6, 0.1, 400)
+    for one, of in ((INDEPENDENT, {"per": shares}), (FADES, _fades(shares))):
+        log = hypotheses.log_likelihood(one, of, (), seen.bounds())
+        fits = shares[log > log.max() - 5]
+        assert fits.min() < max(own, 1e-5) < fits.max() < (0.01 if one is INDEPENDENT else 0.015)
+        assert own == 0 or fits.min() > own / (10 if one is INDEPENDENT else 100)
+    unseen = dataclasses.replace(seen, rtt_s=None).bounds()
+    fits = shares[hypotheses.log_likelihood(INDEPENDENT, {"per": shares}, (), unseen) > -5]
+    assert fits.min() < 2e-6 and fits.max() > 0.01
+
+
+def _fades(shares: np.ndarray) -> dict[str, np.ndarray]:
+    """Fades of 0.1 s that lose everything, this share of the time."""
+    one = np.ones_like(shares)
+    return {"between_s": 0.1 / shares, "length_s": 0.1 * one, "inside": one, "beside": 1e-3 * one}
 
 
 def test_fades_are_played_with_their_share_of_losses() -> None:

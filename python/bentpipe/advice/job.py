@@ -136,8 +136,8 @@ def _weighed(
 ) -> tuple[Question, str | None]:
     """The question over the links that are consistent with the measurements.
 
-    Takes a quarter of the time limit at most, or, if it is to be exact, as much work as is usual for it.
-    The returned budget is that whose usual work was done; None if it is that of 30 s.
+    Takes about the time limit at most, or, if it is to be exact, as much work as is usual for it. The
+    returned budget is that whose usual work was done; None if it is that of 30 s.
 
     Raises:
         ScenarioError: a file is wrong, or does not contain enough data.
@@ -149,7 +149,7 @@ def _weighed(
     told, spans = estimate(files), question.spans
     usual_s = seconds(BUDGET, "budget")
     try:
-        until = None if exact else time.monotonic() + schedule.PATIENCE * limit_s / 3
+        until = None if exact else time.monotonic() + schedule.PATIENCE * limit_s
         effort = min(limit_s / usual_s, 1.0)
         found = told.possible(spans, question.seed, effort, tell, until, question.competing)
     except KeyboardInterrupt:

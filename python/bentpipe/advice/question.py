@@ -37,6 +37,8 @@ FILE = "2 MB"
 RIVALS = ("cubic", "reno")
 """The algorithms beside which each algorithm is run."""
 _FOR_HANDOVERS = {"satcp": "CUBIC", "leocc": "BBR"}
+_BY_HAND = "scps-rate"
+"""An algorithm without congestion control: it sends at the rate that its operator sets."""
 _JITTER = "1 s"
 """Flows that start in the same nanosecond stay synchronised for ever; real flows never do."""
 _ROWS = 400
@@ -195,6 +197,11 @@ class Question:
                 left.append(
                     f"{find(name)['label']} is {like} on a path that never changes hands, as this one."
                 )
+        known.remove(_BY_HAND)
+        left.append(
+            f"{find(_BY_HAND)['label']} sends at the rate that its operator sets, whatever is lost; "
+            f'--cc "{_BY_HAND} rate=8" plays one of 8 Mbit/s.'
+        )
         ordered = [name for name in MODULES if name in known]
         return [_candidate(name) for name in ordered + [n for n in known if n not in MODULES]], left
 

@@ -43,9 +43,9 @@ Told = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
 DRAWS = 64
 """Links that are drawn: more than any algorithm has runs by default."""
-PACKETS = 28_000_000
-"""Work for an answer in 30 s, in packets simulated."""
-WEIGHING_S = 9.0
+PACKETS = 84_000_000
+"""Work for an answer, in packets simulated. Most links need less: `_ENOUGH`."""
+WEIGHING_S = 27.0
 """Time that this work takes, about, on two processors of 2024."""
 _ROUNDS, _LEAST_ROUNDS = 8, 3
 """Rounds of the search, each of the same work; the first two are one. A small budget has fewer, and below the
@@ -185,7 +185,7 @@ class Evidence:
         tests: transfers of known algorithms.
         given: the user's values, which take precedence.
         beside: flows of others, (algorithm, how many), that ran while all of it was measured. Their queue
-            is in the round trips, and it drops probes: the losses seen are an upper bound of the channel's.
+            is in the round trips, and it drops probes: the losses seen are bounds of the channel's.
     """
 
     estimates: Mapping[str, Estimate]
@@ -206,7 +206,7 @@ class Evidence:
         if not self.beside:
             return self.counts
         bounds = [dataclasses.replace(one, most=True) for one in self.counts]
-        return [*bounds, *(one.bound() for one in self.watched)]
+        return [*bounds, *(bound for one in self.watched for bound in one.bounds())]
 
     def rivals(self) -> list[Hypothesis]:
         """The hypotheses of losses that there are."""

@@ -25,6 +25,11 @@ LEAST, MOST = 1e-7, 0.5
 works."""
 MOST_LOSSES = 1000
 """Losses of a file that are evaluated one by one; with that many a share is known to 3 %."""
+_SHORT, _LONGEST, _AROUND = 0.5, 99.0, 5
+"""A queue is short while this number of packets on either side wait for less than this share of the longest
+wait, the percentile in the middle. A queue counted in packets is full of small probes at a shorter wait."""
+_EARLY = 1e-4
+"""The share of packets that a short queue may drop all the same: some queues drop before they are full."""
 _NEAREST = 1e-3
 _PIECES = 8
 """An outage loses everything. A fade that loses some of its packets is played as several outages in a row."""
@@ -79,28 +84,68 @@ class Watched:
         lost: which of them were lost.
         sent_s: when each was sent.
         source: the file.
+        rtt_s: the round trip of each, NaN of a lost one; None where the file has none.
     """
 
     lost: NDArray[np.bool_]
     sent_s: Floats
     source: Path
+    rtt_s: Floats | None = None
 
-    def bound(self) -> Count:
-        """No more of them than these were lost on the way, for queues may have dropped some."""
-        sent = len(self.lost)
-        lasted_s = float(self.sent_s[-1] - self.sent_s[0]) if sent > 1 else 1.0
-        return Count(int(self.lost.sum()), sent, max(lasted_s, 1e-9), self.source, most=True)
+    def bounds(self) -> list[Count]:
+        """Bounds of the link's own losses, if flows of others filled its queue meanwhile.
+
+        The link lost no more than all that was lost: a full queue drops, too. It lost what was lost while
+        the queue was short. That is no more than this share of the packets of those moments, for a loss that
+        lasts empties the queue and meets more such moments than its share; and no less than this share of
+        all packets.
+        """
+        sent, lost = len(self.lost), int(self.lost.sum())
+        lasted_s = max(float(self.sent_s[-1] - self.sent_s[0]), 1e-9) if sent > 1 else 1.0
+        found = [Count(lost, sent, lasted_s, self.source, most=True, paced=self.rtt_s is not None)]
+        short = self._short()
+        if seen := int(short.sum()):
+            lost = int((self.lost & short).sum())
+            share_s = lasted_s * seen / sent
+            found.append(Count(lost, seen, share_s, self.source, most=True, paced=True))
+            if lost:
+                found.append(Count(lost, sent, lasted_s, self.source, least=True, paced=True))
+        return found
+
+    def _short(self) -> NDArray[np.bool_]:
+        """Packets that met a short queue: those around them that came back waited for a short time."""
+        if self.rtt_s is None or self.lost.all():
+            return np.zeros(len(self.lost), dtype=bool)
+        waited = self.rtt_s[~self.lost] - self.rtt_s[~self.lost].min()
+        longest = float(np.percentile(waited, _LONGEST))
+        came = np.cumsum(~self.lost)
+        busy = np.concatenate([[0], np.cumsum(waited >= _SHORT * longest)])
+        first = np.maximum(came - ~self.lost - _AROUND, 0)
+        last = np.minimum(came + _AROUND, len(waited))
+        return np.asarray((longest > 0) & (busy[last] == busy[first]))
 
 
 @dataclass(frozen=True)
 class Count:
-    """Packets lost out of a total; with `most` the number is an upper bound, as queues drop some too."""
+    """Packets lost out of a total.
+
+    Attributes:
+        lost: of them were lost.
+        sent: all of them.
+        lasted_s: the time in which they were sent.
+        source: the file.
+        most: `lost` is an upper bound, as queues drop some too.
+        least: `lost` is a lower bound.
+        paced: the packets were sent at an even pace, whatever was lost.
+    """
 
     lost: int
     sent: int
     lasted_s: float
     source: Path
     most: bool = False
+    least: bool = False
+    paced: bool = False
 
 
 @dataclass(frozen=True)
@@ -222,7 +267,7 @@ def log_likelihood(
     for seen in watched:
         found = found + _in_order(one, of, seen)
     for count in counts if not watched else ():
-        if not (count.most and one is FADES):  # a transfer sends next to nothing in a fade
+        if count.paced or not (count.most and one is FADES):  # a transfer sends next to nothing in a fade
             found = found + _counted(one.chain(of, count.lasted_s / count.sent), count)
     return found
 
@@ -288,6 +333,9 @@ def _counted(chain: Chain, count: Count) -> Floats:
     if count.most:
         at_most = betainc(np.maximum(sent - lost, 1e-9), lost + 1, 1 - share)
         return np.asarray(np.log(np.maximum(at_most, 1e-300)))
+    if count.least:
+        at_least = betainc(lost, np.maximum(sent - lost, 0) + 1, np.minimum(share + _EARLY, 1.0))
+        return np.asarray(np.log(np.maximum(at_least, 1e-300)))
     ways = gammaln(sent + 1) - gammaln(lost + 1) - gammaln(sent - lost + 1)
     wide = np.log(chain.spread) if count.lost else 0.0
     return np.asarray(ways + xlogy(lost, share) + xlog1py(sent - lost, -share) - wide)

@@ -65,7 +65,7 @@ class Estimates:
         Args:
             given: rate, rtt, buffer, per or ber as the user gives them; they override measurements.
             seed: the same one gives the same links.
-            effort: amount of simulation; 1 takes about 9 s of two processors.
+            effort: amount of simulation; 1 takes `WEIGHING_S` of two processors at most.
             tell: called with the current task, the links done, and about how many there will be.
             until: begin no further round after this moment, by `time.monotonic`.
             beside: flows of others, (algorithm, how many), that were there in all measurements.

@@ -52,7 +52,8 @@ def estimates(path: Path, sent: Sequence[Probe], digits: int | None = None) -> l
 def watched(path: Path, sent: Sequence[Probe]) -> Watched:
     """The probes that were lost, outages included."""
     lost = np.array([probe.rtt_s is None for probe in sent])
-    return Watched(lost, np.array([probe.sent_s for probe in sent]), path)
+    trips = np.array([math.nan if probe.rtt_s is None else probe.rtt_s for probe in sent])
+    return Watched(lost, np.array([probe.sent_s for probe in sent]), path, trips)
 
 
 def _rounding(value: float, digits: int | None) -> float:
