@@ -49,8 +49,18 @@ VERSION = 2
 ROLES = ("alone", "beside", "file")
 
 
-def measure(links: Sequence[Drawn], place: Path, seeds: int, tell: Callable[[str], None]) -> None:
-    """Runs the blocks that `place` lacks, one by one; stored blocks are not run again."""
+def measure(
+    links: Sequence[Drawn], place: Path, seeds: int, tell: Callable[[str], None], only: Sequence[str] = ()
+) -> None:
+    """Runs the blocks that `place` lacks, one by one; stored blocks are not run again.
+
+    Args:
+        links: the links.
+        place: the folder of blocks.
+        seeds: of each link.
+        tell: called with a line after each block.
+        only: these algorithms and CUBIC, the reference of harm; none for all.
+    """
     blocks = [
         (one, first)
         for start in range(0, seeds, PASS)
@@ -62,7 +72,7 @@ def measure(links: Sequence[Drawn], place: Path, seeds: int, tell: Callable[[str
     tell(f"{len(blocks) - len(missing)} of {len(blocks)} blocks are there")
     since, done = time.monotonic(), 0.0
     for (one, first), each in zip(missing, work, strict=True):
-        write(stored(place, one, first), run_block(one, range(first, min(first + BLOCK, seeds))))
+        write(stored(place, one, first), run_block(one, range(first, min(first + BLOCK, seeds)), only))
         done += each
         took = time.monotonic() - since
         left = took / done * (sum(work) - done)
@@ -84,10 +94,11 @@ def write(path: Path, frame: pl.DataFrame) -> None:
     files.replace(path, lambda work: frame.write_parquet(work))
 
 
-def run_block(one: Drawn, numbers: Sequence[int]) -> pl.DataFrame:
+def run_block(one: Drawn, numbers: Sequence[int], only: Sequence[str] = ()) -> pl.DataFrame:
     """A row for each algorithm and seed, the measures of `_alone`, `_beside` and `_file`, and `floor_s`."""
     question = one.question()
     candidates, _ = question.candidates(())
+    candidates = [who for who in candidates if not only or who.id in {"cubic", *only}]
     made = [(n, who, role) for n, who, role in product(numbers, candidates, ROLES)]
     plain = {
         (who.id, role): _plain(question, who, role, one.run_s) for who, role in product(candidates, ROLES)

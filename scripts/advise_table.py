@@ -49,10 +49,26 @@ def aggregate(place: Path, links: Sequence[Drawn], seeds: int) -> pl.DataFrame:
         blocks = [stored(place, one, first) for first in range(0, seeds, BLOCK)]
         there = [path for path in blocks if path.exists()]
         if there:
-            runs = pl.concat([pl.read_parquet(path) for path in there], how="diagonal")
-            judged = [candidate.id for candidate in one.question().candidates(())[0]]
-            frames.append(_means(runs.filter(pl.col("cc").is_in(judged))))
+            frames.append(_means(pl.concat([pl.read_parquet(path) for path in there], how="diagonal")))
     return pl.concat(frames)
+
+
+def update(path: Path, new: pl.DataFrame, links: Sequence[Drawn]) -> None:
+    """Puts these rows into the stored table, in place of those of the same link and algorithm.
+
+    Algorithms that are not judged leave it.
+    """
+    ranks = {
+        (one.number, candidate.id): rank
+        for one in links
+        for rank, candidate in enumerate(one.question().candidates(())[0])
+    }
+    old = pl.read_csv(path, infer_schema_length=None) if path.exists() else new.clear()
+    kept = old.join(new, on=["link", "cc"], how="anti")
+    whole = pl.concat([new, kept], how="diagonal_relaxed")
+    rank = pl.Series([ranks.get(key) for key in whole.select("link", "cc").iter_rows()], dtype=pl.Int64)
+    whole = whole.with_columns(rank=rank).drop_nulls("rank")
+    write(path, whole.sort("link", "rank").drop("rank"))
 
 
 def write(path: Path, table: pl.DataFrame) -> None:

@@ -2,7 +2,8 @@
 
 python scripts/advise_truth.py draw                # the links in words
 python scripts/advise_truth.py measure             # the truth; resumable, blocks lie in out/advise-truth
-python scripts/advise_truth.py table               # docs/advise-truth.csv, of the blocks that are there
+python scripts/advise_truth.py measure --cc bbr --place DIR   # again, if results of an algorithm changed
+python scripts/advise_truth.py table [--place DIR] # puts the blocks that are there into docs/advise-truth.csv
 python scripts/advise_truth.py judge               # asks `advise`, writes docs/advise-truth.md; resumable
 python scripts/advise_truth.py judge --measured    # the same from simulated files of ping and iperf3
 python scripts/advise_truth.py judge --sealed      # all 120: only at the end
@@ -33,18 +34,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     links = advise_links.draw()
+    unknown = sorted(set(given.links or ()) - {one.number for one in links})
+    if unknown:
+        parser.error(f"--links: there is no link {unknown[0]}; they are 0 to {len(links) - 1}")
     match given.step:
         case "draw":
             print(*(f"{one.number:2} {one.words()}" for one in links), sep="\n")
         case "measure":
-            advise_measure.measure(links, given.place, given.seeds, _log)
+            some = links if given.links is None else [links[n] for n in given.links]
+            advise_measure.measure(some, given.place, given.seeds, _log, given.cc)
         case "table":
             table = advise_table.aggregate(given.place, links, given.seeds)
-            advise_table.write(given.docs / "advise-truth.csv", table)
+            advise_table.update(given.docs / "advise-truth.csv", table, links)
         case _:
-            unknown = sorted(set(given.links or ()) - {one.number for one in links})
-            if unknown:
-                parser.error(f"--links: there is no link {unknown[0]}; they are 0 to {len(links) - 1}")
             judge(given)
     return 0
 
@@ -78,7 +80,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--measured", action="store_true", help="give advise nothing but measurements")
     parser.add_argument("--sealed", action="store_true", help="judge the sealed links, too")
     parser.add_argument("--budget", default="30 s", help="of each answer")
-    parser.add_argument("--links", type=_numbers, metavar="N,N", help="ask about these only")
+    parser.add_argument("--links", type=_numbers, metavar="N,N", help="these only")
+    parser.add_argument(
+        "--cc", type=_names, default=[], metavar="A,B", help="measure these only, if their results changed"
+    )
     parser.add_argument("--fresh", action="store_true", help="ask again what was asked")
     parser.add_argument("--place", type=Path, default=PLACE, help="where runs and answers are kept")
     parser.add_argument("--docs", type=Path, default=DOCS, help="where table and page are written")
@@ -87,6 +92,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")]
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
 
 
 def _log(text: str) -> None:

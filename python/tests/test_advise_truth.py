@@ -180,6 +180,29 @@ def test_a_block_has_each_algorithm_and_seed_and_is_not_run_twice(scripts, small
     assert read["cubic"]["harm"] == 0
 
 
+def test_an_algorithm_that_changed_is_measured_again_and_its_rows_alone(
+    scripts, small, tmp_path, monkeypatch
+):
+    three = [Candidate(cc, cc, cc) for cc in ("cubic", "reno", "vegas")]
+    monkeypatch.setattr(type(small.question()), "candidates", lambda self, chosen: (three, []))
+    for place, only in (("all", []), ("again", ["vegas"])):
+        scripts.measure.measure([small], tmp_path / place, 5, lambda text: None, only)
+    path = tmp_path / "table.csv"
+    scripts.table.update(path, scripts.table.aggregate(tmp_path / "all", [small], 5), [small])
+    before = path.read_bytes()
+    again = scripts.table.aggregate(tmp_path / "again", [small], 5)
+    assert again["cc"].to_list() == ["cubic", "vegas"]
+    scripts.table.update(path, again, [small])
+    assert path.read_bytes() == before
+    scripts.table.update(path, again.with_columns(harm=pl.lit(0.25)), [small])
+    changed = pl.read_csv(path)
+    assert changed.select("cc", "harm").rows()[1] != ("reno", 0.25)
+    assert changed["cc"].to_list() == ["cubic", "reno", "vegas"] and changed["harm"][2] == 0.25
+    monkeypatch.setattr(type(small.question()), "candidates", lambda self, chosen: (three[:2], []))
+    scripts.table.update(path, again, [small])
+    assert pl.read_csv(path)["cc"].to_list() == ["cubic", "reno"]
+
+
 # The regret.
 
 
