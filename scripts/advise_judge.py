@@ -12,7 +12,7 @@ from pathlib import Path
 import advise_files
 import advise_table
 from advise_links import Drawn
-from advise_table import Truth
+from advise_table import INTERVAL, Truth
 
 import bentpipe as bp
 from bentpipe import files
@@ -49,14 +49,20 @@ class Verdict:
     truth: Truth
 
     @property
+    def best(self) -> str:
+        """The best of those that certainly are not reckless."""
+        return self.truth.best(INTERVAL)
+
+    @property
     def regret(self) -> float:
         """Share of the goal that the answer loses."""
-        return self.truth.regret(self.answer.taken)
+        return self.truth.regret(self.answer.taken, INTERVAL)
 
     @property
     def reckless(self) -> str:
-        """The reason why the answer is reckless by the truth, or ""."""
-        return self.truth.reckless().get(self.answer.taken or "", "")
+        """The reason why the answer certainly is reckless by the truth, or ""."""
+        taken = self.answer.taken or ""
+        return self.truth.reckless()[taken] if taken in self.truth.reckless(-INTERVAL) else ""
 
     @property
     def hit(self) -> bool:
