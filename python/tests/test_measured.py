@@ -29,8 +29,8 @@ needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="needs 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An eighth of the packets; what is drawn from them has tests of its own (test_measured_draws.py)."""
-    monkeypatch.setattr(draws, "PACKETS", draws.PACKETS // 8)
+    """A part of the packets; what is drawn from them has tests of its own (test_measured_draws.py)."""
+    monkeypatch.setattr(draws, "PACKETS", draws.PACKETS // 24)
 
 
 def holds(found: Estimates, name: str, truth: float, about: float = 0.0) -> bool:
