@@ -26,9 +26,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from md import DOCS, parser, replaced, settle
+from md import DOCS, parser, settle
 
-from bentpipe.bench.page import markdown
+from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
 from bentpipe.truth.comparison import CURVE, GOODPUT, RTT, Verdict, verdict

@@ -1,14 +1,13 @@
 """Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
 
 import argparse
-import re
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.files import replace_text
+from bentpipe.pages.markdown import markdown, texts
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -27,19 +26,9 @@ def composed(name: str, **parts: Sequence[str]) -> str:
     return text
 
 
-def cell(text: str) -> str:
-    """`text` as one cell of a table."""
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def row(*cells: str) -> str:
-    """A row of a table."""
-    return "| " + " | ".join(cell(text) for text in cells) + " |"
-
-
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """The lines of a table, with an empty one below it."""
-    return [row(*heads), "|" + "---|" * len(heads), *(row(*cells) for cells in rows), ""]
+    return [*markdown(texts(heads), rows).split("\n"), ""]
 
 
 def shown(value: Any) -> str:
@@ -73,36 +62,6 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
         break_on_hyphens=False,
         break_long_words=False,
     )
-
-
-def fill(page: Path, tables: str, mark: str) -> None:
-    """Puts tables between the marks of a page that is written by hand.
-
-    Args:
-        page: the page; if there is none, the tables are the page.
-        tables: text, without empty lines around it.
-        mark: what the marks name.
-    """
-    begin, end = f"<!-- tables: {mark} -->", "<!-- end tables -->"
-    block = f"{begin}\n\n{tables}\n\n{end}"
-    if page.is_file():
-        text = page.read_text(encoding="utf-8")
-        block = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
-    replace_text(page, block.rstrip("\n") + "\n")
-
-
-def replaced(page: str, name: str, part: str) -> str:
-    """A page with another text between the marks `<!-- NAME -->` and `<!-- end NAME -->`.
-
-    Raises:
-        ValueError: the page lacks one of the marks.
-    """
-    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
-    before, found, rest = page.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not (found and found_end):
-        raise ValueError(f"the page has no {begin.strip()} or no {end}")
-    return f"{before}{begin}\n{part.strip()}\n\n{end}{after}"
 
 
 def stale(pages: Mapping[Path, str], folder: Path | None = None) -> list[str]:

@@ -15,10 +15,11 @@ import sys
 import tomllib
 
 from instructions import FILE, PROFILED
-from md import DOCS, replaced, write
+from md import DOCS, write
 
-from bentpipe.bench.page import data, markdown, tables
+from bentpipe.bench.page import data, tables
 from bentpipe.files import csv_text
+from bentpipe.pages.markdown import markdown, replaced
 
 PAGE = DOCS / "performance.md"
 ROWS = DOCS / "performance.csv"

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
-from md import parser, replaced, settle
+from md import parser, settle
 from programs import ROOT, built
 
-from bentpipe.bench.page import markdown
+from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.truth.quic_cell import SIMULATED, QuicCell
 from bentpipe.truth.quic_table import page_rows, read, tcp
 from bentpipe.truth.simulated import simulate

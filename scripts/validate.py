@@ -17,7 +17,9 @@ import sys
 from pathlib import Path
 
 import validation_page
-from md import parser, replaced, settle
+from md import parser, settle
+
+from bentpipe.pages.markdown import replaced
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "validation.md"

@@ -23,6 +23,7 @@ from bentpipe.breaking.conditions import in_words
 from bentpipe.breaking.goals import GOALS, shown
 from bentpipe.breaking.job import CONFIRM_SEEDS
 from bentpipe.breaking.record import Record, drawn
+from bentpipe.pages.markdown import markdown
 from bentpipe.registry import find
 from bentpipe.truth.writing import DIGITS, read_rows
 
@@ -106,9 +107,8 @@ def _controllers() -> list[str]:
             "and Enhanced TCP without needless timeouts act as Reno."
         ),
         "",
-        md.row("controller", *(f"`{goal}`" for goal in GOALS)),
-        md.row("---", *("---:" for _ in GOALS)),
     ]
+    table = []
     for name in names:
         cells = []
         for goal in GOALS.values():
@@ -116,7 +116,8 @@ def _controllers() -> list[str]:
             value = "-" if row is None else shown(goal, float(row["value"]))
             sure = row is not None and row["fails"] == "1" and int(row["confirmed"]) >= CONFIRM_SEEDS - 1
             cells.append(f"**{value}**" if sure else value)
-        lines.append(md.row(f"[{find(name)['label']}](controllers/{name}.md)", *cells))
+        table.append([f"[{find(name)['label']}](controllers/{name}.md)", *cells])
+    lines.append(markdown(["<controller", *(f"`{goal}`" for goal in GOALS)], table, spaced=True))
     whole = sum(float(row["cpu_s"]) for row in found.values())
     runs = sum(int(row["runs"]) for row in found.values())
     return [*lines, "", md.wrapped(f"In all {runs:,} runs took {whole / 60:.0f} minutes of a processor."), ""]
@@ -127,12 +128,17 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
     played = {row["case"]: row for row in read_rows(KERNEL)}
     causes = tomllib.loads(md.words(CAUSES))
     releases = {row["release"] for row in played.values()}
-    table = [
-        md.row(
-            "case", "sender", "simulated", "with Linux's options", "kernel", "ratio", "confirmed", "remark"
-        ),
-        md.row("---", "---", "---:", "---:", "---:", "---:", "---", "---"),
-    ]
+    heads = (
+        "<case",
+        "<sender",
+        "simulated",
+        "with Linux's options",
+        "kernel",
+        "ratio",
+        "<confirmed",
+        "<remark",
+    )
+    table = []
     anchors = Counter(md.anchor(_title(name, record)) for name, record in cases.items())
     counts = {"confirmed": 0, "played": 0, "skipped": 0, "alike": 0, "options": 0}
     for name, record in cases.items():
@@ -142,11 +148,11 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
         link = f"[{name}](#{anchor})" if anchors[anchor] == 1 else f"[{name}](../scenarios/zoo/{name}.toml)"
         simulated = shown(goal, record.value)
         if row is None or row["simulated"] != float(f"{record.value:.{DIGITS}g}"):
-            table.append(md.row(link, "", simulated, "", "", "", "", "not played since it has changed"))
+            table.append([link, "", simulated, "", "", "", "", "not played since it has changed"])
             continue
         if row["skipped"]:
             counts["skipped"] += 1
-            table.append(md.row(link, row["sender"] or "", simulated, "", "", "", "skipped", row["skipped"]))
+            table.append([link, row["sender"] or "", simulated, "", "", "", "skipped", row["skipped"]])
             continue
         counts["played"] += 1
         counts["confirmed"] += bool(row["confirmed"])
@@ -160,7 +166,7 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
         words = " ".join(word for word in (remark, late) if word)
         linux = "" if row["linux"] is None else shown(goal, row["linux"])
         kernel = shown(goal, row["kernel"])
-        table.append(md.row(link, row["sender"], simulated, linux, kernel, ratio, seeds, words))
+        table.append([link, row["sender"], simulated, linux, kernel, ratio, seeds, words])
     share = 100 * counts["confirmed"] / max(1, counts["played"])
     return [
         "## In the kernel",
@@ -183,7 +189,7 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
             f"{counts['options']} do not fail in this simulation either."
         ),
         "",
-        *table,
+        markdown(heads, table, spaced=True),
         "",
     ]
 

@@ -34,7 +34,7 @@ def test_page_and_table_agree_and_have_every_controller():
 
 
 def test_a_table_that_is_read_and_written_again_has_the_same_bytes(tmp_path):
-    EXPERIMENT.write(tmp_path / "again.csv", reversed(EXPERIMENT.read(DOCS / "leo.csv")))
+    EXPERIMENT.write_table(tmp_path / "again.csv", reversed(EXPERIMENT.read(DOCS / "leo.csv")))
     assert (tmp_path / "again.csv").read_bytes() == (DOCS / "leo.csv").read_bytes()
 
 

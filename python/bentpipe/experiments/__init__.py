@@ -1,21 +1,21 @@
 """Every experiment of the laboratory in one list.
 
-Papers are studies (`bentpipe.papers`, `bentpipe.studies`). An experiment whose result is a table of runs is a
-module here (`bentpipe.experiments.table`). Others have a verb, a target of make or a script.
+Papers are studies (`bentpipe.papers`, `bentpipe.studies`). The others that `bentpipe study run` runs are
+modules here, each with an `EXPERIMENT` (`bentpipe.experiments.experiment`). The rest has a verb of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bentpipe.experiments.table import Table
+    from bentpipe.experiments.experiment import Experiment
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Entry:
     """An entry of the list.
 
     Attributes:
@@ -29,29 +29,36 @@ class Experiment:
     command: str
 
 
-TABLES = {
-    "leo": "Every controller over paths that move (docs/leo.md)",
-    "satellite-2026": "Start-up, files, pages and films over satellites (docs/satellite-2026.md)",
-}
-"""Modules with an `EXPERIMENT`, by the names of the experiments, and their titles."""
+OWN = {
+    "leo": ("leo", "", "Every controller over paths that move (docs/leo.md)"),
+    "satellite-2026": (
+        "satellite_2026", "", "Start-up, files, pages and films over satellites (docs/satellite-2026.md)",
+    ),
+    "starlink": ("starlink.capacity", " --data DIR", "BBR over measured Starlink capacity"),
+    "starlink-model": ("starlink.model", " --data DIR", "TCP over the model of Starlink, beside measured"),
+    "starlink-race": ("starlink.race", "", "Algorithms over all ends of the model of Starlink"),
+    "starlink-both": ("starlink.both", "", "A download and an upload at once over the model of Starlink"),
+    "leocc": ("leo.leocc", " --data DIR", "LeoCC in its authors' setting and in ours"),
+}  # fmt: skip
+"""The experiments of this package by name: module, what follows the name where it is run, title."""
 
 OTHERS = (
-    Experiment("rfc9743", "An algorithm beside CUBIC and Reno, by RFC 9743", "bentpipe evaluate NAME"),
-    Experiment("gallery", "The window of every controller over one GEO link", "make docs"),
-    Experiment("linux-truth", "Simulator beside Linux kernel, as root", "bentpipe validate kernel --full"),
-    Experiment("quic-truth", "TCP and QUIC, simulated and real, as root", "bentpipe validate quic --full"),
-    Experiment("starlink", "BBR over measured Starlink capacity", "python scripts/starlink.py DIR"),
-    Experiment("leocc", "LeoCC in its authors' setting and in ours", "python scripts/leocc.py DIR"),
+    Entry("rfc9743", "An algorithm beside CUBIC and Reno, by RFC 9743", "bentpipe evaluate NAME"),
+    Entry("gallery", "The window of every controller over one GEO link", "make docs"),
+    Entry("linux-truth", "Simulator beside Linux kernel, as root", "bentpipe validate kernel --full"),
+    Entry("quic-truth", "TCP and QUIC, simulated and real, as root", "bentpipe validate quic --full"),
 )
 """Experiments that `bentpipe study run` does not run."""
 
 
-def listed() -> list[Experiment]:
-    """All experiments: papers, tables of runs, others."""
+def listed() -> list[Entry]:
+    """All experiments: papers, those of this package, others."""
     from bentpipe.studies import available
 
-    run = available() | TABLES
-    return [*(Experiment(name, title, f"bentpipe study run {name}") for name, title in run.items()), *OTHERS]
+    run = {name: ("", title) for name, title in available().items()}
+    run |= {name: (needs, title) for name, (_, needs, title) in OWN.items()}
+    command = "bentpipe study run "
+    return [*(Entry(name, title, command + name + needs) for name, (needs, title) in run.items()), *OTHERS]
 
 
 def check_name(name: str) -> None:
@@ -66,11 +73,11 @@ def check_name(name: str) -> None:
 
     if (other := next((one for one in OTHERS if one.name == name), None)) is not None:
         raise ScenarioError(f"{name} is run by: {other.command}")
-    if name not in (known := available() | TABLES):
-        raise ScenarioError(unknown("study", name, list(known)))
+    if name not in (known := [*available(), *OWN]):
+        raise ScenarioError(unknown("study", name, known))
 
 
-def load(name: str) -> Table[Any]:
-    """The experiment of `TABLES` of that name, which is loaded now."""
-    found: Table[Any] = import_module(f"{__name__}.{name.replace('-', '_')}").EXPERIMENT
+def load(name: str) -> Experiment:
+    """The experiment of `OWN` of that name, which is loaded now."""
+    found: Experiment = import_module(f"{__name__}.{OWN[name][0]}").EXPERIMENT
     return found

@@ -7,25 +7,17 @@ until then (`bentpipe.sweeps.kept`).
 
 from __future__ import annotations
 
-import json
-import shutil
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import bentpipe as bp
 from bentpipe import files
-from bentpipe.progress import State
+from bentpipe.experiments.experiment import Asked, Experiment, case_of
 from bentpipe.stats import Mean
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Interrupted
-from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.kept import FOLDER
-from bentpipe.sweeps.measuring import measure_all
-from bentpipe.sweeps.sources import code_version
 from bentpipe.truth.writing import read_rows, write_rows
 
 Row = TypeVar("Row")
@@ -47,8 +39,10 @@ class Key(NamedTuple):
     seed: int
 
 
-class Table(ABC, Generic[Row]):
+class Table(Experiment, Generic[Row]):
     """An experiment of this kind.
+
+    `measure` gives the columns that come from a run of a row. The name of the run is `case.settings["run"]`.
 
     Attributes:
         name: of the experiment, and of its files: NAME.csv, NAME.md.
@@ -67,12 +61,8 @@ class Table(ABC, Generic[Row]):
         """The runs of a row by name. Files that they need are written into `folder`."""
 
     @abstractmethod
-    def measure(self, key: Key, run: str, result: bp.Result) -> Mapping[str, float]:
-        """The columns that come from this run of a row."""
-
-    @abstractmethod
-    def text(self, rows: Sequence[Row]) -> str:
-        """The page."""
+    def text(self, rows: Sequence[Row], folder: Path) -> str:
+        """The page; `folder` is where it lies."""
 
     @abstractmethod
     def draw(self, folder: Path, rows: Sequence[Row]) -> None:
@@ -82,97 +72,59 @@ class Table(ABC, Generic[Row]):
         """The rows of a table."""
         return [self.row(**cells) for cells in read_rows(file)]
 
-    def write(self, file: Path, rows: Iterable[Any]) -> None:
+    def write_table(self, file: Path, rows: Iterable[Any]) -> None:
         """Writes the rows, sorted by path, controller and seed."""
         write_rows(file, [asdict(one) for one in sorted(rows, key=lambda one: (one.path, one.cc, one.seed))])
 
-    def stale(self, folder: Path) -> bool:
-        """Whether the page in a folder is not that of the table there."""
+    def stale(self, folder: Path) -> list[str]:
+        """A line if the page in a folder is not that of the table there."""
         page = (folder / f"{self.name}.md").read_text(encoding="utf-8")
-        return page != self.text(self.read(folder / f"{self.name}.csv"))
+        same = page == self.text(self.read(folder / f"{self.name}.csv"), folder)
+        return [] if same else [f"{self.name}.md does not agree with {self.name}.csv"]
 
-    def run(
-        self,
-        out: Path,
-        *,
-        quick: bool = False,
-        fresh: bool = False,
-        workers: int = 0,
-        progress: Callable[[State], None] | None = None,
-    ) -> list[Path]:
-        """Makes the rows that `out/NAME.csv` lacks. A full experiment then has its page and figures.
+    def write_page(self, folder: Path) -> list[Row]:
+        """Writes the page of the table in a folder, whose rows it returns."""
+        rows = self.read(folder / f"{self.name}.csv")
+        files.replace_text(folder / f"{self.name}.md", self.text(rows, folder))
+        return rows
 
-        Returns:
-            The table, and the page.
-
-        Raises:
-            Interrupted: the user stopped it; the same call goes on.
-            RuntimeError: a run failed; what is complete is in the table.
-            OSError: nothing can be written.
-        """
-        table, page, work = (
-            out / place for place in (f"{self.name}.csv", f"{self.name}.md", f"{FOLDER}/{self.name}")
-        )
-        paths = work / "paths"
-        paths.mkdir(parents=True, exist_ok=True)
-        rows: list[Any] = self.read(table) if table.exists() and not fresh else []
-        known = {(row.path, row.cc, row.seed) for row in rows}
-        cases = [
-            Case({**key._asdict(), "run": name}, json.loads(scenario.as_written()))
-            for key in self.keys(quick=quick)
+    def cases(self, asked: Asked) -> list[Case]:
+        """The runs of the rows that the table lacks."""
+        there: list[Any] = self._there(asked)
+        known = {(one.path, one.cc, one.seed) for one in there}
+        return [
+            case_of(key._asdict(), scenario, run=name)
+            for key in self.keys(quick=asked.quick)
             if key not in known
-            for name, scenario in self.scenarios(key, paths).items()
+            for name, scenario in self.scenarios(key, asked.lines).items()
         ]
-        code = code_version(self.measure)
-        made = measure_all(
-            cases,
-            self._measured,
-            place=work / "runs",
-            code=lambda _: code,
-            fresh=fresh,
-            workers=workers,
-            progress=progress,
-            named=lambda case: f"{self.name}: {case.keys['path']}, seed {case.seed}",
-        )
+
+    def keep(self, asked: Asked, cases: Sequence[Case], rows: Mapping[int, Mapping[str, Any]]) -> None:
+        """Writes the table with the rows whose runs are all there."""
         parts: dict[Key, dict[str, Any]] = {}
         for number, case in enumerate(cases):
-            parts.setdefault(_key(case), {}).update(made.rows.get(number, {}))
-        lacking = {_key(case) for number, case in enumerate(cases) if number not in made.rows}
-        rows += [self.row(**key._asdict(), **found) for key, found in parts.items() if key not in lacking]
-        self.write(table, rows)
-        if made.stopped:
-            done = f"{len(made.rows):,} of {len(cases):,} runs are done and kept"
-            raise Interrupted(f"{done}; the same command goes on from there")
-        if made.failed:
-            number, error = next(iter(made.failed.items()))
-            raise RuntimeError(f"{' '.join(map(str, _key(cases[number])))}: {error}")
-        if not quick:
-            rows = self.read(table)  # as rounded there
-            files.replace_text(page, self.text(rows))
-            self.draw(out, rows)
-        shutil.rmtree(work)
-        with suppress(OSError):  # another experiment has runs there
-            work.parent.rmdir()
-        return [table] if quick else [table, page]
+            parts.setdefault(_key(case), {}).update(rows.get(number, {}))
+        lacking = {_key(case) for number, case in enumerate(cases) if number not in rows}
+        new = [self.row(**key._asdict(), **found) for key, found in parts.items() if key not in lacking]
+        self.write_table(self._table(asked), [*self._there(asked), *new])
 
-    def _measured(self, _: int, case: Case, ran: Ran) -> Mapping[str, float]:
-        assert ran.raw is not None, "registered controllers run in this process"
-        return self.measure(_key(case), str(case.keys["run"]), bp.Result(ran.raw))
+    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Mapping[str, Any]]) -> list[Path]:  # noqa: ARG002
+        """Writes page and figures of the table, which is there already."""
+        if asked.quick:
+            return [self._table(asked)]
+        self.draw(asked.out, self.write_page(asked.out))
+        return [self._table(asked), asked.out / f"{self.name}.md"]
+
+    def _table(self, asked: Asked) -> Path:
+        return asked.out / f"{self.name}.csv"
+
+    def _there(self, asked: Asked) -> list[Row]:
+        table = self._table(asked)
+        return self.read(table) if table.exists() and not asked.fresh else []
 
 
 def _key(case: Case) -> Key:
     return Key(str(case.keys["path"]), str(case.keys["cc"]), int(case.keys["seed"]))
-
-
-def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "---:") -> str:
-    """A table in Markdown; `rule` is below the heads of all columns but the first."""
-    lines = [_line(*heads), "|---|" + f"{rule}|" * (len(heads) - 1), *(_line(*cells) for cells in rows)]
-    return "".join(f"{text}\n" for text in lines)
-
-
-def _line(*cells: str) -> str:
-    """A row of a table in Markdown."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def shown(known: Mean, digits: int, scale: float = 1.0) -> str:

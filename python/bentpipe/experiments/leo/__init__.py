@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import bentpipe as bp
 from bentpipe import controller
@@ -13,6 +14,7 @@ from bentpipe.experiments.leo import measure, page, paths
 from bentpipe.experiments.leo.measure import Measured
 from bentpipe.experiments.leo.paths import MovingPath
 from bentpipe.experiments.table import Key, Table
+from bentpipe.sweeps.case import Case
 
 SEEDS = 3
 RESET = "path_change=reset"
@@ -38,6 +40,10 @@ class Leo(Table[Measured]):
         shipped = [paths.shipped(), paths.shipped("leo-loss", paths.LOSS)]
         return {path.name: path for path in (*shipped, *paths.shells(), *paths.fades(), *self._own)}
 
+    def run(self, out: Path, *, data: Path | None = None, **how: Any) -> list[Path]:
+        """As of every experiment. With data, the measured downlinks are among the paths."""
+        return super(Leo, Leo(paths.measured(data)) if data else self).run(out, **how)
+
     def keys(self, *, quick: bool) -> list[Key]:
         """Quick: one seed over the two shipped paths, the controllers that the figures name."""
         if quick:
@@ -56,13 +62,13 @@ class Leo(Table[Measured]):
         cc = controller.named_algorithm(key.cc)
         return {"flow": self.paths[key.path].scenario(cc, key.seed, folder)}
 
-    def measure(self, key: Key, run: str, result: bp.Result) -> Mapping[str, float]:  # noqa: ARG002
+    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:
         """All columns."""
-        return measure.measure(self.paths[key.path], result)
+        return measure.measure(self.paths[str(case.keys["path"])], result)
 
-    def text(self, rows: Sequence[Measured]) -> str:
-        """The page."""
-        return page.text(rows)
+    def text(self, rows: Sequence[Measured], folder: Path) -> str:
+        """The page; the table of `leocc` is in its folder, too."""
+        return page.text(rows, folder)
 
     def draw(self, folder: Path, rows: Sequence[Measured]) -> None:
         """The figures; that of the paths only if the measured ones are there."""

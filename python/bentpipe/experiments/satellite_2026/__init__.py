@@ -9,6 +9,7 @@ import bentpipe as bp
 from bentpipe.experiments.satellite_2026 import measure, page
 from bentpipe.experiments.satellite_2026.measure import PATHS, RUNS, Measured, SatellitePath, delivery, exists
 from bentpipe.experiments.table import Key, Table
+from bentpipe.sweeps.case import Case
 
 SEEDS = 8
 
@@ -31,17 +32,17 @@ class Satellite2026(Table[Measured]):
 
     def scenarios(self, key: Key, folder: Path) -> dict[str, bp.Scenario]:  # noqa: ARG002
         """The runs of an algorithm."""
-        path = _path(key)
+        path = _path(key.path)
         return {
             name: path.scenario(key.cc, traffic, key.seed, duration, record)
             for name, (traffic, duration, record) in RUNS.items()
         }
 
-    def measure(self, key: Key, run: str, result: bp.Result) -> Mapping[str, float]:
+    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:
         """The columns of one of the runs."""
-        return measure.measure(_path(key), run, result)
+        return measure.measure(_path(str(case.keys["path"])), str(case.settings["run"]), result)
 
-    def text(self, rows: Sequence[Measured]) -> str:
+    def text(self, rows: Sequence[Measured], folder: Path) -> str:  # noqa: ARG002
         """The page."""
         return page.text(rows)
 
@@ -50,8 +51,8 @@ class Satellite2026(Table[Measured]):
         page.draw(folder, rows, _story([cc for cc in page.STORY if exists(cc)]))
 
 
-def _path(key: Key) -> SatellitePath:
-    return next(path for path in PATHS if path.name == key.path)
+def _path(name: str) -> SatellitePath:
+    return next(path for path in PATHS if path.name == name)
 
 
 def _story(ccs: Sequence[str]) -> page.Traces:

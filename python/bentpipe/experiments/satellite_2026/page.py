@@ -26,7 +26,8 @@ from bentpipe.experiments.satellite_2026.measure import (
     mean,
     samples,
 )
-from bentpipe.experiments.table import STYLE, markdown, shown
+from bentpipe.experiments.table import STYLE, shown
+from bentpipe.pages.markdown import markdown, texts
 from bentpipe.studies.claim import Claim
 
 STARTS = {
@@ -114,7 +115,8 @@ def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
     whats = {"startup_s": "half of the rate", "file_1_s": "1 MB", "file_100_s": "100 MB", "page_s": "a page"}
     paths = [path for path in PATHS if any(first(what, path.name) != "–" for what in whats)]
     lines = [[path.label, *(first(what, path.name) for what in whats)] for path in paths]
-    return "The fastest on each path, and its time:\n\n" + markdown(["path", *whats.values()], lines, "---")
+    heads = texts(["path", *whats.values()])
+    return f"The fastest on each path, and its time:\n\n{markdown(heads, lines)}"
 
 
 def _verdicts(judged: Sequence[Claim]) -> str:
@@ -148,7 +150,7 @@ def _table(
         [ALGORITHMS[cc], *(_cell(rows, path, cc, what, digits) for _, path, what, digits in columns)]
         for cc in found
     )
-    return markdown(["algorithm", *(head for head, *_ in columns)], body)
+    return markdown(["<algorithm", *(head for head, *_ in columns)], body)
 
 
 def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -186,8 +188,8 @@ def _claim(claim: Claim) -> str:
         counted = "" if check.counted else " (not counted)"
         ours = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
         rows.append([check.what, paper, ours, holds + counted])
-    table = markdown(["check", "published", "measured", "holds"], rows, "---")
-    return head + table + (f"\n{_wrapped(claim.note)}\n" if claim.note else "") + "\n"
+    table = markdown(texts(["check", "published", "measured", "holds"]), rows)
+    return head + table + (f"\n\n{_wrapped(claim.note)}" if claim.note else "") + "\n\n"
 
 
 Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
