@@ -22,7 +22,7 @@ FEATURES := . scripts/features.sh;
 RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 # What `make docs-check` asks whether it is up to date; what takes longest first.
-CHECKED := scripts/plots_md.py scripts/gallery.py scripts/quic_md.py scripts/linux_truth_md.py scripts/experiments_md.py scripts/emulators \
+CHECKED := scripts/plots_md.py scripts/quic_md.py scripts/linux_truth_md.py scripts/experiments_md.py scripts/emulators \
 	scripts/controllers_md.py scripts/queues_md.py scripts/scenario_md.py scripts/lab_notebook.py scripts/models_py.py python/tests/witness/closed_forms.py \
 	scripts/validate.py scripts/performance_md.py scripts/zoo_md.py
 JOBS ?= $(shell nproc)
@@ -114,7 +114,7 @@ docs: setup ## all pages, figures and classes that are written by programs, and 
 	$(BIN)/python scripts/scenario_md.py
 	$(BIN)/python scripts/lab_notebook.py
 	$(BIN)/python scripts/models_py.py
-	$(BIN)/python scripts/gallery.py
+	$(BIN)/bentpipe study run gallery --out docs
 	$(BIN)/python scripts/plots_md.py
 	$(BIN)/python scripts/readme_figures.py
 	$(BIN)/python scripts/validate.py closed-forms equilibria

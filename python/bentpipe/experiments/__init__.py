@@ -34,6 +34,7 @@ OWN = {
     "satellite-2026": (
         "satellite_2026", "", "Start-up, files, pages and films over satellites (docs/satellite-2026.md)",
     ),
+    "gallery": ("gallery", "", "The window of every controller over one GEO link (docs/gallery.md)"),
     "starlink": ("starlink.capacity", " --data DIR", "BBR over measured Starlink capacity"),
     "starlink-model": ("starlink.model", " --data DIR", "TCP over the model of Starlink, beside measured"),
     "starlink-race": ("starlink.race", "", "Algorithms over all ends of the model of Starlink"),
@@ -44,7 +45,6 @@ OWN = {
 
 OTHERS = (
     Entry("rfc9743", "An algorithm beside CUBIC and Reno, by RFC 9743", "bentpipe evaluate NAME"),
-    Entry("gallery", "The window of every controller over one GEO link", "make docs"),
     Entry("linux-truth", "Simulator beside Linux kernel, as root", "bentpipe validate kernel --full"),
     Entry("quic-truth", "TCP and QUIC, simulated and real, as root", "bentpipe validate quic --full"),
 )

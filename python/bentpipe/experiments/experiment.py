@@ -131,7 +131,7 @@ class Experiment(ABC):
         code = code_version(self.measure)
         made = measure_all(
             cases,
-            self._measured,
+            self.measure_run,
             place=work / "runs",
             code=lambda _: code,
             fresh=fresh,
@@ -152,7 +152,8 @@ class Experiment(ABC):
             work.parent.rmdir()
         return written
 
-    def _measured(self, _: int, case: Case, ran: Ran) -> Row:
+    def measure_run(self, _: int, case: Case, ran: Ran) -> Row:
+        """`measure`, as the engine calls it."""
         assert ran.raw is not None, "registered controllers run in this process"
         return self.measure(case, bp.Result(ran.raw))
 

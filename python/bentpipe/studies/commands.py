@@ -80,6 +80,8 @@ def study_run(
             raise _core.ScenarioError(f"{own[0]} is run without papers and without --ray")
         places = {name: out or root / name for name in own}
         return _run_own(places, json, quick=not full, workers=workers, fresh=fresh, data=data)
+    if data is not None:
+        raise _core.ScenarioError("--data is for experiments that are no papers, such as starlink")
     mode = "full" if full else "quick"
     page = None
     with terminal.RunsBar() as bar:
