@@ -13,7 +13,7 @@ from bentpipe.experiments import OWN, load
 def main() -> int:
     """Exit status 1: a page is out of date."""
     parser(__doc__).parse_args()
-    return reported([line for name in OWN for line in load(name).stale(DOCS)])
+    return reported([line for name in OWN for line in load(name)(DOCS).stale()])
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ def test_a_thinned_line_is_as_near_as_asked(values, tolerance):
 def test_a_page_or_figure_that_shows_other_runs_is_found(tmp_path, monkeypatch):
     entries = [entry for entry in bp.controllers() if entry["id"] in ("reno", "fast")]
     monkeypatch.setattr(bp, "controllers", lambda: entries)
-    assert gallery.EXPERIMENT.run(tmp_path) == [tmp_path / "gallery.md"]
-    assert gallery.EXPERIMENT.stale(tmp_path) == []
+    assert gallery.Gallery(tmp_path).run() == [tmp_path / "gallery.md"]
+    assert gallery.Gallery(tmp_path).stale() == []
     # One window a tenth of a segment wider.
     measure = gallery.Gallery.measure
 
@@ -74,10 +74,10 @@ def test_a_page_or_figure_that_shows_other_runs_is_found(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(gallery.Gallery, "measure", wider)
-        assert gallery.EXPERIMENT.stale(tmp_path) == ["gallery/reno.svg shows other runs"]
+        assert gallery.Gallery(tmp_path).stale() == ["gallery/reno.svg shows other runs"]
     (tmp_path / "gallery" / "fast.svg").rename(tmp_path / "gallery" / "fest.svg")
     (tmp_path / "gallery.md").write_text("")
-    assert gallery.EXPERIMENT.stale(tmp_path) == [
+    assert gallery.Gallery(tmp_path).stale() == [
         "gallery.md does not agree with the runs",
         "gallery/fast.svg is missing",
         "gallery/fest.svg is of no controller",

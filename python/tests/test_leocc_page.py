@@ -36,7 +36,7 @@ def test_only_the_first_setting_has_other_algorithms_and_rows_of_others_stay(
     stored = tmp_path / "leocc.csv"
     stored.write_text((DOCS / "validation" / "leocc.csv").read_text(encoding="utf-8"), encoding="utf-8")
     before = read_rows(stored)
-    assert leocc.EXPERIMENT.run(tmp_path, quick=True, data=data) == [stored]
+    assert leocc.LeoCC(tmp_path, quick=True, data=data).run() == [stored]
     rows = read_rows(stored)
     both = ["bbr", *page.SENDERS.values()]
     assert [row["cc"] for row in rows[:9]] == [*both, *leocc.RIVALS, *both]

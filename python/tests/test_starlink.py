@@ -11,7 +11,6 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.drawn.starlink import PROFILES
-from bentpipe.experiments.experiment import Asked
 from bentpipe.experiments.starlink import both, capacity, counts, experiment, model, race, statistics
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.experiment import by_setting, put, transfers
@@ -209,7 +208,9 @@ def test_measured_transfers_have_the_capacity_of_their_neighbours(measured) -> N
 def simulated(setting: model.Setting) -> experiment.Tests:
     """Two runs of a setting."""
     cases = setting.cases(range(1, 3))
-    rows = [model.EXPERIMENT.measure(case, bp.run(bp.Scenario.from_dict(case.scenario))) for case in cases]
+    rows = [
+        model.Validation(Path()).measure(case, bp.run(bp.Scenario.from_dict(case.scenario))) for case in cases
+    ]
     return by_setting(cases, rows)[()]
 
 
@@ -279,7 +280,7 @@ def test_both_directions_at_once_are_those_of_the_preset(tmp_path, monkeypatch) 
     (tmp_path / "throughput.csv").write_text(
         "download,upload\n" + "".join(f"{i},{2 * i}\n" for i in range(1, 12))
     )
-    tables = both.EXPERIMENT.run(tmp_path, quick=True, data=tmp_path)
+    tables = both.Both(tmp_path, quick=True, data=tmp_path).run()
     assert tables == [tmp_path / "starlink_both.csv", tmp_path / "starlink_both_seconds.csv"]
     rows = tables[0].read_text().splitlines()
     assert len(rows) == 5 and rows[1].startswith('CUBIC,"D, few"')
@@ -290,7 +291,7 @@ def test_both_directions_at_once_are_those_of_the_preset(tmp_path, monkeypatch) 
 def test_the_race_has_every_end_for_each_algorithm(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(race, "LENGTH_S", 5.0)
     monkeypatch.setattr(race, "RACED", {"BBR": "bbr"})
-    (table,) = race.EXPERIMENT.run(tmp_path, quick=True)
+    (table,) = race.Race(tmp_path, quick=True).run()
     heads, row = table.read_text().splitlines()
     assert heads.startswith('algorithm,"D, 6e-6",') and heads.endswith('"sent again, D, 2e-5",uplink')
     assert row.startswith("BBR,") and len(row.split(",")) == 9
@@ -320,7 +321,7 @@ def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> N
         for i, at in enumerate(began)
     ]
     (dark / "dish_history.out").write_text(f'{{"dishGetHistory": {{"outages": [{", ".join(outages)}]}}}}')
-    validated, fitted = model.EXPERIMENT.run(tmp_path / "out", quick=True, data=measured)
+    validated, fitted = model.Validation(tmp_path / "out", quick=True, data=measured).run()
     rows = validated.read_text().splitlines()
     assert [row.split(",")[1].strip('"') for row in rows[1:]] == [
         "measured downlink", "BBR", "BBR", "measured uplink", "CUBIC with HyStart",
@@ -334,8 +335,7 @@ def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> N
 def test_a_table_is_a_csv_file_and_a_part_of_the_page(tmp_path: Path) -> None:
     page = tmp_path / "starlink.md"
     page.write_text("<!-- starlink_race -->\nold\n<!-- end starlink_race -->\nrest\n")
-    asked = Asked(tmp_path, tmp_path)
-    put(asked, "starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
+    put(race.Race(tmp_path), "starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
     text = page.read_text()
     assert "| BBR | 84 |" in text and "old" not in text and text.endswith("rest\n")
     assert (tmp_path / "validation" / "starlink_race.csv").read_text() == 'algorithm,"D, 6e-6"\nBBR,84\n'

@@ -1,7 +1,7 @@
 """Every experiment of the laboratory in one list.
 
 Papers are studies (`bentpipe.papers`, `bentpipe.studies`). The others that `bentpipe study run` runs are
-modules here, each with an `EXPERIMENT` (`bentpipe.experiments.experiment`). The rest has a verb of its own.
+modules here, each with a class (`bentpipe.experiments.experiment`). The rest has a verb of its own.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class Entry:
 
 
 OWN = {
-    "leo": ("leo", "", "Every controller over paths that move (docs/leo.md)"),
+    "leo": ("leo:Leo", "", "Every controller over paths that move"),
     "satellite-2026": (
-        "satellite_2026", "", "Start-up, files, pages and films over satellites (docs/satellite-2026.md)",
+        "satellite_2026:Satellite2026", "", "Start-up, files, pages and films over satellites",
     ),
-    "gallery": ("gallery", "", "The window of every controller over one GEO link (docs/gallery.md)"),
-    "starlink": ("starlink.capacity", " --data DIR", "BBR over measured Starlink capacity"),
-    "starlink-model": ("starlink.model", " --data DIR", "TCP over the model of Starlink, beside measured"),
-    "starlink-race": ("starlink.race", "", "Algorithms over all ends of the model of Starlink"),
-    "starlink-both": ("starlink.both", "", "A download and an upload at once over the model of Starlink"),
-    "leocc": ("leo.leocc", " --data DIR", "LeoCC in its authors' setting and in ours"),
+    "gallery": ("gallery:Gallery", "", "The window of every controller over one GEO link"),
+    "starlink": ("starlink.capacity:OverCapacity", " --data DIR", "BBR over measured Starlink capacity"),
+    "starlink-model": ("starlink.model:Validation", " --data DIR", "TCP over the model of Starlink"),
+    "starlink-race": ("starlink.race:Race", "", "Algorithms over all ends of the model of Starlink"),
+    "starlink-both": ("starlink.both:Both", "", "A download and an upload over the model of Starlink"),
+    "leocc": ("leo.leocc:LeoCC", " --data DIR", "LeoCC in its authors' setting and in ours"),
 }  # fmt: skip
-"""The experiments of this package by name: module, what follows the name where it is run, title."""
+"""The experiments of this package by name: module and class, what follows the name where it is run, title."""
 
 OTHERS = (
     Entry("rfc9743", "An algorithm beside CUBIC and Reno, by RFC 9743", "bentpipe evaluate NAME"),
@@ -77,7 +77,8 @@ def check_name(name: str) -> None:
         raise ScenarioError(unknown("study", name, known))
 
 
-def load(name: str) -> Experiment:
+def load(name: str) -> type[Experiment]:
     """The experiment of `OWN` of that name, which is loaded now."""
-    found: Experiment = import_module(f"{__name__}.{OWN[name][0]}").EXPERIMENT
-    return found
+    module, _, found = OWN[name][0].partition(":")
+    kind: type[Experiment] = getattr(import_module(f"{__name__}.{module}"), found)
+    return kind

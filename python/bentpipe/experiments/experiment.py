@@ -12,7 +12,6 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -28,47 +27,14 @@ from bentpipe.sweeps.sources import code_version
 Of = TypeVar("Of")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a user wants of an experiment.
+class Experiment(ABC):
+    """An experiment, whose results are in a folder.
 
-    Attributes:
-        out: the folder of the results; docs for the pages of the repository.
-        lines: a folder for files that scenarios name. It is gone afterwards.
+    Args:
+        out: the folder; docs for the pages of the repository.
         quick: few runs, and tables alone.
         fresh: results that are there count for nothing.
         data: the folder with measured data that is not in the repository.
-    """
-
-    out: Path
-    lines: Path
-    quick: bool = False
-    fresh: bool = False
-    data: Path | None = None
-
-    @property
-    def tables(self) -> Path:
-        """The folder of tables. Those of a full experiment stay what they are."""
-        return self.out if self.quick else self.out / "validation"
-
-    def seeds(self, full: int) -> range:
-        """The seeds of a full experiment, or the first two of them."""
-        return range(1, (min(full, 2) if self.quick else full) + 1)
-
-    def measured(self, place: str | Path) -> Path:
-        """A place in the folder of measured data.
-
-        Raises:
-            ScenarioError: there is no such folder.
-        """
-        found = (self.data or Path()) / place
-        if self.data is None or not found.is_dir():
-            raise bp.ScenarioError(f"--data: {found} is no directory; docs/starlink.md says how to get it")
-        return found
-
-
-class Experiment(ABC):
-    """An experiment.
 
     Attributes:
         name: as `bentpipe study run` takes it.
@@ -76,8 +42,14 @@ class Experiment(ABC):
 
     name: ClassVar[str]
 
+    def __init__(
+        self, out: Path, *, quick: bool = False, fresh: bool = False, data: Path | None = None
+    ) -> None:
+        self.out, self.quick, self.fresh, self.data = out, quick, fresh, data
+        self.lines = out / FOLDER / self.name / "lines"  # files that scenarios name; gone afterwards
+
     @abstractmethod
-    def cases(self, asked: Asked) -> Sequence[Case]:
+    def cases(self) -> Sequence[Case]:
         """The runs, in the order in which they are made.
 
         Raises:
@@ -89,31 +61,38 @@ class Experiment(ABC):
         """The measures of a run: text, numbers, and lists and objects of them."""
 
     @abstractmethod
-    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
-        """Writes what was measured, case by case.
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+        """Writes what was measured, case by case; returns the files that a reader looks at first."""
 
-        Returns:
-            The files that a reader looks at first.
-        """
-
-    def keep(self, asked: Asked, cases: Sequence[Case], rows: Mapping[int, Row]) -> None:  # noqa: B027
+    def keep(self, cases: Sequence[Case], rows: Mapping[int, Row]) -> None:  # noqa: B027
         """Writes what may be seen before all is finished; `rows` are by the numbers of their cases."""
 
-    def stale(self, folder: Path) -> list[str]:  # noqa: ARG002
-        """The parts of a page in a folder that are not those of its tables or of new runs, a line each."""
+    def stale(self) -> list[str]:
+        """The parts of the page that are not those of its tables or of new runs, a line each."""
         return []
 
-    def run(
-        self,
-        out: Path,
-        *,
-        quick: bool = False,
-        fresh: bool = False,
-        workers: int = 0,
-        progress: Callable[[State], None] | None = None,
-        data: Path | None = None,
-    ) -> list[Path]:
-        """Runs what `out` lacks, and writes the results there; a full experiment has a page and figures, too.
+    @property
+    def tables(self) -> Path:
+        """The folder of tables. Those of a full experiment stay what they are."""
+        return self.out if self.quick else self.out / "validation"
+
+    def seeds(self, full: int) -> range:
+        """The seeds of a full experiment, or the first two of them."""
+        return range(1, (min(full, 2) if self.quick else full) + 1)
+
+    def given(self, place: str | Path = "") -> Path:
+        """A place in the folder of measured data.
+
+        Raises:
+            ScenarioError: there is no such folder.
+        """
+        found = (self.data or Path()) / place
+        if self.data is None or not found.is_dir():
+            raise bp.ScenarioError(f"--data: {found} is no directory; docs/starlink.md says how to get it")
+        return found
+
+    def run(self, *, workers: int = 0, progress: Callable[[State], None] | None = None) -> list[Path]:
+        """Runs what the folder lacks, and writes the results; a full experiment has a page and figures, too.
 
         Returns:
             The table, and the page.
@@ -124,29 +103,28 @@ class Experiment(ABC):
             ScenarioError: data is missing or cannot be read.
             OSError: nothing can be written.
         """
-        work = out / FOLDER / self.name
-        asked = Asked(out, work / "lines", quick, fresh, data)
-        asked.lines.mkdir(parents=True, exist_ok=True)
-        cases = self.cases(asked)
+        work = self.lines.parent
+        self.lines.mkdir(parents=True, exist_ok=True)
+        cases = self.cases()
         code = code_version(self.measure)
         made = measure_all(
             cases,
             self.measure_run,
             place=work / "runs",
             code=lambda _: code,
-            fresh=fresh,
+            fresh=self.fresh,
             workers=workers,
             progress=progress,
             named=lambda case: f"{self.name}: {_named(case)}",
         )
-        self.keep(asked, cases, made.rows)
+        self.keep(cases, made.rows)
         if made.stopped:
             done = f"{len(made.rows):,} of {len(cases):,} runs are done and kept"
             raise Interrupted(f"{done}; the same command goes on from there")
         if made.failed:
             number, error = next(iter(made.failed.items()))
             raise RuntimeError(f"{_named(cases[number])}: {error}")
-        written = self.write(asked, cases, [made.rows[number] for number in range(len(cases))])
+        written = self.write(cases, [made.rows[number] for number in range(len(cases))])
         shutil.rmtree(work)
         with suppress(OSError):  # another experiment has runs there
             work.parent.rmdir()

@@ -18,7 +18,7 @@ from matplotlib.transforms import blended_transform_factory
 
 import bentpipe as bp
 from bentpipe import files
-from bentpipe.experiments.experiment import Asked, Experiment, case_of
+from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.experiments.legible import line_colour
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, texts
@@ -123,7 +123,7 @@ class Gallery(Experiment):
 
     name = "gallery"
 
-    def cases(self, asked: Asked) -> list[Case]:  # noqa: ARG002
+    def cases(self) -> list[Case]:
         """The three runs of every controller; a quick gallery is the whole one."""
         return [
             case_of({"cc": entry["id"], "panel": panel.title}, panel.scenario(entry["id"]))
@@ -147,27 +147,24 @@ class Gallery(Experiment):
             "timeout_count": flow["timeouts"],
         }
 
-    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
         """Writes the page and its figures."""
         found = _found(cases, rows)
-        figures = asked.out / "gallery"
+        figures = self.out / "gallery"
         figures.mkdir(exist_ok=True)
         for old in figures.glob("*.svg"):
             old.unlink()
         with mpl.rc_context(STYLE):
             for cc, curves in found.items():
                 save(draw(find(cc), curves), figures / f"{cc}.svg", digest(curves))
-        files.replace_text(asked.out / "gallery.md", page(found))
-        return [asked.out / "gallery.md"]
+        files.replace_text(self.out / "gallery.md", page(found))
+        return [self.out / "gallery.md"]
 
-    def stale(self, folder: Path) -> list[str]:
+    def stale(self) -> list[str]:
         """The parts of the page that do not agree with new runs, one line each."""
-        cases = self.cases(Asked(folder, folder))
+        cases = self.cases()
         made = measure_all(cases, self.measure_run)
-        return stale(folder, _found(cases, [made.rows[number] for number in range(len(cases))]))
-
-
-EXPERIMENT = Gallery()
+        return stale(self.out, _found(cases, [made.rows[number] for number in range(len(cases))]))
 
 
 def _found(cases: Sequence[Case], rows: Sequence[Row]) -> Found:

@@ -11,11 +11,11 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import bentpipe as bp
 from bentpipe import files
-from bentpipe.experiments.experiment import Asked, Experiment, case_of
+from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.stats import Mean
 from bentpipe.sweeps.case import Case
 from bentpipe.truth.writing import read_rows, write_rows
@@ -49,78 +49,82 @@ class Table(Experiment, Generic[Row]):
         row: a dataclass; its fields are the columns, those of `Key` first.
     """
 
-    name: ClassVar[str]
     row: type[Row]
 
     @abstractmethod
-    def keys(self, *, quick: bool) -> Sequence[Key]:
+    def keys(self) -> Sequence[Key]:
         """The rows, in the order in which they are made; a quick experiment has some of them."""
 
     @abstractmethod
-    def scenarios(self, key: Key, folder: Path) -> Mapping[str, bp.Scenario]:
-        """The runs of a row by name. Files that they need are written into `folder`."""
+    def scenarios(self, key: Key) -> Mapping[str, bp.Scenario]:
+        """The runs of a row by name. Files that they need are written into `lines`."""
 
     @abstractmethod
-    def text(self, rows: Sequence[Row], folder: Path) -> str:
-        """The page; `folder` is where it lies."""
+    def text(self, rows: Sequence[Row]) -> str:
+        """The page."""
 
     @abstractmethod
-    def draw(self, folder: Path, rows: Sequence[Row]) -> None:
-        """Draws the figures into a folder; what the table does not have is run again for them."""
+    def draw(self, rows: Sequence[Row]) -> None:
+        """Draws the figures; what the table does not have is run again for them."""
 
-    def read(self, file: Path) -> list[Row]:
-        """The rows of a table."""
-        return [self.row(**cells) for cells in read_rows(file)]
+    @property
+    def table(self) -> Path:
+        """The file of the table."""
+        return self.out / f"{self.name}.csv"
 
-    def write_table(self, file: Path, rows: Iterable[Any]) -> None:
+    @property
+    def page(self) -> Path:
+        """The file of the page."""
+        return self.out / f"{self.name}.md"
+
+    def read(self) -> list[Row]:
+        """The rows of the table."""
+        return [self.row(**cells) for cells in read_rows(self.table)]
+
+    def write_table(self, rows: Iterable[Any]) -> None:
         """Writes the rows, sorted by path, controller and seed."""
-        write_rows(file, [asdict(one) for one in sorted(rows, key=lambda one: (one.path, one.cc, one.seed))])
+        ordered = sorted(rows, key=lambda one: (one.path, one.cc, one.seed))
+        write_rows(self.table, [asdict(one) for one in ordered])
 
-    def stale(self, folder: Path) -> list[str]:
-        """A line if the page in a folder is not that of the table there."""
-        page = (folder / f"{self.name}.md").read_text(encoding="utf-8")
-        same = page == self.text(self.read(folder / f"{self.name}.csv"), folder)
-        return [] if same else [f"{self.name}.md does not agree with {self.name}.csv"]
+    def stale(self) -> list[str]:
+        """A line if the page is not that of the table."""
+        same = self.page.read_text(encoding="utf-8") == self.text(self.read())
+        return [] if same else [f"{self.page.name} does not agree with {self.table.name}"]
 
-    def write_page(self, folder: Path) -> list[Row]:
-        """Writes the page of the table in a folder, whose rows it returns."""
-        rows = self.read(folder / f"{self.name}.csv")
-        files.replace_text(folder / f"{self.name}.md", self.text(rows, folder))
-        return rows
-
-    def cases(self, asked: Asked) -> list[Case]:
+    def cases(self) -> list[Case]:
         """The runs of the rows that the table lacks."""
-        there: list[Any] = self._there(asked)
+        there: list[Any] = self._there()
         known = {(one.path, one.cc, one.seed) for one in there}
         return [
             case_of(key._asdict(), scenario, run=name)
-            for key in self.keys(quick=asked.quick)
+            for key in self.keys()
             if key not in known
-            for name, scenario in self.scenarios(key, asked.lines).items()
+            for name, scenario in self.scenarios(key).items()
         ]
 
-    def keep(self, asked: Asked, cases: Sequence[Case], rows: Mapping[int, Mapping[str, Any]]) -> None:
+    def keep(self, cases: Sequence[Case], rows: Mapping[int, Mapping[str, Any]]) -> None:
         """Writes the table with the rows whose runs are all there."""
         parts: dict[Key, dict[str, Any]] = {}
         for number, case in enumerate(cases):
             parts.setdefault(_key(case), {}).update(rows.get(number, {}))
         lacking = {_key(case) for number, case in enumerate(cases) if number not in rows}
         new = [self.row(**key._asdict(), **found) for key, found in parts.items() if key not in lacking]
-        self.write_table(self._table(asked), [*self._there(asked), *new])
+        self.write_table([*self._there(), *new])
 
-    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Mapping[str, Any]]) -> list[Path]:  # noqa: ARG002
+    def write(self, cases: Sequence[Case], rows: Sequence[Mapping[str, Any]]) -> list[Path]:  # noqa: ARG002
         """Writes page and figures of the table, which is there already."""
-        if asked.quick:
-            return [self._table(asked)]
-        self.draw(asked.out, self.write_page(asked.out))
-        return [self._table(asked), asked.out / f"{self.name}.md"]
+        if self.quick:
+            return [self.table]
+        self.write_page()
+        self.draw(self.read())
+        return [self.table, self.page]
 
-    def _table(self, asked: Asked) -> Path:
-        return asked.out / f"{self.name}.csv"
+    def write_page(self) -> None:
+        """Writes the page of the table."""
+        files.replace_text(self.page, self.text(self.read()))
 
-    def _there(self, asked: Asked) -> list[Row]:
-        table = self._table(asked)
-        return self.read(table) if table.exists() and not asked.fresh else []
+    def _there(self) -> list[Row]:
+        return self.read() if self.table.exists() and not self.fresh else []
 
 
 def _key(case: Case) -> Key:

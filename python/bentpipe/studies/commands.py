@@ -79,7 +79,7 @@ def study_run(
         if len(wanted) > len(own) or ray is not None:
             raise _core.ScenarioError(f"{own[0]} is run without papers and without --ray")
         places = {name: out or root / name for name in own}
-        return _run_own(places, json, quick=not full, workers=workers, fresh=fresh, data=data)
+        return _run_own(places, workers, json, quick=not full, fresh=fresh, data=data)
     if data is not None:
         raise _core.ScenarioError("--data is for experiments that are no papers, such as starlink")
     mode = "full" if full else "quick"
@@ -109,7 +109,7 @@ def study_run(
         raise typer.Exit(FAILED)
 
 
-def _run_own(places: Mapping[str, Path], json: bool, **asked: Any) -> None:  # noqa: FBT001
+def _run_own(places: Mapping[str, Path], workers: int, json: bool, **asked: Any) -> None:  # noqa: FBT001
     """Runs experiments that are no papers, one after the other."""
     from bentpipe.experiments import load
 
@@ -117,7 +117,7 @@ def _run_own(places: Mapping[str, Path], json: bool, **asked: Any) -> None:  # n
     for name, place in places.items():
         try:
             with terminal.RunsBar(name) as bar:
-                files = load(name).run(place, progress=bar.at, **asked)
+                files = load(name)(place, **asked).run(workers=workers, progress=bar.at)
         except RuntimeError as failure:
             terminal.error(f"study {name} failed: {failure}; what is finished of it is kept")
             raise typer.Exit(FAILED) from None

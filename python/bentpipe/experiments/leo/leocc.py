@@ -21,7 +21,7 @@ from bentpipe.controller import named_algorithm
 from bentpipe.drawn.lines import with_lines
 from bentpipe.drawn.recipe import Recipe
 from bentpipe.experiments import leo
-from bentpipe.experiments.experiment import Asked, Experiment, case_of, over_seeds
+from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
 from bentpipe.experiments.leo import page, paths
 from bentpipe.experiments.starlink.measured import PLACE
 from bentpipe.sweeps.case import Case
@@ -175,10 +175,10 @@ class LeoCC(Experiment):
 
     name = "leocc"
 
-    def cases(self, asked: Asked) -> list[Case]:
+    def cases(self) -> list[Case]:
         """Every setting with BBR and both forms of LeoCC, and the first with other algorithms as well."""
-        trace = asked.measured(TRACE).resolve()
-        measured = asked.data if asked.data and (asked.data / PLACE).is_dir() else None
+        trace = self.given(TRACE).resolve()
+        measured = self.data if self.data and (self.data / PLACE).is_dir() else None
         runs = [
             (name, cc, build)
             for name, build in settings(trace, measured).items()
@@ -186,9 +186,9 @@ class LeoCC(Experiment):
         ]
         runs += [(FIRST, cc, Replay(trace, loss=loss)) for cc, loss in RIVALS.items()]
         return [
-            case_of({"setting": name, "cc": cc, "seed": seed}, build(named_algorithm(cc), seed, asked.lines))
+            case_of({"setting": name, "cc": cc, "seed": seed}, build(named_algorithm(cc), seed, self.lines))
             for name, cc, build in sorted(runs, key=lambda run: run[0] != FIRST)
-            for seed in asked.seeds(SEEDS)
+            for seed in self.seeds(SEEDS)
         ]
 
     def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:  # noqa: ARG002
@@ -196,20 +196,17 @@ class LeoCC(Experiment):
         (flow,) = result.json["flows"]
         return {what: flow[what] for what in ("goodput_bps", "rtt_mean_s", "rtt_p95_s")}
 
-    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
         """Writes the table, in which rows of settings that were not run stay, and the page if it is there."""
         runs = over_seeds(cases, rows, list)
         table = [_row(setting, cc, of, runs[setting, "bbr"]) for (setting, cc), of in runs.items()]
-        file = asked.tables / "leocc.csv"
+        file = self.tables / "leocc.csv"
         made = {row["setting"] for row in table}
         stored = read_rows(file) if file.exists() else []
         write_rows(file, [*table, *(row for row in stored if row["setting"] not in made)])
-        if not asked.quick and (asked.out / "leo.csv").exists():
-            leo.EXPERIMENT.write_page(asked.out)
+        if not self.quick and (self.out / "leo.csv").exists():
+            leo.Leo(self.out).write_page()
         return [file]
-
-
-EXPERIMENT = LeoCC()
 
 
 def _row(setting: Any, cc: Any, runs: Sequence[Row], base: Sequence[Row]) -> dict[str, Any]:

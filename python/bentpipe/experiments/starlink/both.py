@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bentpipe.experiments.experiment import Asked, over_seeds
+from bentpipe.experiments.experiment import over_seeds
 from bentpipe.experiments.starlink.experiment import Floats, OfStarlink, Tests, percentiles, put
 from bentpipe.experiments.starlink.model import CAR, FAMILIES, Setting
 from bentpipe.experiments.starlink.race import RACED
@@ -39,7 +39,7 @@ class Both(OfStarlink):
 
     name = "starlink-both"
 
-    def cases(self, asked: Asked) -> list[Case]:
+    def cases(self) -> list[Case]:
         """Each algorithm at each end, at once and alone, with each seed."""
         return [
             case
@@ -48,18 +48,17 @@ class Both(OfStarlink):
             for ways in (BOTH, *WAYS)
             for case in Setting(
                 cc, *of, preset="starlink", flows=WAYS if ways == BOTH else [ways], length_s=LENGTH_S
-            ).cases(asked.seeds(SEEDS), algorithm=name, end=end, ways=ways)
+            ).cases(self.seeds(SEEDS), algorithm=name, end=end, ways=ways)
         ]
 
-    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
         """Writes both tables."""
         found = over_seeds(cases, rows, list)
-        files = [asked.data / name for name in ("throughput.csv", "iperf.csv")] if asked.data else []
+        files = [self.data / name for name in ("throughput.csv", "iperf.csv")] if self.data else []
         seconds = distributions(found, [file for file in files if file.is_file()])
-        return [*put(asked, "starlink_both", table(found)), *put(asked, "starlink_both_seconds", seconds)]
+        return [*put(self, "starlink_both", table(found)), *put(self, "starlink_both_seconds", seconds)]
 
 
-EXPERIMENT = Both()
 Found = Mapping[tuple[Any, ...], Sequence[Row]]
 """The runs of all seeds by algorithm, end and ways."""
 

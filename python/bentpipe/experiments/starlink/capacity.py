@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import bentpipe as bp
-from bentpipe.experiments.experiment import Asked, case_of
+from bentpipe.experiments.experiment import case_of
 from bentpipe.experiments.starlink.counts import MSS, SLOT_S, TEST_S
 from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, put, transfers
 from bentpipe.experiments.starlink.measured import (
@@ -99,25 +99,25 @@ class OverCapacity(OfStarlink):
 
     name = "starlink"
 
-    def cases(self, asked: Asked) -> list[Case]:
+    def cases(self) -> list[Case]:
         """Each variant over each measured capacity; quick: over the first two."""
-        place = asked.measured(PLACE / DAY)
-        capacities, tests, _ = measured(asked.measured(""))
+        place = self.given(PLACE / DAY)
+        capacities, tests, _ = measured(self.given())
         if not capacities or not tests:
             raise bp.ScenarioError(
                 f"{place}: {len(capacities)} UDP and {len(tests)} TCP runs can be read; both are needed"
             )
         found = []
-        for variant, seed in product(VARIANTS, asked.seeds(len(capacities))):
-            capacity, line = capacities[seed - 1], asked.lines / f"{variant.name}-{seed}.csv"
+        for variant, seed in product(VARIANTS, self.seeds(len(capacities))):
+            capacity, line = capacities[seed - 1], self.lines / f"{variant.name}-{seed}.csv"
             run = scenario(capacity, variant, line, seed=seed)
             settings: dict[str, Key] = {"counted": "", "capacity_bps": capacity.mean_bps}
             found.append(case_of({"variant": variant.name, "seed": seed}, run, **settings))
         return found
 
-    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
         """Writes the table of distributions; of a full experiment the figure and the page, too."""
-        directory = asked.measured("")
+        directory = self.given()
         seen = transfers(directory, DAY, "downlink")
         found = {"measured": Compared("measured (BBR)", seen, "settled")}
         found["reported"] = Compared("measured (BBR), counts as reported", seen, "reported")
@@ -125,15 +125,12 @@ class OverCapacity(OfStarlink):
         for (name,), tests in by_setting(cases, rows).items():
             found[str(name)] = Compared(labels[str(name)], tests, "sender")
         table = {name: of.row() for name, of in found.items()}
-        if not asked.quick:
-            figure(asked.out / "starlink.svg", found)
+        if not self.quick:
+            figure(self.out / "starlink.svg", found)
         heads = ["transfers", *table["measured"]]
         parts = [_signs(signs(directory)), _shares(found), _words(*measured(directory), seen)]
         lines = [heads, *([name, *row.values()] for name, row in table.items())]
-        return put(asked, "starlink", lines, "\n\n".join(parts))
-
-
-EXPERIMENT = OverCapacity()
+        return put(self, "starlink", lines, "\n\n".join(parts))
 
 
 def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> bp.Scenario:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import bentpipe as bp
 from bentpipe import files
 from bentpipe.drawn.recipe import Recipe
-from bentpipe.experiments.experiment import Asked, Experiment, over_seeds
+from bentpipe.experiments.experiment import Experiment, over_seeds
 from bentpipe.experiments.starlink.counts import MSS, QUIET, SLOT_S, WAYS, of_result
 from bentpipe.experiments.starlink.measured import TO_WIRE, measured, near
 from bentpipe.pages.markdown import markdown, replaced
@@ -166,11 +166,11 @@ def percentiles(values: Sequence[float] | Floats | pl.Series, shares: Sequence[i
     return ", ".join(f"{value:.{digits}f}" for value in np.percentile(values, shares))
 
 
-def put(asked: Asked, name: str, rows: Sequence[Sequence[str]], part: str | None = None) -> list[Path]:
+def put(of: Experiment, name: str, rows: Sequence[Sequence[str]], part: str | None = None) -> list[Path]:
     """Writes a table as CSV and, of a full experiment, into docs/starlink.md between the marks of its name.
 
     Args:
-        asked: where to.
+        of: the experiment.
         name: of the CSV file, and of the marks. A page that is not there is begun.
         rows: the table, its heads first.
         part: the text of the page; by default the table.
@@ -178,11 +178,11 @@ def put(asked: Asked, name: str, rows: Sequence[Sequence[str]], part: str | None
     Returns:
         The files.
     """
-    file = asked.tables / f"{name}.csv"
+    file = of.tables / f"{name}.csv"
     files.replace_text(file, files.csv_text(rows))
-    if asked.quick:
+    if of.quick:
         return [file]
-    page = asked.out / "starlink.md"
+    page = of.out / "starlink.md"
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     if f"<!-- {name} -->\n" not in text:
         text += f"<!-- {name} -->\n<!-- end {name} -->\n"

@@ -16,7 +16,7 @@ import numpy as np
 import bentpipe as bp
 from bentpipe.controller import named_algorithm
 from bentpipe.drawn.starlink import PROFILES
-from bentpipe.experiments.experiment import Asked, case_of
+from bentpipe.experiments.experiment import case_of
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.counts import MSS, SLOT_S, TEST_S, WAYS
 from bentpipe.experiments.starlink.experiment import (
@@ -109,11 +109,11 @@ class Validation(OfStarlink):
 
     name = "starlink-model"
 
-    def cases(self, asked: Asked) -> list[Case]:
+    def cases(self) -> list[Case]:
         """Both explanations at the rate of each day, and the uplink, with each seed."""
-        directory, levels = asked.measured(""), STATISTICS["level: median, Mbit/s"]
-        asked.measured(data.PLACE)
-        seeds = asked.seeds(TESTS)
+        directory, levels = self.given(), STATISTICS["level: median, Mbit/s"]
+        self.given(data.PLACE)
+        seeds = self.seeds(TESTS)
         found = UPLINK.cases(seeds, day="", setting="uplink")
         for day in data.DAYS:
             rate = levels(split(of_day(directory, day))) * 1e6 * data.TO_WIRE
@@ -121,15 +121,12 @@ class Validation(OfStarlink):
                 found += replace(setting, rate=rate).cases(seeds, day=day, setting=name)
         return found
 
-    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
         """Writes both tables."""
-        directory = asked.measured("")
+        directory = self.given()
         found = by_setting(cases, rows)
         table = validated(directory, found, found["", "uplink"])
-        return [*put(asked, "starlink_validate", table), *put(asked, "starlink_fit", fit(directory))]
-
-
-EXPERIMENT = Validation()
+        return [*put(self, "starlink_validate", table), *put(self, "starlink_fit", fit(directory))]
 
 
 def validated(directory: Path, found: Mapping[tuple[Any, ...], Tests], up: Tests) -> list[list[str]]:

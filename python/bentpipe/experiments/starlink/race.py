@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bentpipe.experiments.experiment import Asked
 from bentpipe.experiments.starlink.experiment import OfStarlink, by_setting, put
 from bentpipe.experiments.starlink.model import FAMILIES, Setting
 from bentpipe.sweeps.case import Case
@@ -38,16 +37,16 @@ class Race(OfStarlink):
 
     name = "starlink-race"
 
-    def cases(self, asked: Asked) -> list[Case]:
+    def cases(self) -> list[Case]:
         """Every algorithm at all ends, with each seed."""
         return [
             case
             for name, cc in RACED.items()
             for end, setting in settings(cc).items()
-            for case in setting.cases(asked.seeds(SEEDS), algorithm=name, end=end)
+            for case in setting.cases(self.seeds(SEEDS), algorithm=name, end=end)
         ]
 
-    def write(self, asked: Asked, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
         """Writes the median goodput over what UDP gets."""
         found = by_setting(cases, rows)
         *ends, up = settings("")
@@ -56,10 +55,7 @@ class Race(OfStarlink):
             shares = [f"{100 * np.median(found[name, end].share):.0f}" for end in (*ends, up)]
             again = f"{100 * np.median(found[name, 'D, 2e-5'].again['sender']):.2f}"
             table.append([name, *shares[:-1], again, shares[-1]])
-        return put(asked, "starlink_race", table)
-
-
-EXPERIMENT = Race()
+        return put(self, "starlink_race", table)
 
 
 def _short(rate: float) -> str:

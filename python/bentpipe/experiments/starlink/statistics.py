@@ -94,58 +94,59 @@ def drawn(tests: int) -> Day:
 
 @dataclass(frozen=True)
 class Test:
-    """The levels of a UDP test's periods, and its half seconds relative to these."""
+    """The levels of a UDP test's periods, and its half seconds relative to these.
+
+    Attributes:
+        levels: by period.
+        spreads: standard deviation of the course in each period.
+        course: of each half second.
+        even: the course over the standard deviation of its period.
+        phases: as of the day.
+    """
 
     levels: dict[int, float]
     spreads: dict[int, float]
     course: Floats
+    even: Floats
     phases: Floats
 
-    def standardised(self, periods: NDArray[np.int64]) -> Floats:
-        """The course over the standard deviation of its period."""
-        found = self.course.copy()
-        for period, spread in self.spreads.items():
-            found[periods == period] /= spread
-        return found
 
-
-def split(day: Day) -> list[tuple[Test, Floats]]:
-    """Each test in levels and courses, with its standardised course."""
+def split(day: Day) -> list[Test]:
+    """Each test in levels and courses."""
     found = []
     for slots, phases, periods, clear in zip(day.slots, day.phases, day.periods, day.clear, strict=True):
-        course = np.full(len(slots), np.nan)
-        levels, spreads = {}, {}
+        test = Test({}, {}, np.full(len(slots), np.nan), np.full(len(slots), np.nan), phases)
         for period in np.unique(periods).tolist():
             own = (periods == period) & clear
             if own.sum() >= LEAST_SLOTS:
-                levels[period] = float(slots[own].mean())
-                course[own] = slots[own] / levels[period] - 1
-                spreads[period] = float(np.std(course[own]))
-        test = Test(levels, spreads, course, phases)
-        found.append((test, test.standardised(periods)))
+                test.levels[period] = float(slots[own].mean())
+                test.course[own] = slots[own] / test.levels[period] - 1
+                test.spreads[period] = float(np.std(test.course[own]))
+                test.even[own] = test.course[own] / test.spreads[period]
+        found.append(test)
     return found
 
 
-Split = Sequence[tuple[Test, Floats]]
+Split = Sequence[Test]
 
 
 def _levels(tests: Split) -> Floats:
-    return np.array([level for test, _ in tests for level in test.levels.values()])
+    return np.array([level for test in tests for level in test.levels.values()])
 
 
 def _spreads(tests: Split) -> Floats:
-    return np.log([spread for test, _ in tests for spread in test.spreads.values()])
+    return np.log([spread for test in tests for spread in test.spreads.values()])
 
 
 def _next(tests: Split) -> float:
-    pairs = [(of.levels[k], of.levels[k + 1]) for of, _ in tests for k in of.levels if k + 1 in of.levels]
+    pairs = [(of.levels[k], of.levels[k + 1]) for of in tests for k in of.levels if k + 1 in of.levels]
     return float(np.corrcoef(np.array(pairs).T)[0, 1])
 
 
 def _half(tests: Split) -> float:
     """The correlation of successive half seconds; a mean over n of them takes (1 + r) / (1 - r) / n away."""
-    both = np.concatenate([of[:-1] * of[1:] for _, of in tests])
-    seen = float(np.nanmean(both) / np.nanmean(np.concatenate([of**2 for _, of in tests])))
+    both = np.concatenate([of.even[:-1] * of.even[1:] for of in tests])
+    seen = float(np.nanmean(both) / np.nanmean(np.concatenate([of.even**2 for of in tests])))
     found = seen
     for _ in range(20):  # a fixed point
         lost = (1 + found) / (1 - found) / (model.PERIOD_S / SLOT_S)
@@ -155,8 +156,8 @@ def _half(tests: Split) -> float:
 
 def _blackout(tests: Split) -> float:
     """Seconds of capacity that the 3 s around the end of a period lack."""
-    phases = np.concatenate([of.phases for of, _ in tests])
-    course = np.concatenate([of.course for of, _ in tests])
+    phases = np.concatenate([of.phases for of in tests])
+    course = np.concatenate([of.course for of in tests])
     near, far = (phases >= 10.5) & (phases < 13.5), (phases >= 1) & (phases < 9)
     return float(3 * (np.nanmean(course[far]) - np.nanmean(course[near])))
 
