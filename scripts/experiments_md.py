@@ -1,20 +1,15 @@
-"""Reports pages in docs that are not those of the tables of their experiments, by `--check`.
+"""The pages of experiments in docs, which `bentpipe study run NAME --full --out docs` writes."""
 
-`bentpipe study run NAME --full --out docs` writes them.
-"""
-
-import sys
-
-from md import DOCS, parser, reported
+from md import DOCS
 
 from bentpipe.experiments import OWN, load
 
 
-def main() -> int:
-    """Exit status 1: a page is out of date."""
-    parser(__doc__).parse_args()
-    return reported([line for name in OWN for line in load(name)(DOCS).stale()])
+def stale() -> list[str]:
+    """The parts that are not those of their tables or of new runs, a line each."""
+    return [line for name in OWN for line in load(name)(DOCS).stale()]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def write() -> None:
+    """Writes the only page that takes seconds."""
+    load("gallery")(DOCS).run()

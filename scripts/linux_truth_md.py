@@ -1,32 +1,30 @@
-"""Writes the numbers and figures of docs/linux-truth.md from those that are stored.
+"""The numbers and figures of docs/linux-truth.md, from those that are stored.
 
     bentpipe validate kernel --full --out DIR      # measures, as root; hours
     bentpipe validate kernel --links --out DIR     # the links that have a name; a quarter of an hour
     python scripts/linux_truth_md.py --from DIR    # takes the measurements over: docs/linux-truth/*.csv
-    python scripts/linux_truth_md.py --simulate    # simulates all stored transfers again
-    python scripts/linux_truth_md.py [--check]
+    python scripts/linux_truth_md.py               # simulates all stored transfers again
 
 cells.csv has a row for each pair of transfers, curves.csv the windows of a few. New measurements replace the
 same transfers, and other seeds stay, so that a table may grow by a seed at a time
-(`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. --simulate leaves
-the real columns as they are. The distance of two windows needs the real curve, which is not stored: where the
-simulation comes out otherwise, that column is emptied. Tables and figures follow from these two; the words
-around them are written by hand. With --check nothing is written, and exit status 1 means that page or figures
-are not those of the stored numbers.
+(`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. New simulations
+leave the real columns as they are. The distance of two windows needs the real curve, which is not stored:
+where the simulation comes out otherwise, that column is emptied. Tables and figures follow from these two;
+the words around them are written by hand.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from md import DOCS, parser, settle
+import md
+from md import DOCS
 
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.truth import comparison
@@ -328,32 +326,34 @@ def draw_errors(table: Sequence[Row]) -> str:
     return _figure(draw)
 
 
-def made() -> Iterable[tuple[Path, str]]:
+def pages() -> dict[Path, str]:
     """The files that follow from the stored numbers."""
     rows = read_rows(CELLS)
     page = PAGE.read_text(encoding="utf-8")
     for name, part in parts(rows).items():
         page = replaced(page, name, part)
-    yield PAGE, page
-    yield ERRORS_FIGURE, draw_errors(comparison.table(rows))
-    yield CURVES_FIGURE, draw_curves(read_rows(CURVES))
+    figures = {
+        ERRORS_FIGURE: draw_errors(comparison.table(rows)),
+        CURVES_FIGURE: draw_curves(read_rows(CURVES)),
+    }
+    return {PAGE: page, **figures}
 
 
-def main() -> int:
-    """Writes page and figures, or reports whether they are up to date."""
-    asked = parser(__doc__)
+def stale() -> list[str]:
+    """What is out of date. Another version of matplotlib draws the same figure with other bytes."""
+    return md.stale({file: text for file, text in pages().items() if file == PAGE or not file.exists()})
+
+
+def main() -> None:
+    """Takes measurements over, or simulates again."""
+    asked = md.command_line(__doc__)
     asked.add_argument("--from", dest="folder", type=Path, help="take over what validate kernel wrote there")
-    asked.add_argument("--simulate", action="store_true", help="simulate all stored transfers again")
     given = asked.parse_args()
-    if given.folder is not None and not given.check:
+    if given.folder is not None:
         take_over(given.folder)
-    if given.simulate and not given.check:
+    else:
         simulate_again()
-    # Another version of matplotlib draws the same figure with other bytes.
-    there = dict(made())
-    compared = {file: text for file, text in there.items() if file.suffix == ".md" or not file.exists()}
-    return settle(compared if given.check else there, check=given.check)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

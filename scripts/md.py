@@ -1,7 +1,6 @@
 """Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
 
 import argparse
-import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -80,53 +79,6 @@ def _named(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def write(pages: Mapping[Path, str], about: str | None, folder: Path | None = None) -> int:
-    """Writes pages or, with `--check`, compares them: all that most programs for pages do.
-
-    Args:
-        pages: the text of each page.
-        about: the help text of the command line.
-        folder: as for `settle`.
-
-    Returns:
-        1 if a check fails.
-    """
-    return settle(pages, folder, check=parser(about).parse_args().check)
-
-
 def command_line(about: str | None) -> argparse.ArgumentParser:
     """The command line of a program; `about` is its help text, with its own line breaks."""
     return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-
-
-def parser(about: str | None) -> argparse.ArgumentParser:
-    """The command line of a program for pages, with `--check`."""
-    made = command_line(about)
-    made.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
-    return made
-
-
-def reported(wrong: Sequence[str]) -> int:
-    """Reports what is out of date, a line each; the exit status, 1 if anything is."""
-    for line in wrong:
-        print(f"{line}: run `make docs`", file=sys.stderr)
-    return 1 if wrong else 0
-
-
-def settle(pages: Mapping[Path, str], folder: Path | None = None, *, check: bool) -> int:
-    """Writes pages, or compares them if `check`; 1 if they are not as given.
-
-    Args:
-        pages: the text of each page.
-        folder: a folder with no other pages than these; others are removed.
-        check: write nothing.
-    """
-    if check:
-        return reported(stale(pages, folder))
-    if folder is not None:
-        folder.mkdir(exist_ok=True)
-        for old in set(folder.glob("*.md")) - set(pages):
-            old.unlink()
-    for path, text in pages.items():
-        path.write_text(text, encoding="utf-8")
-    return 0

@@ -1,24 +1,21 @@
-"""Writes the tables of docs/quic.md.
+"""The tables of docs/quic.md.
 
-    python scripts/quic_md.py [--check] [--features bentpipe-kernel/bpf]
-    python scripts/quic_md.py --simulate    # simulates the TCP of the comparison again, into docs/quic.csv
+    python scripts/quic_md.py    # simulates the TCP of the comparison again, into docs/quic.csv
 
 The features of each controller that quinn's trait supports come from the registry, by an example program of
 crates/quic. The comparison comes from docs/quic.csv, which `bentpipe validate quic --full --out DIR`
-measures. The text between their markers is replaced, the words around them are written by hand. With --check
-nothing is written, and exit status 1 means that the page is not that of the registry and the numbers.
+measures. The words around them are written by hand.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from md import parser, settle
 from programs import ROOT, built
 
 from bentpipe.pages.markdown import markdown, replaced
@@ -29,6 +26,8 @@ from bentpipe.truth.writing import write_rows
 
 PAGE = ROOT / "docs" / "quic.md"
 ROWS = ROOT / "docs" / "quic.csv"
+FEATURES: str | None = None
+"""Of the workspace, as scripts/features.sh says."""
 
 PACING = {
     "sender": "quinn's",
@@ -105,22 +104,16 @@ def simulate_again() -> None:
     write_rows(ROWS, rows)
 
 
-def main() -> int:
-    """Writes the page, or reports whether it is up to date."""
-    asked = parser(__doc__)
-    asked.add_argument("--simulate", action="store_true", help="simulate the TCP of the comparison again")
-    asked.add_argument("--features", help="of the workspace, as scripts/features.sh says")
-    given = asked.parse_args()
-    if given.simulate and not given.check:
-        simulate_again()
+def pages() -> dict[Path, str]:
+    """The page."""
     page = PAGE.read_text(encoding="utf-8")
-    parts = {"carried": table(carried(given.features))}
+    parts = {"carried": table(carried(FEATURES))}
     if ROWS.exists():
         parts["comparison"] = markdown(*page_rows(read(ROWS)))
     for name, part in parts.items():
         page = replaced(page, name, part)
-    return settle({PAGE: page}, check=given.check)
+    return {PAGE: page}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    simulate_again()

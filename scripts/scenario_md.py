@@ -5,12 +5,12 @@ The words that the schema does not have are in scenario_page.md, its examples in
 
 import json
 import re
-import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import md
-from md import DOCS, anchor, composed, words, write
+from md import DOCS, anchor, composed, words
 
 from bentpipe.registry import queues
 from bentpipe.schema import scenario_schema
@@ -245,5 +245,6 @@ def page() -> str:
     return composed("scenario_page.md", units=units(), tables=tables)
 
 
-if __name__ == "__main__":
-    sys.exit(write({PAGE: page()}, __doc__))
+def pages() -> dict[Path, str]:
+    """The page."""
+    return {PAGE: page()}

@@ -1,9 +1,7 @@
-"""Writes docs/zoo.md and its figure, or searches for rows of docs/zoo.csv.
+"""docs/zoo.md, from scenarios/zoo/*.toml and docs/zoo.csv; its figure, and searches for rows of the table.
 
-python scripts/zoo_md.py                             # the page, from scenarios/zoo/*.toml and docs/zoo.csv
-python scripts/zoo_md.py --check                     # does the page agree with the files?
+python scripts/zoo_md.py                             # docs/zoo.svg
 python scripts/zoo_md.py --search DIR [NAME...]      # rows that docs/zoo.csv lacks; failures go to DIR
-python scripts/zoo_md.py --figure                    # docs/zoo.svg
 sudo bentpipe break --replay scenarios/zoo --kernel --seeds 3 -o DIR    # DIR/kernel.csv: docs/zoo-kernel.csv
 """
 
@@ -226,23 +224,23 @@ def _cases(cases: dict[str, Record]) -> list[str]:
     return lines
 
 
+def pages() -> dict[Path, str]:
+    """The page."""
+    return {PAGE: text()}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Searches, writes or checks."""
+    """Searches, or draws."""
     parser = md.command_line(__doc__)
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
-    what.add_argument("--figure", action="store_true", help="draw docs/zoo.svg")
-    what.add_argument(
-        "--search", nargs="+", metavar="DIR", help="the folder, and algorithms; without any, all"
+    parser.add_argument(
+        "--search", nargs="+", metavar="DIR", help="the folder, and algorithms; by default all"
     )
     given = parser.parse_args(arguments)
     if given.search:
         folder, *names = given.search
         search(Path(folder), names)
-    elif given.figure:
-        bp.plot.save(drawn(ZOO / f"{SHOWN}.toml"), FIGURE)
     else:
-        return md.settle({PAGE: text()}, check=given.check)
+        bp.plot.save(drawn(ZOO / f"{SHOWN}.toml"), FIGURE)
     return 0
 
 
