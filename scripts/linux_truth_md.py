@@ -23,9 +23,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import matplotlib as mpl
 import md
+from matplotlib.figure import Figure
 from md import DOCS
 
+from bentpipe.experiments.table import STYLE
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
@@ -248,48 +251,30 @@ def parts(rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def _figure(draw: Callable[[Any], Any]) -> str:
+def _svg(figure: Figure) -> str:
     """A figure as SVG, the same bits for the same numbers."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    style = {"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 8, "axes.spines.top": False}
-    with mpl.rc_context({**style, "axes.spines.right": False}):
-        import matplotlib.pyplot as plt
-
-        figure = draw(plt)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-        plt.close(figure)
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
 def draw_curves(points: Sequence[Row]) -> str:
     """Windows of the simulation and of the kernel over each other."""
-
-    def draw(plt: Any) -> Any:
-        names = list(dict.fromkeys(point["row"] for point in points))
-        figure, axes = plt.subplots(
-            len(names), 1, figsize=(7, 1.9 * len(names)), squeeze=False, layout="constrained"
-        )
-        for name, axis in zip(names, axes[:, 0], strict=True):
-            mine = [point for point in points if point["row"] == name]
-            t = [point["t_s"] for point in mine]
-            axis.plot(
-                t, [p["real"] for p in mine], color="#0072b2", linewidth=2.4, alpha=0.55, label="kernel"
-            )
-            axis.plot(t, [p["simulated"] for p in mine], color="#d55e00", linewidth=0.9, label="simulation")
-            axis.set_title(_title(name), loc="left", fontsize=8)
-            axis.set_ylabel("cwnd, segments")
-            axis.set_ylim(bottom=0)
-            axis.margins(x=0.01)
-        figure.legend(
-            *axes[0, 0].get_legend_handles_labels(), frameon=False, ncols=2, loc="outside upper center"
-        )
-        axes[-1, 0].set_xlabel("time, s")
-        return figure
-
-    return _figure(draw)
+    names = list(dict.fromkeys(point["row"] for point in points))
+    figure = Figure(figsize=(7, 1.9 * len(names)), layout="constrained")
+    axes = figure.subplots(len(names), 1, squeeze=False)[:, 0]
+    for name, axis in zip(names, axes, strict=True):
+        mine = [point for point in points if point["row"] == name]
+        t = [point["t_s"] for point in mine]
+        axis.plot(t, [p["real"] for p in mine], color="#0072b2", linewidth=2.4, alpha=0.55, label="kernel")
+        axis.plot(t, [p["simulated"] for p in mine], color="#d55e00", linewidth=0.9, label="simulation")
+        axis.set_title(_title(name), loc="left", fontsize=8)
+        axis.set_ylabel("cwnd, segments")
+        axis.set_ylim(bottom=0)
+        axis.margins(x=0.01)
+    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=2, loc="outside upper center")
+    axes[-1].set_xlabel("time, s")
+    return _svg(figure)
 
 
 def _title(key: str) -> str:
@@ -302,28 +287,23 @@ def _title(key: str) -> str:
 
 def draw_errors(table: Sequence[Row]) -> str:
     """Errors over cells: a point for each link, a column for each sender."""
-
-    def draw(plt: Any) -> Any:
-        senders = list(dict.fromkeys(row["sender"] for row in table))
-        colours = {20: "#009e73", 100: "#0072b2", 500: "#d55e00"}
-        figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
-        for axis, name in zip(axes, (GOODPUT, RTT), strict=True):
-            axis.axhspan(-10, 10, color="#eeeeee", zorder=0, label="within 10 %")
-            axis.axhline(0, color="#888888", linewidth=0.6)
-            for step, (rtt, colour) in enumerate(colours.items()):
-                mine = [row for row in table if row["rtt_ms"] == rtt]
-                x = [senders.index(row["sender"]) + 0.25 * (step - 1) for row in mine]
-                y = [max(-30.0, min(30.0, 100 * row[f"{name}_error"])) for row in mine]
-                axis.plot(x, y, ".", color=colour, markersize=5, alpha=0.8, label=f"RTT {rtt} ms")
-            axis.set_ylabel(f"error of {LABELS[name]}, %")
-        figure.legend(
-            *axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center"
-        )
-        axes[1].set_xticks(range(len(senders)), senders, rotation=60, ha="right")
-        axes[1].set_xlim(-0.6, len(senders) - 0.4)
-        return figure
-
-    return _figure(draw)
+    senders = list(dict.fromkeys(row["sender"] for row in table))
+    colours = {20: "#009e73", 100: "#0072b2", 500: "#d55e00"}
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.subplots(2, 1, sharex=True)
+    for axis, name in zip(axes, (GOODPUT, RTT), strict=True):
+        axis.axhspan(-10, 10, color="#eeeeee", zorder=0, label="within 10 %")
+        axis.axhline(0, color="#888888", linewidth=0.6)
+        for step, (rtt, colour) in enumerate(colours.items()):
+            mine = [row for row in table if row["rtt_ms"] == rtt]
+            x = [senders.index(row["sender"]) + 0.25 * (step - 1) for row in mine]
+            y = [max(-30.0, min(30.0, 100 * row[f"{name}_error"])) for row in mine]
+            axis.plot(x, y, ".", color=colour, markersize=5, alpha=0.8, label=f"RTT {rtt} ms")
+        axis.set_ylabel(f"error of {LABELS[name]}, %")
+    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center")
+    axes[1].set_xticks(range(len(senders)), senders, rotation=60, ha="right")
+    axes[1].set_xlim(-0.6, len(senders) - 0.4)
+    return _svg(figure)
 
 
 def pages() -> dict[Path, str]:
@@ -332,11 +312,9 @@ def pages() -> dict[Path, str]:
     page = PAGE.read_text(encoding="utf-8")
     for name, part in parts(rows).items():
         page = replaced(page, name, part)
-    figures = {
-        ERRORS_FIGURE: draw_errors(comparison.table(rows)),
-        CURVES_FIGURE: draw_curves(read_rows(CURVES)),
-    }
-    return {PAGE: page, **figures}
+    with mpl.rc_context({**STYLE, "svg.fonttype": "none"}):
+        errors, curves = draw_errors(comparison.table(rows)), draw_curves(read_rows(CURVES))
+    return {PAGE: page, ERRORS_FIGURE: errors, CURVES_FIGURE: curves}
 
 
 def stale() -> list[str]:
