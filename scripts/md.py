@@ -1,7 +1,6 @@
 """Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
 
 import argparse
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,18 +48,6 @@ def reference(text: str) -> str:
 def anchor(heading: str) -> str:
     """The anchor that Markdown readers make of a heading."""
     return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")
-
-
-def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """A paragraph in lines of 110 columns, indented by `first` and then by `rest`."""
-    return textwrap.fill(
-        text,
-        110,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
 
 
 def stale(pages: Mapping[Path, str], folder: Path | None = None) -> list[str]:

@@ -13,6 +13,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import md
 
@@ -21,7 +22,7 @@ from bentpipe.breaking.conditions import in_words
 from bentpipe.breaking.goals import GOALS, shown
 from bentpipe.breaking.job import CONFIRM_SEEDS
 from bentpipe.breaking.record import Record, drawn
-from bentpipe.pages.markdown import markdown
+from bentpipe.pages.markdown import markdown, wrapped
 from bentpipe.registry import find
 from bentpipe.truth.writing import DIGITS, read_rows
 
@@ -64,12 +65,9 @@ def search(folder: Path, names: Sequence[str]) -> None:
             print(*row, flush=True)
 
 
-def rows() -> list[dict[str, str]]:
+def rows() -> list[dict[str, Any]]:
     """The rows of the table."""
-    if not TABLE.exists():
-        return []
-    with TABLE.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+    return read_rows(TABLE) if TABLE.exists() else []
 
 
 def text() -> str:
@@ -95,7 +93,7 @@ def _controllers() -> list[str]:
     lines = [
         "## Every controller",
         "",
-        md.wrapped(
+        wrapped(
             f"Each number is the worst that a search of {RUNS} runs of {DURATION} found, shrunk, in the "
             f"median of three seeds. A number in bold is a failure that at least {CONFIRM_SEEDS - 1} of "
             f"{CONFIRM_SEEDS} other seeds confirm. Such a search is short: a number that is not in bold says "
@@ -111,14 +109,14 @@ def _controllers() -> list[str]:
         cells = []
         for goal in GOALS.values():
             row = found.get((name, goal.name))
-            value = "-" if row is None else shown(goal, float(row["value"]))
-            sure = row is not None and row["fails"] == "1" and int(row["confirmed"]) >= CONFIRM_SEEDS - 1
+            value = "-" if row is None else shown(goal, row["value"])
+            sure = row is not None and row["fails"] == 1 and row["confirmed"] >= CONFIRM_SEEDS - 1
             cells.append(f"**{value}**" if sure else value)
         table.append([f"[{find(name)['label']}](controllers/{name}.md)", *cells])
     lines.append(markdown(["<controller", *(f"`{goal}`" for goal in GOALS)], table, spaced=True))
-    whole = sum(float(row["cpu_s"]) for row in found.values())
-    runs = sum(int(row["runs"]) for row in found.values())
-    return [*lines, "", md.wrapped(f"In all {runs:,} runs took {whole / 60:.0f} minutes of a processor."), ""]
+    whole = sum(row["cpu_s"] for row in found.values())
+    runs = sum(row["runs"] for row in found.values())
+    return [*lines, "", wrapped(f"In all {runs:,} runs took {whole / 60:.0f} minutes of a processor."), ""]
 
 
 def _kernel(cases: dict[str, Record]) -> list[str]:
@@ -169,7 +167,7 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
     return [
         "## In the kernel",
         "",
-        md.wrapped(
+        wrapped(
             f"Linux {', '.join(sorted(releases))} confirms {counts['confirmed']} of the "
             f"{counts['played']} cases that were played with its TCP ({share:.0f} %); {counts['skipped']} "
             "cannot be played. A case is confirmed if it fails by the goal's limit with more than half of "
@@ -179,7 +177,7 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
             "over the simulated one."
         ),
         "",
-        md.wrapped(
+        wrapped(
             'The searches simulated the default profile of a sender, and the column "with Linux\'s options" '
             f'has the number of the same seeds with `profile = "linux"`. In {counts["alike"]} of the '
             f"{counts['played']} cases this simulation fails where the kernel does, or neither does. Of the "
@@ -220,7 +218,7 @@ def _cases(cases: dict[str, Record]) -> list[str]:
             "",
         ]
         for paragraph in words:
-            lines += [md.wrapped(paragraph), ""]
+            lines += [wrapped(paragraph), ""]
     return lines
 
 

@@ -6,27 +6,11 @@ modules here, each with a class (`bentpipe.experiments.experiment`). The rest ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bentpipe.experiments.experiment import Experiment
-
-
-@dataclass(frozen=True)
-class Entry:
-    """An entry of the list.
-
-    Attributes:
-        name: its name.
-        title: what it is about, in one line.
-        command: how it is run, as a line of a shell.
-    """
-
-    name: str
-    title: str
-    command: str
 
 
 OWN = {
@@ -43,22 +27,26 @@ OWN = {
 }  # fmt: skip
 """The experiments of this package by name: module and class, what follows the name where it is run, title."""
 
-OTHERS = (
-    Entry("rfc9743", "An algorithm beside CUBIC and Reno, by RFC 9743", "bentpipe evaluate NAME"),
-    Entry("linux-truth", "Simulator beside Linux kernel, as root", "bentpipe validate kernel --full"),
-    Entry("quic-truth", "TCP and QUIC, simulated and real, as root", "bentpipe validate quic --full"),
-)
-"""Experiments that `bentpipe study run` does not run."""
+OTHERS = {
+    "rfc9743": ("bentpipe evaluate NAME", "An algorithm beside CUBIC and Reno, by RFC 9743"),
+    "linux-truth": ("bentpipe validate kernel --full", "Simulator beside Linux kernel, as root"),
+    "quic-truth": ("bentpipe validate quic --full", "TCP and QUIC, simulated and real, as root"),
+}
+"""Experiments that `bentpipe study run` does not run, by name: how they are run, title."""
 
 
-def listed() -> list[Entry]:
-    """All experiments: papers, those of this package, others."""
+def listed() -> list[dict[str, str]]:
+    """All experiments: papers, those of this package, others.
+
+    Each has a `name`, a `title`, and a `command`, the line of a shell that runs it.
+    """
     from bentpipe.studies import available
 
-    run = {name: ("", title) for name, title in available().items()}
-    run |= {name: (needs, title) for name, (_, needs, title) in OWN.items()}
-    command = "bentpipe study run "
-    return [*(Entry(name, title, command + name + needs) for name, (needs, title) in run.items()), *OTHERS]
+    run = "bentpipe study run "
+    found = [(name, run + name, title) for name, title in available().items()]
+    found += [(name, run + name + needs, title) for name, (_, needs, title) in OWN.items()]
+    found += [(name, *other) for name, other in OTHERS.items()]
+    return [{"name": name, "title": title, "command": command} for name, command, title in found]
 
 
 def check_name(name: str) -> None:
@@ -71,8 +59,8 @@ def check_name(name: str) -> None:
     from bentpipe.registry import unknown
     from bentpipe.studies import available
 
-    if (other := next((one for one in OTHERS if one.name == name), None)) is not None:
-        raise ScenarioError(f"{name} is run by: {other.command}")
+    if name in OTHERS:
+        raise ScenarioError(f"{name} is run by: {OTHERS[name][0]}")
     if name not in (known := [*available(), *OWN]):
         raise ScenarioError(unknown("study", name, known))
 

@@ -1,7 +1,8 @@
-"""Parts of Markdown pages that programs write: tables, and text between marks."""
+"""Parts of Markdown pages that programs write: tables, paragraphs, and text between marks."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 
@@ -31,6 +32,18 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], *, spaced: boo
 def texts(heads: Iterable[str]) -> list[str]:
     """The heads of columns that all are to the left."""
     return [f"<{head}" for head in heads]
+
+
+def wrapped(text: str, first: str = "", rest: str = "") -> str:
+    """A paragraph in lines of 110 columns, indented by `first` and then by `rest`."""
+    return textwrap.fill(
+        text,
+        110,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def replaced(page: str, name: str, part: str) -> str:

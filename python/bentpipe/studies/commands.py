@@ -20,9 +20,9 @@ def study_list(json: Json = False) -> None:
     from bentpipe.experiments import listed
 
     if json:
-        terminal.answer({"studies": [vars(one) for one in listed()]})
+        terminal.answer({"studies": listed()})
         return
-    rows = [[one.name, one.title, one.command] for one in listed()]
+    rows = [list(one.values()) for one in listed()]
     terminal.show_whole("", ["<name", "~title", "<run by"], rows)
 
 

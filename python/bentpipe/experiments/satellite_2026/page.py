@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from bentpipe.experiments.satellite_2026.measure import (
     samples,
 )
 from bentpipe.experiments.table import STYLE, shown
-from bentpipe.pages.markdown import markdown, texts
+from bentpipe.pages.markdown import markdown, texts, wrapped
 from bentpipe.studies.claim import Claim
 
 STARTS = {
@@ -124,13 +123,8 @@ def _verdicts(judged: Sequence[Claim]) -> str:
     return f"[Published claims](#are-the-published-gains-here), judged:\n\n{each}".rstrip("\n")
 
 
-def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False))
-
-
 def _item(text: str) -> str:
-    lines = textwrap.wrap(text, 108, break_long_words=False, break_on_hyphens=False)
-    return "- " + "\n  ".join(lines) + "\n"
+    return wrapped(text, "- ", "  ") + "\n"
 
 
 def _cell(rows: Sequence[Measured], path: str, cc: str, what: str, digits: int) -> str:
@@ -161,7 +155,7 @@ def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
         "The source of the path GEO, draft-kuhn-quic-4-sat-07, sets an objective of 20 s for the first "
         f"download of 100 MB. Beside the short flows {names} meet it."
     )
-    return _wrapped(said)
+    return wrapped(said)
 
 
 def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -174,11 +168,11 @@ def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
                 told.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
     if not told:
         return "No video stalled."
-    return _wrapped(f"After the start, a video stalled with {', '.join(told)}.")
+    return wrapped(f"After the start, a video stalled with {', '.join(told)}.")
 
 
 def _claim(claim: Claim) -> str:
-    head = f"### {claim.title}: {claim.verdict}\n\n{_wrapped(claim.statement)}\n\n"
+    head = f"### {claim.title}: {claim.verdict}\n\n{wrapped(claim.statement)}\n\n"
     rows = []
     for check in claim.checks:
         got = check.measured
@@ -189,7 +183,7 @@ def _claim(claim: Claim) -> str:
         ours = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
         rows.append([check.what, paper, ours, holds + counted])
     table = markdown(texts(["check", "published", "measured", "holds"]), rows)
-    return head + table + (f"\n\n{_wrapped(claim.note)}" if claim.note else "") + "\n\n"
+    return head + table + (f"\n\n{wrapped(claim.note)}" if claim.note else "") + "\n\n"
 
 
 Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
