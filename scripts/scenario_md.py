@@ -12,6 +12,7 @@ from typing import Any
 import md
 from md import DOCS, anchor, composed, words
 
+from bentpipe.plain import toml
 from bentpipe.registry import queues
 from bentpipe.schema import scenario_schema
 
@@ -118,17 +119,8 @@ def about(schema: dict[str, Any]) -> tuple[str, str]:
         text = (text[: said.start()].rstrip("; ") + text[said.end() :]).strip()
         text += "" if text.endswith((".", "?")) else "."
     if schema.get("default") not in (None, []):
-        default = f"`{toml(schema['default'])}`"
+        default = f"`{toml(schema['default'], str)}`"
     return text, re.sub(r'("[^"]+")', r"`\1`", default) if "`" not in default else default
-
-
-def toml(value: Any) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    return json.dumps(value)
 
 
 def example(table: str, key: str, schema: dict[str, Any]) -> Any:
@@ -177,7 +169,7 @@ def rows(table: str, schema: dict[str, Any]) -> list[str]:
         )
         if key in required:
             default = "must be given"
-        sample = toml(example(table, key, keys[key]))
+        sample = toml(example(table, key, keys[key]), str)
         cells.append((f"`{key}`", values(keys[key]), default, text, f"`{key} = {sample}`"))
     return md.table(("key", "values", "default", "what it does", "example"), cells)
 
