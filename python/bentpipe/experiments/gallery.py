@@ -89,33 +89,10 @@ PANELS = (
 )
 
 
-@dataclass(frozen=True)
-class Curves:
-    """The contents of one panel: columns over time, and the numbers printed."""
-
-    t: np.ndarray
-    cwnd: np.ndarray
-    in_flight: np.ndarray
-    drops: np.ndarray
-    timeouts: np.ndarray
-    goodput_mbps: float
-    timeout_count: int
-
-    @classmethod
-    def of(cls, row: Row) -> Curves:
-        """Those that were measured."""
-        columns: dict[str, Any] = dict(row)
-        lists = {name: np.array(value) for name, value in columns.items() if isinstance(value, list)}
-        return cls(**columns | lists)
-
-    def text(self) -> str:
-        """Everything that is drawn, in the precision that can be seen."""
-        columns = (self.t, self.cwnd, self.in_flight, self.drops, self.timeouts)
-        return "\n".join(" ".join(f"{v:.1f}" for v in column) for column in columns)
-
-
-Found = Mapping[str, Sequence[Curves]]
-"""The panels of each controller."""
+Found = Mapping[str, Sequence[Row]]
+"""The measures of the panels of each controller."""
+COLUMNS = ("t", "cwnd", "in_flight", "drops", "timeouts")
+"""Those over time."""
 
 
 class Gallery(Experiment):
@@ -132,7 +109,7 @@ class Gallery(Experiment):
         ]
 
     def measure(self, case: Case, result: bp.Result) -> dict[str, Any]:
-        """The contents of `Curves`."""
+        """What is drawn of a run: columns over time, and the numbers printed."""
         trace = result.trace.filter(result.trace["flow"] == "flow")
         link = result.link_trace.filter(result.link_trace["link"] == "sat/forward")
         dropped = np.diff(link["dropped_packets"].to_numpy().astype(float), prepend=0.0)
@@ -155,8 +132,8 @@ class Gallery(Experiment):
         for old in figures.glob("*.svg"):
             old.unlink()
         with mpl.rc_context(STYLE):
-            for cc, curves in found.items():
-                save(draw(find(cc), curves), figures / f"{cc}.svg", digest(curves))
+            for cc, panels in found.items():
+                save(draw(find(cc), panels), figures / f"{cc}.svg", digest(panels))
         files.replace_text(self.out / "gallery.md", page(found))
         return [self.out / "gallery.md"]
 
@@ -164,13 +141,26 @@ class Gallery(Experiment):
         """The parts of the page that do not agree with new runs, one line each."""
         cases = self.cases()
         made = measure_all(cases, self.measure_run)
-        return stale(self.out, _found(cases, [made.rows[number] for number in range(len(cases))]))
+        found = _found(cases, [made.rows[number] for number in range(len(cases))])
+        wrong, file = [], self.out / "gallery.md"
+        if not file.exists() or file.read_text(encoding="utf-8") != page(found):
+            wrong.append("gallery.md does not agree with the runs")
+        for cc, panels in found.items():
+            file = self.out / "gallery" / f"{cc}.svg"
+            if not file.exists():
+                wrong.append(f"gallery/{file.name} is missing")
+            elif f"shows {digest(panels)}" not in file.read_text(encoding="utf-8"):
+                wrong.append(f"gallery/{file.name} shows other runs")
+        there = {file.stem: file.name for file in sorted((self.out / "gallery").glob("*"))}
+        return wrong + [
+            f"gallery/{name} is of no controller" for cc, name in there.items() if cc not in found
+        ]
 
 
 def _found(cases: Sequence[Case], rows: Sequence[Row]) -> Found:
-    found: dict[str, list[Curves]] = {}
+    found: dict[str, list[Row]] = {}
     for case, row in zip(cases, rows, strict=True):
-        found.setdefault(str(case.keys["cc"]), []).append(Curves.of(row))
+        found.setdefault(str(case.keys["cc"]), []).append(row)
     return found
 
 
@@ -225,7 +215,7 @@ def thinned(x: np.ndarray, y: np.ndarray, tolerance: float) -> tuple[np.ndarray,
     return x[keep], y[keep]
 
 
-def draw(entry: Mapping[str, Any], found: Sequence[Curves]) -> Figure:
+def draw(entry: Mapping[str, Any], panels: Sequence[Row]) -> Figure:
     """The figure of one controller: its panels side by side."""
     figure = Figure(figsize=(7.8, 1.75), facecolor="white")
     figure.subplots_adjust(left=0.062, right=0.998, top=0.87, bottom=0.215, wspace=0.045)
@@ -234,9 +224,10 @@ def draw(entry: Mapping[str, Any], found: Sequence[Curves]) -> Figure:
     box = axes[0].get_position()
     per_second = box.width * 7.8 * 72 / DURATION
     per_segment = box.height * 1.75 * 72 / TOP
-    for ax, panel, curves in zip(axes, PANELS, found, strict=True):
-        line = thinned(curves.t * per_second, np.minimum(curves.cwnd, 2 * TOP) * per_segment, 0.35)
-        area = thinned(curves.t * per_second, np.minimum(curves.in_flight, 2 * TOP) * per_segment, 1.0)
+    for ax, panel, row in zip(axes, PANELS, panels, strict=True):
+        t, cwnd, in_flight = (np.array(row[name]) for name in COLUMNS[:3])
+        line = thinned(t * per_second, np.minimum(cwnd, 2 * TOP) * per_segment, 0.35)
+        area = thinned(t * per_second, np.minimum(in_flight, 2 * TOP) * per_segment, 1.0)
         x = np.concatenate([[0.0], area[0] / per_second, [DURATION]])
         y = np.concatenate([[0.0], area[1] / per_segment, [0.0]])
         ax.fill(x, y, color=entry["colour"], alpha=0.22, lw=0)
@@ -251,8 +242,8 @@ def draw(entry: Mapping[str, Any], found: Sequence[Curves]) -> Figure:
             lw=1.0,
             solid_joinstyle="round",
         )
-        ticks(ax, curves)
-        ax.set_title(f"{panel.title}: {curves.goodput_mbps:.2f} Mbit/s", fontsize=7.5, pad=3)
+        ticks(ax, row)
+        ax.set_title(f"{panel.title}: {row['goodput_mbps']:.2f} Mbit/s", fontsize=7.5, pad=3)
         ax.set(xlim=(0, DURATION), ylim=(0, TOP), xticks=(0, 30, 60, 90), yticks=(0, 500, 1000))
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(length=2, labelsize=7, pad=2)
@@ -263,18 +254,18 @@ def draw(entry: Mapping[str, Any], found: Sequence[Curves]) -> Figure:
     return figure
 
 
-def ticks(ax: Axes, curves: Curves) -> None:
+def ticks(ax: Axes, row: Row) -> None:
     """Drops as ticks and timeouts as crosses at the bottom of a panel."""
     place = blended_transform_factory(ax.transData, ax.transAxes)
     x: list[float] = []
     # Neighbours that would touch are one bar.
-    slots = np.unique((curves.drops / SLOT).astype(int))
+    slots = np.unique((np.array(row["drops"]) / SLOT).astype(int))
     for bar in np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []:
         x += [bar[0] * SLOT, (bar[-1] + 1) * SLOT, np.nan]
     ax.plot(x, np.full(len(x), 0.028), color="#cc0000", lw=4.5, solid_capstyle="butt", transform=place)
     ax.plot(
-        curves.timeouts,
-        np.full(len(curves.timeouts), 0.12),
+        row["timeouts"],
+        np.full(len(row["timeouts"]), 0.12),
         "x",
         color="#cc0000",
         ms=3.2,
@@ -283,9 +274,10 @@ def ticks(ax: Axes, curves: Curves) -> None:
     )
 
 
-def digest(found: Sequence[Curves]) -> str:
-    """A fingerprint of the contents of a figure, whatever version of matplotlib draws it."""
-    return hashlib.sha256("\n".join(curves.text() for curves in found).encode()).hexdigest()[:16]
+def digest(panels: Sequence[Row]) -> str:
+    """A fingerprint of what is drawn, as exact as can be seen, whatever version of matplotlib draws it."""
+    text = "\n".join(" ".join(f"{value:.1f}" for value in row[name]) for row in panels for name in COLUMNS)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def save(figure: Figure, target: Path, fingerprint: str) -> None:
@@ -307,10 +299,10 @@ def section(entry: Mapping[str, Any]) -> str:
 def page(found: Found) -> str:
     """The whole page."""
     rows = []
-    for cc, curves in found.items():
+    for cc, panels in found.items():
         link = f"[{find(cc)['label']}](controllers/{cc}.md)"
-        rates = [f"{c.goodput_mbps:.2f}" for c in curves]
-        rows.append([link, *rates, ", ".join(str(c.timeout_count) for c in curves)])
+        rates = [f"{row['goodput_mbps']:.2f}" for row in panels]
+        rows.append([link, *rates, ", ".join(str(row["timeout_count"]) for row in panels)])
     heads = texts(["controller", "no errors, other traffic", "1e-8", "1e-7", "timeouts"])
     head = HEAD.read_text(encoding="utf-8").format(
         buffer=BUFFER,
@@ -326,20 +318,3 @@ def page(found: Found) -> str:
 def one_in(ber: float) -> int:
     """The number of packets of 1500 bytes for each one lost at this bit error rate."""
     return round(1 / -math.expm1(1500 * 8 * math.log1p(-ber)))
-
-
-def stale(folder: Path, found: Found) -> list[str]:
-    """The parts of the page in a folder that do not agree with the runs, one line each."""
-    wrong, file = [], folder / "gallery.md"
-    if not file.exists() or file.read_text(encoding="utf-8") != page(found):
-        wrong.append("gallery.md does not agree with the runs")
-    for cc, curves in found.items():
-        file = folder / "gallery" / f"{cc}.svg"
-        if not file.exists():
-            wrong.append(f"gallery/{file.name} is missing")
-        elif f"shows {digest(curves)}" not in file.read_text(encoding="utf-8"):
-            wrong.append(f"gallery/{file.name} shows other runs")
-    there = sorted(file.name for file in (folder / "gallery").glob("*"))
-    return wrong + [
-        f"gallery/{name} is of no controller" for name in there if name.removesuffix(".svg") not in found
-    ]
