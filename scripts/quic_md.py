@@ -20,9 +20,9 @@ from programs import ROOT, built
 
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.truth.quic_cell import SIMULATED, QuicCell
-from bentpipe.truth.quic_table import page_rows, read, tcp
+from bentpipe.truth.quic_table import page_rows, tcp
 from bentpipe.truth.simulated import simulate
-from bentpipe.truth.writing import write_rows
+from bentpipe.truth.writing import read_rows, write_rows
 
 PAGE = ROOT / "docs" / "quic.md"
 ROWS = ROOT / "docs" / "quic.csv"
@@ -92,7 +92,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def simulate_again() -> None:
     """Puts the results of current simulations of TCP into docs/quic.csv."""
-    rows = read(ROWS)
+    rows = read_rows(ROWS)
     for row in rows:
         names = ("rtt_ms", "per", "length_s")
         place = {name: row[name] for name in names}
@@ -109,7 +109,7 @@ def pages() -> dict[Path, str]:
     page = PAGE.read_text(encoding="utf-8")
     parts = {"carried": table(carried(FEATURES))}
     if ROWS.exists():
-        parts["comparison"] = markdown(*page_rows(read(ROWS)))
+        parts["comparison"] = markdown(*page_rows(read_rows(ROWS)))
     for name, part in parts.items():
         page = replaced(page, name, part)
     return {PAGE: page}
