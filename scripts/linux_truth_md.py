@@ -38,7 +38,7 @@ from bentpipe.truth.measuring import quantities
 from bentpipe.truth.show import LABELS, link_of, percent, signed
 from bentpipe.truth.simulated import simulate
 from bentpipe.truth.store import Store
-from bentpipe.truth.writing import DIGITS, read_rows, write_rows
+from bentpipe.truth.writing import DIGITS, read_rows, stored_rows, write_rows
 
 PAGE = DOCS / "linux-truth.md"
 CELLS = DOCS / "linux-truth" / "cells.csv"
@@ -65,12 +65,12 @@ SHOWN = 12
 def take_over(folder: Path) -> None:
     """Puts a folder of `bentpipe validate kernel --out` into cells.csv and curves.csv."""
     rows = [row for row in read_rows(folder / "cells.csv") if row["kept_time"]]
-    known = {of_dict(row).key: row for row in [*_stored(CELLS), *rows]}
+    known = {of_dict(row).key: row for row in [*stored_rows(CELLS), *rows]}
     CELLS.parent.mkdir(exist_ok=True)
     write_rows(CELLS, sorted(known.values(), key=lambda row: row["seed"]))
     store = Store(folder)
     new = {of_dict(row).key for row in rows}
-    points: list[Row] = [point for point in _stored(CURVES) if point["row"] not in new]
+    points: list[Row] = [point for point in stored_rows(CURVES) if point["row"] not in new]
     for row in rows:
         cell = of_dict(row)
         if (str(cell.sender), *cell.link) in DRAWN and cell.seed == 1 and store.has(cell):
@@ -106,10 +106,6 @@ def simulate_again() -> None:
             point | {"simulated": float(value)} for point, value in zip(mine, windows[name], strict=False)
         ]
     write_rows(CURVES, points)
-
-
-def _stored(path: Path) -> list[Row]:
-    return read_rows(path) if path.exists() else []
 
 
 def overview(table: Sequence[Row]) -> str:

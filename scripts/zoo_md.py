@@ -13,7 +13,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import md
 
@@ -24,7 +23,7 @@ from bentpipe.breaking.job import CONFIRM_SEEDS
 from bentpipe.breaking.record import Record, drawn
 from bentpipe.pages.markdown import markdown, wrapped
 from bentpipe.registry import find
-from bentpipe.truth.writing import DIGITS, read_rows
+from bentpipe.truth.writing import DIGITS, read_rows, stored_rows
 
 ZOO = md.ROOT / "scenarios" / "zoo"
 TABLE, PAGE, FIGURE = (md.DOCS / f"zoo.{kind}" for kind in ("csv", "md", "svg"))
@@ -41,7 +40,7 @@ COLUMNS = ("cc", "goal", "value", "fails", "confirmed", "links", "runs", "cpu_s"
 def search(folder: Path, names: Sequence[str]) -> None:
     """Searches the worst link of each algorithm for each goal, one after the other on one worker."""
     folder.mkdir(parents=True, exist_ok=True)
-    known = {(row["cc"], row["goal"]) for row in rows()}
+    known = {(row["cc"], row["goal"]) for row in stored_rows(TABLE)}
     for name in names or [entry["id"] for entry in bp.controllers()]:
         for goal in GOALS.values():
             if (name, goal.name) in known:
@@ -65,11 +64,6 @@ def search(folder: Path, names: Sequence[str]) -> None:
             print(*row, flush=True)
 
 
-def rows() -> list[dict[str, Any]]:
-    """The rows of the table."""
-    return read_rows(TABLE) if TABLE.exists() else []
-
-
 def text() -> str:
     """The page."""
     cases = {path.stem: Record.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)}
@@ -88,7 +82,7 @@ def text() -> str:
 
 
 def _controllers() -> list[str]:
-    found = {(row["cc"], row["goal"]): row for row in rows()}
+    found = {(row["cc"], row["goal"]): row for row in stored_rows(TABLE)}
     names = [entry["id"] for entry in bp.controllers() if any((entry["id"], goal) in found for goal in GOALS)]
     lines = [
         "## Every controller",

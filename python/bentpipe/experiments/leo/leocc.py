@@ -27,7 +27,7 @@ from bentpipe.experiments.starlink.measured import PLACE
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.measuring import Row
 from bentpipe.timeline.traces import leoreplayer
-from bentpipe.truth.writing import read_rows, write_rows
+from bentpipe.truth.writing import stored_rows, write_rows
 
 TRACE = "leoreplayer/replayer/example/Cubic"
 """Its place in the folder of measured data."""
@@ -202,8 +202,7 @@ class LeoCC(Experiment):
         table = [_row(setting, cc, of, runs[setting, "bbr"]) for (setting, cc), of in runs.items()]
         file = self.tables / "leocc.csv"
         made = {row["setting"] for row in table}
-        stored = read_rows(file) if file.exists() else []
-        write_rows(file, [*table, *(row for row in stored if row["setting"] not in made)])
+        write_rows(file, [*table, *(row for row in stored_rows(file) if row["setting"] not in made)])
         if not self.quick and (self.out / "leo.csv").exists():
             leo.Leo(self.out).write_page()
         return [file]

@@ -18,16 +18,16 @@ RACED = {
     "A-LIAD": "a-liad", "TCP-STAR": "star", "HSWA-TCP": "hswa", "Vegas-L": "vegas-l", "SIMD": "simd",
 }  # fmt: skip
 """The algorithms of the race: those that people run, and those of the five papers."""
-LOSSES = (6e-6, 2e-5, 1e-4)
+LOSSES = {"6e-6": 6e-6, "2e-5": 2e-5, "1e-4": 1e-4}
 SEEDS, LENGTH_S = 6, 60.0
 
 
 def settings(cc: str) -> dict[str, Setting]:
     """All ends for an algorithm, by the heads of the table: both families, all losses, and the uplink."""
     found = {
-        f"{family}, {_short(loss)}": Setting(cc, family, loss, length_s=LENGTH_S)
+        f"{family}, {name}": Setting(cc, family, loss, length_s=LENGTH_S)
         for family in FAMILIES
-        for loss in LOSSES
+        for name, loss in LOSSES.items()
     }
     return {**found, "uplink": Setting(cc, None, preset="starlink-up", length_s=LENGTH_S)}
 
@@ -56,8 +56,3 @@ class Race(OfStarlink):
             again = f"{100 * np.median(found[name, 'D, 2e-5'].again['sender']):.2f}"
             table.append([name, *shares[:-1], again, shares[-1]])
         return put(self, "starlink_race", table)
-
-
-def _short(rate: float) -> str:
-    """A rate as "2e-5"."""
-    return f"{rate:.0e}".replace("e-0", "e-")
