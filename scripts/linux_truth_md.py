@@ -3,7 +3,7 @@
     bentpipe validate kernel --full --out DIR      # measures, as root; hours
     bentpipe validate kernel --links --out DIR     # the links that have a name; a quarter of an hour
     python scripts/linux_truth_md.py --from DIR    # takes the measurements over: docs/linux-truth/*.csv
-    python scripts/linux_truth_md.py               # simulates all stored transfers again
+    python scripts/linux_truth_md.py --simulate    # simulates all stored transfers again
 
 cells.csv has a row for each pair of transfers, curves.csv the windows of a few. New measurements replace the
 same transfers, and other seeds stay, so that a table may grow by a seed at a time
@@ -320,9 +320,11 @@ def stale() -> list[str]:
 
 def main() -> None:
     """Takes measurements over, or simulates again."""
-    asked = md.command_line(__doc__)
+    parser = md.command_line(__doc__)
+    asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--from", dest="folder", type=Path, help="take over what validate kernel wrote there")
-    given = asked.parse_args()
+    asked.add_argument("--simulate", action="store_true", help="simulate all stored transfers again")
+    given = parser.parse_args()
     if given.folder is not None:
         take_over(given.folder)
     else:

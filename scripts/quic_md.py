@@ -1,6 +1,6 @@
 """The tables of docs/quic.md.
 
-    python scripts/quic_md.py    # simulates the TCP of the comparison again, into docs/quic.csv
+    python scripts/quic_md.py --simulate    # simulates the TCP of the comparison again, into docs/quic.csv
 
 The features of each controller that quinn's trait supports come from the registry, by an example program of
 crates/quic. The comparison comes from docs/quic.csv, which `bentpipe validate quic --full --out DIR`
@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from md import command_line
 from programs import ROOT, built
 
 from bentpipe.pages.markdown import markdown, replaced
@@ -116,4 +117,7 @@ def pages() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
+    asked = command_line(__doc__)
+    asked.add_argument("--simulate", action="store_true", required=True)
+    asked.parse_args()
     simulate_again()

@@ -1,6 +1,6 @@
 """docs/zoo.md, from scenarios/zoo/*.toml and docs/zoo.csv; its figure, and searches for rows of the table.
 
-python scripts/zoo_md.py                             # docs/zoo.svg
+python scripts/zoo_md.py --figure                    # docs/zoo.svg
 python scripts/zoo_md.py --search DIR [NAME...]      # rows that docs/zoo.csv lacks; failures go to DIR
 sudo bentpipe break --replay scenarios/zoo --kernel --seeds 3 -o DIR    # DIR/kernel.csv: docs/zoo-kernel.csv
 """
@@ -224,9 +224,9 @@ def pages() -> dict[Path, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Searches, or draws."""
     parser = md.command_line(__doc__)
-    parser.add_argument(
-        "--search", nargs="+", metavar="DIR", help="the folder, and algorithms; by default all"
-    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--figure", action="store_true", help="draw docs/zoo.svg")
+    what.add_argument("--search", nargs="+", metavar="DIR", help="the folder, and algorithms; by default all")
     given = parser.parse_args(arguments)
     if given.search:
         folder, *names = given.search
