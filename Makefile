@@ -22,7 +22,7 @@ FEATURES := . scripts/features.sh;
 RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 # What `make docs-check` asks whether it is up to date: parts of scripts/docs.py, those that take longest first, and two programs.
-CHECKED := plots_md experiments_md linux_truth_md controllers_md queues_md scenario_md lab_notebook models_py validate performance_md zoo_md \
+CHECKED := plots_md experiments linux_truth_md controllers_md queues_md scenario_md lab_notebook models_py validate performance_md zoo_md \
 	evaluate_md quic_md scripts/emulators python/tests/witness/closed_forms.py
 JOBS ?= $(shell nproc)
 

@@ -3,32 +3,43 @@
     python scripts/docs.py [NAME ...]            # `make docs`
     python scripts/docs.py --check [NAME ...]    # `make docs-check`: fails if something is out of date
 
-A name is one of `PAGES`, by default all: modules beside this file. A module has `pages()`, the text of each
-file, and `FOLDER` if no other page may be there; or `write()` and `stale()`, which names what is out of date.
+A name is one of `PAGES`, by default all: modules beside this file, and the experiments. A module has
+`pages()`, the text of each file, and `FOLDER` if no other page may be there; or `write()` and `stale()`, which
+names what is out of date.
 """
 
 import sys
 from importlib import import_module
-from types import ModuleType
 
 import md
 
+from bentpipe.experiments import OWN, load
+
+EXPERIMENTS = "experiments"
+"""The pages that `bentpipe study run NAME --full --out docs` writes."""
 PAGES = (
     "controllers_md", "queues_md", "quic_md", "linux_truth_md", "scenario_md", "lab_notebook", "models_py",
-    "experiments_md", "plots_md", "validate", "performance_md", "zoo_md", "evaluate_md",
+    EXPERIMENTS, "plots_md", "validate", "performance_md", "zoo_md", "evaluate_md",
 )  # fmt: skip
 
 
-def stale(module: ModuleType) -> list[str]:
-    """The parts of its pages that are out of date, a line each."""
+def stale(name: str) -> list[str]:
+    """The parts of pages that are out of date, a line each."""
+    if name == EXPERIMENTS:
+        return [line for own in OWN for line in load(own)(md.DOCS).stale()]
+    module = import_module(name)
     if hasattr(module, "stale"):
         found: list[str] = module.stale()
         return found
     return md.stale(module.pages(), getattr(module, "FOLDER", None))
 
 
-def write(module: ModuleType) -> None:
-    """Writes its pages."""
+def write(name: str) -> None:
+    """Writes pages; of experiments the only one that takes seconds."""
+    if name == EXPERIMENTS:
+        load("gallery")(md.DOCS).run()
+        return
+    module = import_module(name)
     if hasattr(module, "write"):
         module.write()
         return
@@ -50,10 +61,12 @@ def main() -> int:
     given = asked.parse_args()
     wrong = []
     for name in given.name or PAGES:
-        module = import_module(name)
         if given.features is not None and name == "quic_md":
-            module.FEATURES = given.features  # type: ignore[attr-defined]
-        wrong += stale(module) if given.check else (write(module) or [])
+            import_module(name).FEATURES = given.features  # type: ignore[attr-defined]
+        if given.check:
+            wrong += stale(name)
+        else:
+            write(name)
     for line in wrong:
         print(f"{line}: run `make docs`", file=sys.stderr)
     return 1 if wrong else 0
