@@ -4,8 +4,8 @@
     python scripts/docs.py --check [NAME ...]    # `make docs-check`: fails if something is out of date
 
 A name is one of `PAGES`, by default all: modules beside this file, and the experiments. A module has
-`pages()`, the text of each file, and `FOLDER` if no other page may be there; or `write()` and `stale()`, which
-names what is out of date.
+`pages()`, the text of each file, and `FOLDER` if no other page may be there; or `write()`, and `stale()` for
+what is out of date.
 """
 
 import sys
