@@ -21,10 +21,9 @@ FEATURES := . scripts/features.sh;
 # The Rust documentation. `make docs` is for it; `make lint` only asks whether it can be made.
 RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-# What `make docs-check` asks whether it is up to date; what takes longest first.
-CHECKED := scripts/plots_md.py scripts/gallery.py scripts/quic_md.py scripts/linux_truth_md.py scripts/leo_md.py scripts/emulators \
-	scripts/controllers_md.py scripts/queues_md.py scripts/scenario_md.py scripts/lab_notebook.py scripts/models_py.py python/tests/witness/closed_forms.py \
-	scripts/validate.py scripts/performance_md.py scripts/zoo_md.py
+# What `make docs-check` asks whether it is up to date: parts of scripts/docs.py, those that take longest first, and two programs.
+CHECKED := plots_md experiments linux_truth_md controllers_md queues_md scenario_md lab_notebook models_py validate performance_md zoo_md \
+	evaluate_md quic_md scripts/emulators python/tests/witness/closed_forms.py
 JOBS ?= $(shell nproc)
 
 # What is attacked, and for how many processor seconds in all.
@@ -107,19 +106,9 @@ fmt-check: setup
 	$(BIN)/ruff format --check .
 
 docs: setup ## all pages, figures and classes that are written by programs, and the Rust documentation (five minutes)
-	$(BIN)/python scripts/controllers_md.py
-	$(BIN)/python scripts/queues_md.py
-	$(FEATURES) $(BIN)/python scripts/quic_md.py $$workspace
-	$(BIN)/python scripts/linux_truth_md.py
-	$(BIN)/python scripts/scenario_md.py
-	$(BIN)/python scripts/lab_notebook.py
-	$(BIN)/python scripts/models_py.py
-	$(BIN)/python scripts/gallery.py
-	$(BIN)/python scripts/plots_md.py
+	$(FEATURES) $(BIN)/python scripts/docs.py $$workspace
 	$(BIN)/python scripts/readme_figures.py
 	$(BIN)/python scripts/validate.py closed-forms equilibria
-	$(BIN)/python scripts/performance_md.py
-	$(BIN)/python scripts/zoo_md.py
 	$(RUSTDOC)
 
 reproducing: setup ## docs/reproducing.md and docs/reproducing/, from a full run of all studies
@@ -131,10 +120,10 @@ docs-check: setup
 	@$(MAKE) --jobs $(JOBS) --output-sync=target $(CHECKED:%=check/%)
 
 check/%:
-	$(BIN)/python $* --check
+	$(BIN)/python $(if $(findstring /,$*),$*,scripts/docs.py $*) --check
 
-check/scripts/quic_md.py:
-	$(FEATURES) $(BIN)/python scripts/quic_md.py --check $$workspace
+check/quic_md:
+	$(FEATURES) $(BIN)/python scripts/docs.py quic_md --check $$workspace
 
 quic: .venv/.made ## .venv/bin/bentpipe-quic: QUIC with the controllers of the laboratory (docs/quic.md)
 	cargo build --release -p bentpipe-quic --features tools
@@ -158,14 +147,14 @@ oracle: | system ## record the Linux kernel's own algorithms ACK by ACK in QEMU;
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json
-	$(BIN)/python scripts/performance_md.py
+	$(BIN)/python scripts/docs.py performance_md
 
 bench-emu: setup ## the emulator's lateness, cost and maximum beside mahimahi and netem, as root; docs/emulator.md (15 minutes)
 	$(BIN)/python scripts/emulators
 
 instructions: $(if $(UPDATE),setup) | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
 	$(FEATURES) "$$(scripts/system.sh python)" scripts/instructions.py $$extension $(if $(UPDATE),--update)
-	$(if $(UPDATE),$(BIN)/python scripts/performance_md.py)
+	$(if $(UPDATE),$(BIN)/python scripts/docs.py performance_md)
 
 fuzz: ## attack what reads input, both ends of a connection and whole runs (FUZZ_SECONDS=60, shared by all targets)
 	@rustup toolchain list | grep -q '^nightly' || { echo "make fuzz needs nightly Rust; run make fuzz-tools"; exit 1; }

@@ -178,7 +178,7 @@ def main() -> int:
     if given.write:
         store("packetdrill-counts", counted(rows))
         store("packetdrill", listed(rows, causes))
-        validate.PAGE.write_text(validate.page(), encoding="utf-8")
+        validate.PAGE.write_text(validate.pages()[validate.PAGE], encoding="utf-8")
     else:
         print(csv_text([*counted(rows), *listed(rows, causes)]), end="")
     return 0

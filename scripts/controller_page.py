@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import md
-from md import DOCS, ROOT, anchor, reference, shown, wrapped
+from md import DOCS, ROOT, anchor, reference, shown
 
 from bentpipe import _core
 from bentpipe.linux import way
+from bentpipe.pages.markdown import wrapped
 from bentpipe.registry import GRADES
 
 SOURCES = ROOT / "crates" / "cc" / "src" / "algorithms"

@@ -6,7 +6,6 @@ papers. `--check` writes nothing and fails if a page is out of date.
 """
 
 import json
-import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import md
 from controller_page import page, table
-from md import DOCS, composed, words, write
+from md import DOCS, composed, words
 
 from bentpipe import _core
 from bentpipe.linux import in_a_word
@@ -120,7 +119,3 @@ def pages() -> dict[Path, str]:
         cc = entry["id"]
         found[FOLDER / f"{cc}.md"] = page(entry, entries, family[cc], about.get(cc), papers)
     return found
-
-
-if __name__ == "__main__":
-    sys.exit(write(pages(), __doc__, FOLDER))

@@ -6,18 +6,18 @@ python scripts/evaluate_md.py --check    # status 1 if it is out of date
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 
-from md import DOCS, table, write
+from md import DOCS, table
 
 from bentpipe.evaluation import lines
 from bentpipe.evaluation.assessment import EXPERIMENTS
 from bentpipe.evaluation.criteria import CRITERIA, TITLES
 from bentpipe.evaluation.lines import Line
+from bentpipe.pages.markdown import replaced
 
 PAGE = DOCS / "evaluate.md"
-BEGIN, END = "<!-- begin {} (scripts/evaluate_md.py) -->", "<!-- end {} -->"
 
 
 def answered() -> list[str]:
@@ -70,16 +70,10 @@ def _place(c: object) -> str:
     return f"{c.document} {c.section} {level}".strip()
 
 
-def written(text: str) -> str:
+def pages() -> dict[Path, str]:
     """The page with its tables as they should be."""
-    for name, make in PARTS.items():
-        begin, end = BEGIN.format(name), END.format(name)
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = before + begin + "\n\n" + "\n".join(make()).strip() + "\n\n" + end + after
-    return text
-
-
-if __name__ == "__main__":
     assert all(c.document in TITLES for c in CRITERIA)
-    sys.exit(write({PAGE: written(PAGE.read_text(encoding="utf-8"))}, __doc__))
+    page = PAGE.read_text(encoding="utf-8")
+    for name, make in PARTS.items():
+        page = replaced(page, name, "\n".join(make()))
+    return {PAGE: page}

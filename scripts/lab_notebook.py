@@ -6,11 +6,11 @@ After each question comes a cell for the answer.
 
 import json
 import re
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from md import DOCS, ROOT, write
+from md import DOCS, ROOT
 
 PAGE = DOCS / "lab.md"
 NOTEBOOK = ROOT / "examples" / "lab.ipynb"
@@ -76,5 +76,6 @@ def notebook(text: str) -> str:
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
-if __name__ == "__main__":
-    sys.exit(write({NOTEBOOK: notebook(PAGE.read_text(encoding="utf-8"))}, __doc__))
+def pages() -> dict[Path, str]:
+    """The notebook."""
+    return {NOTEBOOK: notebook(PAGE.read_text(encoding="utf-8"))}

@@ -1,34 +1,35 @@
-"""Writes the numbers and figures of docs/linux-truth.md from those that are stored.
+"""The numbers and figures of docs/linux-truth.md, from those that are stored.
 
     bentpipe validate kernel --full --out DIR      # measures, as root; hours
     bentpipe validate kernel --links --out DIR     # the links that have a name; a quarter of an hour
     python scripts/linux_truth_md.py --from DIR    # takes the measurements over: docs/linux-truth/*.csv
     python scripts/linux_truth_md.py --simulate    # simulates all stored transfers again
-    python scripts/linux_truth_md.py [--check]
 
 cells.csv has a row for each pair of transfers, curves.csv the windows of a few. New measurements replace the
 same transfers, and other seeds stay, so that a table may grow by a seed at a time
-(`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. --simulate leaves
-the real columns as they are. The distance of two windows needs the real curve, which is not stored: where the
-simulation comes out otherwise, that column is emptied. Tables and figures follow from these two; the words
-around them are written by hand. With --check nothing is written, and exit status 1 means that page or figures
-are not those of the stored numbers.
+(`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. New simulations
+leave the real columns as they are. The distance of two windows needs the real curve, which is not stored:
+where the simulation comes out otherwise, that column is emptied. Tables and figures follow from these two;
+the words around them are written by hand.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from md import DOCS, parser, replaced, settle
+import matplotlib as mpl
+import md
+from matplotlib.figure import Figure
+from md import DOCS
 
-from bentpipe.bench.page import markdown
+from bentpipe.experiments.table import STYLE
+from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
 from bentpipe.truth.comparison import CURVE, GOODPUT, RTT, Verdict, verdict
@@ -37,7 +38,7 @@ from bentpipe.truth.measuring import quantities
 from bentpipe.truth.show import LABELS, link_of, percent, signed
 from bentpipe.truth.simulated import simulate
 from bentpipe.truth.store import Store
-from bentpipe.truth.writing import DIGITS, read_rows, write_rows
+from bentpipe.truth.writing import DIGITS, read_rows, stored_rows, write_rows
 
 PAGE = DOCS / "linux-truth.md"
 CELLS = DOCS / "linux-truth" / "cells.csv"
@@ -64,12 +65,12 @@ SHOWN = 12
 def take_over(folder: Path) -> None:
     """Puts a folder of `bentpipe validate kernel --out` into cells.csv and curves.csv."""
     rows = [row for row in read_rows(folder / "cells.csv") if row["kept_time"]]
-    known = {of_dict(row).key: row for row in [*_stored(CELLS), *rows]}
+    known = {of_dict(row).key: row for row in [*stored_rows(CELLS), *rows]}
     CELLS.parent.mkdir(exist_ok=True)
     write_rows(CELLS, sorted(known.values(), key=lambda row: row["seed"]))
     store = Store(folder)
     new = {of_dict(row).key for row in rows}
-    points: list[Row] = [point for point in _stored(CURVES) if point["row"] not in new]
+    points: list[Row] = [point for point in stored_rows(CURVES) if point["row"] not in new]
     for row in rows:
         cell = of_dict(row)
         if (str(cell.sender), *cell.link) in DRAWN and cell.seed == 1 and store.has(cell):
@@ -105,10 +106,6 @@ def simulate_again() -> None:
             point | {"simulated": float(value)} for point, value in zip(mine, windows[name], strict=False)
         ]
     write_rows(CURVES, points)
-
-
-def _stored(path: Path) -> list[Row]:
-    return read_rows(path) if path.exists() else []
 
 
 def overview(table: Sequence[Row]) -> str:
@@ -250,48 +247,30 @@ def parts(rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def _figure(draw: Callable[[Any], Any]) -> str:
+def _svg(figure: Figure) -> str:
     """A figure as SVG, the same bits for the same numbers."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    style = {"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 8, "axes.spines.top": False}
-    with mpl.rc_context({**style, "axes.spines.right": False}):
-        import matplotlib.pyplot as plt
-
-        figure = draw(plt)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-        plt.close(figure)
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
 def draw_curves(points: Sequence[Row]) -> str:
     """Windows of the simulation and of the kernel over each other."""
-
-    def draw(plt: Any) -> Any:
-        names = list(dict.fromkeys(point["row"] for point in points))
-        figure, axes = plt.subplots(
-            len(names), 1, figsize=(7, 1.9 * len(names)), squeeze=False, layout="constrained"
-        )
-        for name, axis in zip(names, axes[:, 0], strict=True):
-            mine = [point for point in points if point["row"] == name]
-            t = [point["t_s"] for point in mine]
-            axis.plot(
-                t, [p["real"] for p in mine], color="#0072b2", linewidth=2.4, alpha=0.55, label="kernel"
-            )
-            axis.plot(t, [p["simulated"] for p in mine], color="#d55e00", linewidth=0.9, label="simulation")
-            axis.set_title(_title(name), loc="left", fontsize=8)
-            axis.set_ylabel("cwnd, segments")
-            axis.set_ylim(bottom=0)
-            axis.margins(x=0.01)
-        figure.legend(
-            *axes[0, 0].get_legend_handles_labels(), frameon=False, ncols=2, loc="outside upper center"
-        )
-        axes[-1, 0].set_xlabel("time, s")
-        return figure
-
-    return _figure(draw)
+    names = list(dict.fromkeys(point["row"] for point in points))
+    figure = Figure(figsize=(7, 1.9 * len(names)), layout="constrained")
+    axes = figure.subplots(len(names), 1, squeeze=False)[:, 0]
+    for name, axis in zip(names, axes, strict=True):
+        mine = [point for point in points if point["row"] == name]
+        t = [point["t_s"] for point in mine]
+        axis.plot(t, [p["real"] for p in mine], color="#0072b2", linewidth=2.4, alpha=0.55, label="kernel")
+        axis.plot(t, [p["simulated"] for p in mine], color="#d55e00", linewidth=0.9, label="simulation")
+        axis.set_title(_title(name), loc="left", fontsize=8)
+        axis.set_ylabel("cwnd, segments")
+        axis.set_ylim(bottom=0)
+        axis.margins(x=0.01)
+    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=2, loc="outside upper center")
+    axes[-1].set_xlabel("time, s")
+    return _svg(figure)
 
 
 def _title(key: str) -> str:
@@ -304,56 +283,53 @@ def _title(key: str) -> str:
 
 def draw_errors(table: Sequence[Row]) -> str:
     """Errors over cells: a point for each link, a column for each sender."""
-
-    def draw(plt: Any) -> Any:
-        senders = list(dict.fromkeys(row["sender"] for row in table))
-        colours = {20: "#009e73", 100: "#0072b2", 500: "#d55e00"}
-        figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
-        for axis, name in zip(axes, (GOODPUT, RTT), strict=True):
-            axis.axhspan(-10, 10, color="#eeeeee", zorder=0, label="within 10 %")
-            axis.axhline(0, color="#888888", linewidth=0.6)
-            for step, (rtt, colour) in enumerate(colours.items()):
-                mine = [row for row in table if row["rtt_ms"] == rtt]
-                x = [senders.index(row["sender"]) + 0.25 * (step - 1) for row in mine]
-                y = [max(-30.0, min(30.0, 100 * row[f"{name}_error"])) for row in mine]
-                axis.plot(x, y, ".", color=colour, markersize=5, alpha=0.8, label=f"RTT {rtt} ms")
-            axis.set_ylabel(f"error of {LABELS[name]}, %")
-        figure.legend(
-            *axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center"
-        )
-        axes[1].set_xticks(range(len(senders)), senders, rotation=60, ha="right")
-        axes[1].set_xlim(-0.6, len(senders) - 0.4)
-        return figure
-
-    return _figure(draw)
+    senders = list(dict.fromkeys(row["sender"] for row in table))
+    colours = {20: "#009e73", 100: "#0072b2", 500: "#d55e00"}
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.subplots(2, 1, sharex=True)
+    for axis, name in zip(axes, (GOODPUT, RTT), strict=True):
+        axis.axhspan(-10, 10, color="#eeeeee", zorder=0, label="within 10 %")
+        axis.axhline(0, color="#888888", linewidth=0.6)
+        for step, (rtt, colour) in enumerate(colours.items()):
+            mine = [row for row in table if row["rtt_ms"] == rtt]
+            x = [senders.index(row["sender"]) + 0.25 * (step - 1) for row in mine]
+            y = [max(-30.0, min(30.0, 100 * row[f"{name}_error"])) for row in mine]
+            axis.plot(x, y, ".", color=colour, markersize=5, alpha=0.8, label=f"RTT {rtt} ms")
+        axis.set_ylabel(f"error of {LABELS[name]}, %")
+    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center")
+    axes[1].set_xticks(range(len(senders)), senders, rotation=60, ha="right")
+    axes[1].set_xlim(-0.6, len(senders) - 0.4)
+    return _svg(figure)
 
 
-def made() -> Iterable[tuple[Path, str]]:
+def pages() -> dict[Path, str]:
     """The files that follow from the stored numbers."""
     rows = read_rows(CELLS)
     page = PAGE.read_text(encoding="utf-8")
     for name, part in parts(rows).items():
         page = replaced(page, name, part)
-    yield PAGE, page
-    yield ERRORS_FIGURE, draw_errors(comparison.table(rows))
-    yield CURVES_FIGURE, draw_curves(read_rows(CURVES))
+    with mpl.rc_context({**STYLE, "svg.fonttype": "none"}):
+        errors, curves = draw_errors(comparison.table(rows)), draw_curves(read_rows(CURVES))
+    return {PAGE: page, ERRORS_FIGURE: errors, CURVES_FIGURE: curves}
 
 
-def main() -> int:
-    """Writes page and figures, or reports whether they are up to date."""
-    asked = parser(__doc__)
+def stale() -> list[str]:
+    """What is out of date. Another version of matplotlib draws the same figure with other bytes."""
+    return md.stale({file: text for file, text in pages().items() if file == PAGE or not file.exists()})
+
+
+def main() -> None:
+    """Takes measurements over, or simulates again."""
+    parser = md.command_line(__doc__)
+    asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--from", dest="folder", type=Path, help="take over what validate kernel wrote there")
     asked.add_argument("--simulate", action="store_true", help="simulate all stored transfers again")
-    given = asked.parse_args()
-    if given.folder is not None and not given.check:
+    given = parser.parse_args()
+    if given.folder is not None:
         take_over(given.folder)
-    if given.simulate and not given.check:
+    else:
         simulate_again()
-    # Another version of matplotlib draws the same figure with other bytes.
-    there = dict(made())
-    compared = {file: text for file, text in there.items() if file.suffix == ".md" or not file.exists()}
-    return settle(compared if given.check else there, check=given.check)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

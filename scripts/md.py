@@ -1,14 +1,11 @@
 """Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
 
 import argparse
-import re
-import sys
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.files import replace_text
+from bentpipe.pages.markdown import markdown, texts
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -27,19 +24,9 @@ def composed(name: str, **parts: Sequence[str]) -> str:
     return text
 
 
-def cell(text: str) -> str:
-    """`text` as one cell of a table."""
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def row(*cells: str) -> str:
-    """A row of a table."""
-    return "| " + " | ".join(cell(text) for text in cells) + " |"
-
-
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """The lines of a table, with an empty one below it."""
-    return [row(*heads), "|" + "---|" * len(heads), *(row(*cells) for cells in rows), ""]
+    return [*markdown(texts(heads), rows).split("\n"), ""]
 
 
 def shown(value: Any) -> str:
@@ -63,48 +50,6 @@ def anchor(heading: str) -> str:
     return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")
 
 
-def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """A paragraph in lines of 110 columns, indented by `first` and then by `rest`."""
-    return textwrap.fill(
-        text,
-        110,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-
-
-def fill(page: Path, tables: str, mark: str) -> None:
-    """Puts tables between the marks of a page that is written by hand.
-
-    Args:
-        page: the page; if there is none, the tables are the page.
-        tables: text, without empty lines around it.
-        mark: what the marks name.
-    """
-    begin, end = f"<!-- tables: {mark} -->", "<!-- end tables -->"
-    block = f"{begin}\n\n{tables}\n\n{end}"
-    if page.is_file():
-        text = page.read_text(encoding="utf-8")
-        block = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
-    replace_text(page, block.rstrip("\n") + "\n")
-
-
-def replaced(page: str, name: str, part: str) -> str:
-    """A page with another text between the marks `<!-- NAME -->` and `<!-- end NAME -->`.
-
-    Raises:
-        ValueError: the page lacks one of the marks.
-    """
-    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
-    before, found, rest = page.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not (found and found_end):
-        raise ValueError(f"the page has no {begin.strip()} or no {end}")
-    return f"{before}{begin}\n{part.strip()}\n\n{end}{after}"
-
-
 def stale(pages: Mapping[Path, str], folder: Path | None = None) -> list[str]:
     """The pages that are not as given, and the pages of `folder` that are not among them; a line each."""
     wrong = [
@@ -121,53 +66,6 @@ def _named(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def write(pages: Mapping[Path, str], about: str | None, folder: Path | None = None) -> int:
-    """Writes pages or, with `--check`, compares them: all that most programs for pages do.
-
-    Args:
-        pages: the text of each page.
-        about: the help text of the command line.
-        folder: as for `settle`.
-
-    Returns:
-        1 if a check fails.
-    """
-    return settle(pages, folder, check=parser(about).parse_args().check)
-
-
 def command_line(about: str | None) -> argparse.ArgumentParser:
     """The command line of a program; `about` is its help text, with its own line breaks."""
     return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-
-
-def parser(about: str | None) -> argparse.ArgumentParser:
-    """The command line of a program for pages, with `--check`."""
-    made = command_line(about)
-    made.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
-    return made
-
-
-def reported(wrong: Sequence[str]) -> int:
-    """Reports what is out of date, a line each; the exit status, 1 if anything is."""
-    for line in wrong:
-        print(f"{line}: run `make docs`", file=sys.stderr)
-    return 1 if wrong else 0
-
-
-def settle(pages: Mapping[Path, str], folder: Path | None = None, *, check: bool) -> int:
-    """Writes pages, or compares them if `check`; 1 if they are not as given.
-
-    Args:
-        pages: the text of each page.
-        folder: a folder with no other pages than these; others are removed.
-        check: write nothing.
-    """
-    if check:
-        return reported(stale(pages, folder))
-    if folder is not None:
-        folder.mkdir(exist_ok=True)
-        for old in set(folder.glob("*.md")) - set(pages):
-            old.unlink()
-    for path, text in pages.items():
-        path.write_text(text, encoding="utf-8")
-    return 0

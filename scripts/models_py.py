@@ -7,12 +7,10 @@ names. Their texts are the comments in crates/sim. `--check` reports whether bot
 import json
 import keyword
 import re
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
-from md import write
 from scenario_md import DEFAULTS, QUANTITIES, SCHEMA, about, followed, types
 
 from bentpipe.registry import VALUES
@@ -307,5 +305,6 @@ def stub(text: str) -> str:
     return re.sub(r"(from \.models import .*\n)+", "\n".join(names) + "\n", text, count=1)
 
 
-if __name__ == "__main__":
-    sys.exit(write({MODELS: models(), STUB: stub(STUB.read_text(encoding="utf-8"))}, __doc__))
+def pages() -> dict[Path, str]:
+    """Both files."""
+    return {MODELS: models(), STUB: stub(STUB.read_text(encoding="utf-8"))}

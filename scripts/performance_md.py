@@ -11,14 +11,15 @@ is written, and exit status 1 means that page or file are not those of the store
 from __future__ import annotations
 
 import json
-import sys
 import tomllib
+from pathlib import Path
 
 from instructions import FILE, PROFILED
-from md import DOCS, replaced, write
+from md import DOCS
 
-from bentpipe.bench.page import data, markdown, tables
+from bentpipe.bench.page import data, tables
 from bentpipe.files import csv_text
+from bentpipe.pages.markdown import markdown, replaced
 
 PAGE = DOCS / "performance.md"
 ROWS = DOCS / "performance.csv"
@@ -41,14 +42,10 @@ def counts() -> dict[str, str]:
     }
 
 
-def main() -> int:
-    """Writes page and table, or reports whether they are up to date."""
+def pages() -> dict[Path, str]:
+    """Page and table."""
     page = PAGE.read_text(encoding="utf-8")
     timings = json.loads(TIMINGS.read_text(encoding="utf-8"))
     for name, part in {**tables(timings), **counts()}.items():
         page = replaced(page, name, part)
-    return write({PAGE: page, ROWS: csv_text(data(timings))}, __doc__)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return {PAGE: page, ROWS: csv_text(data(timings))}

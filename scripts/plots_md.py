@@ -1,9 +1,8 @@
 """Draws the figures of docs/plots.md: every verb of `bentpipe plot` with its picture, by its own commands.
 
 The page is written by hand. Its commands are run as they are printed, in an empty folder with the scenarios
-of the page, and a mark below each figure has a fingerprint of its numbers. `--check` writes nothing: it runs
-the commands again and reports whether the numbers are still those of the page. With `--png DIR` the figures
-are also drawn there as pictures, to look at.
+of the page, and a mark below each figure has a fingerprint of its numbers. `python scripts/plots_md.py DIR`
+draws the figures as pictures, to look at.
 """
 
 import hashlib
@@ -13,12 +12,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from md import DOCS, parser, reported
+from md import DOCS
 
 PAGE = DOCS / "plots.md"
 FIGURES = DOCS / "plots"
@@ -82,27 +82,36 @@ def page(place: Path) -> str:
     return text
 
 
-def stale(place: Path) -> list[str]:
-    """The parts of the page that do not agree with the runs, one line each."""
+@contextmanager
+def drawn() -> Iterator[Path]:
+    """A folder in which all commands of the page were run."""
+    with tempfile.TemporaryDirectory() as folder:
+        draw_all(Path(folder))
+        yield Path(folder)
+
+
+def stale() -> list[str]:
+    """The parts of the page that do not agree with new runs, one line each."""
     wrong = []
-    if PAGE.read_text(encoding="utf-8") != page(place):
-        wrong.append("docs/plots.md does not agree with the runs")
+    with drawn() as place:
+        if PAGE.read_text(encoding="utf-8") != page(place):
+            wrong.append("docs/plots.md does not agree with the runs")
     known = {figure_file(figure) for figure in figures()}
     there = {file.name for file in FIGURES.glob("*")}
     wrong += [f"docs/plots/{name} is missing" for name in sorted(known - there)]
-    wrong += [f"docs/plots/{name} is of no verb" for name in sorted(there - known)]
-    return wrong
+    return wrong + [f"docs/plots/{name} is of no verb" for name in sorted(there - known)]
 
 
-def write(place: Path) -> None:
-    """The numbers of the page, and its figures."""
+def write() -> None:
+    """Writes the numbers of the page, and its figures."""
     FIGURES.mkdir(exist_ok=True)
     for old in FIGURES.glob("*"):
         old.unlink()
-    PAGE.write_text(page(place), encoding="utf-8")
-    for figure in figures():
-        file = figure_file(figure)
-        (FIGURES / file).write_bytes((place / file).read_bytes())
+    with drawn() as place:
+        PAGE.write_text(page(place), encoding="utf-8")
+        for figure in figures():
+            file = figure_file(figure)
+            (FIGURES / file).write_bytes((place / file).read_bytes())
 
 
 def pictures(place: Path, folder: Path) -> None:
@@ -117,21 +126,6 @@ def pictures(place: Path, folder: Path) -> None:
             subprocess.run(command, cwd=place, check=True, capture_output=True)
 
 
-def main() -> int:
-    """Writes or checks the page; 1 if a check fails."""
-    asked = parser(__doc__)
-    asked.add_argument("--png", type=Path, help="draw the figures as pictures into this folder, too")
-    given = asked.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        draw_all(place)
-        wrong = stale(place) if given.check else []
-        if not given.check:
-            write(place)
-        if given.png is not None:
-            pictures(place, given.png)
-    return reported(wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    with drawn() as made:
+        pictures(made, Path(sys.argv[1]))

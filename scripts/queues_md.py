@@ -1,9 +1,9 @@
 """Writes docs/queues.md from the registry of queues; `--check` reports whether it is up to date."""
 
-import sys
+from pathlib import Path
 from typing import Any
 
-from md import DOCS, anchor, composed, reference, table, write
+from md import DOCS, anchor, composed, reference, table
 from scenario_md import SCHEMA, alternatives, rows
 
 from bentpipe.registry import queues
@@ -35,5 +35,6 @@ def page(entries: list[dict[str, Any]]) -> str:
     return composed("queues_page.md", kinds=[*table(("kind", "name"), kinds), *sections])
 
 
-if __name__ == "__main__":
-    sys.exit(write({PAGE: page(queues())}, __doc__))
+def pages() -> dict[Path, str]:
+    """The page."""
+    return {PAGE: page(queues())}

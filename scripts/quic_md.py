@@ -1,34 +1,34 @@
-"""Writes the tables of docs/quic.md.
+"""The tables of docs/quic.md.
 
-    python scripts/quic_md.py [--check] [--features bentpipe-kernel/bpf]
     python scripts/quic_md.py --simulate    # simulates the TCP of the comparison again, into docs/quic.csv
 
 The features of each controller that quinn's trait supports come from the registry, by an example program of
 crates/quic. The comparison comes from docs/quic.csv, which `bentpipe validate quic --full --out DIR`
-measures. The text between their markers is replaced, the words around them are written by hand. With --check
-nothing is written, and exit status 1 means that the page is not that of the registry and the numbers.
+measures. The words around them are written by hand.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from md import parser, replaced, settle
+from md import command_line
 from programs import ROOT, built
 
-from bentpipe.bench.page import markdown
+from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.truth.quic_cell import SIMULATED, QuicCell
-from bentpipe.truth.quic_table import page_rows, read, tcp
+from bentpipe.truth.quic_table import page_rows, tcp
 from bentpipe.truth.simulated import simulate
-from bentpipe.truth.writing import write_rows
+from bentpipe.truth.writing import read_rows, write_rows
 
 PAGE = ROOT / "docs" / "quic.md"
 ROWS = ROOT / "docs" / "quic.csv"
+FEATURES: str | None = None
+"""Of the workspace, as scripts/features.sh says."""
 
 PACING = {
     "sender": "quinn's",
@@ -93,7 +93,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def simulate_again() -> None:
     """Puts the results of current simulations of TCP into docs/quic.csv."""
-    rows = read(ROWS)
+    rows = read_rows(ROWS)
     for row in rows:
         names = ("rtt_ms", "per", "length_s")
         place = {name: row[name] for name in names}
@@ -105,22 +105,19 @@ def simulate_again() -> None:
     write_rows(ROWS, rows)
 
 
-def main() -> int:
-    """Writes the page, or reports whether it is up to date."""
-    asked = parser(__doc__)
-    asked.add_argument("--simulate", action="store_true", help="simulate the TCP of the comparison again")
-    asked.add_argument("--features", help="of the workspace, as scripts/features.sh says")
-    given = asked.parse_args()
-    if given.simulate and not given.check:
-        simulate_again()
+def pages() -> dict[Path, str]:
+    """The page."""
     page = PAGE.read_text(encoding="utf-8")
-    parts = {"carried": table(carried(given.features))}
+    parts = {"carried": table(carried(FEATURES))}
     if ROWS.exists():
-        parts["comparison"] = markdown(*page_rows(read(ROWS)))
+        parts["comparison"] = markdown(*page_rows(read_rows(ROWS)))
     for name, part in parts.items():
         page = replaced(page, name, part)
-    return settle({PAGE: page}, check=given.check)
+    return {PAGE: page}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    asked = command_line(__doc__)
+    asked.add_argument("--simulate", action="store_true", required=True)
+    asked.parse_args()
+    simulate_again()

@@ -5,13 +5,14 @@ The words that the schema does not have are in scenario_page.md, its examples in
 
 import json
 import re
-import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import md
-from md import DOCS, anchor, composed, words, write
+from md import DOCS, anchor, composed, words
 
+from bentpipe.plain import toml
 from bentpipe.registry import queues
 from bentpipe.schema import scenario_schema
 
@@ -118,17 +119,8 @@ def about(schema: dict[str, Any]) -> tuple[str, str]:
         text = (text[: said.start()].rstrip("; ") + text[said.end() :]).strip()
         text += "" if text.endswith((".", "?")) else "."
     if schema.get("default") not in (None, []):
-        default = f"`{toml(schema['default'])}`"
+        default = f"`{toml(schema['default'], str)}`"
     return text, re.sub(r'("[^"]+")', r"`\1`", default) if "`" not in default else default
-
-
-def toml(value: Any) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    return json.dumps(value)
 
 
 def example(table: str, key: str, schema: dict[str, Any]) -> Any:
@@ -177,7 +169,7 @@ def rows(table: str, schema: dict[str, Any]) -> list[str]:
         )
         if key in required:
             default = "must be given"
-        sample = toml(example(table, key, keys[key]))
+        sample = toml(example(table, key, keys[key]), str)
         cells.append((f"`{key}`", values(keys[key]), default, text, f"`{key} = {sample}`"))
     return md.table(("key", "values", "default", "what it does", "example"), cells)
 
@@ -245,5 +237,6 @@ def page() -> str:
     return composed("scenario_page.md", units=units(), tables=tables)
 
 
-if __name__ == "__main__":
-    sys.exit(write({PAGE: page()}, __doc__))
+def pages() -> dict[Path, str]:
+    """The page."""
+    return {PAGE: page()}

@@ -1,13 +1,11 @@
 """Runs every witness in its full form, writes its data file in docs/validation, and sums it up in the page.
 
     python scripts/validate.py [--jobs N] [NAME ...]
-    python scripts/validate.py --check
 
 A witness prints its rows as comma-separated values; they become docs/validation/NAME.csv. The text between
 `<!-- NAME -->` and `<!-- end NAME -->` in docs/validation.md follows from that file (validation_page.py).
 Exit status 1 if a witness reports a difference; its rows are written all the same. A witness whose program is
-not installed leaves its file as it is, and reports that. With --check nothing runs, and exit status 1 means
-that the page does not agree with the data files.
+not installed leaves its file as it is, and reports that.
 """
 
 from __future__ import annotations
@@ -17,7 +15,9 @@ import sys
 from pathlib import Path
 
 import validation_page
-from md import parser, replaced, settle
+from md import command_line
+
+from bentpipe.pages.markdown import replaced
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "validation.md"
@@ -40,22 +40,20 @@ COMMANDS: dict[str, list[str]] = {
 }
 
 
-def page() -> str:
+def pages() -> dict[Path, str]:
     """The page as the data files have it."""
     text = PAGE.read_text(encoding="utf-8")
     for name, part in validation_page.parts().items():
         text = replaced(text, name, part)
-    return text
+    return {PAGE: text}
 
 
 def main() -> int:
     """Runs the witnesses that are named, or all."""
-    asked = parser("Runs the witnesses and writes what they find.")
+    asked = command_line("Runs the witnesses and writes what they find.")
     asked.add_argument("--jobs", type=int, default=2, help="runs at a time")
     asked.add_argument("name", nargs="*", help=f"one of {', '.join(COMMANDS)}; by default all")
     given = asked.parse_args()
-    if given.check:
-        return settle({PAGE: page()}, check=True)
     unknown = set(given.name) - set(COMMANDS)
     if unknown:
         asked.error(f"no witness is called {sorted(unknown)[0]!r}; there are {', '.join(COMMANDS)}")
@@ -75,7 +73,7 @@ def main() -> int:
             print(f"{name}: failed with status {done.returncode}", file=sys.stderr)
             return 1
         stored.write_text(done.stdout, encoding="utf-8")
-        PAGE.write_text(page(), encoding="utf-8")
+        PAGE.write_text(pages()[PAGE], encoding="utf-8")
         print(f"{name}: {'agrees' if done.returncode == 0 else 'DIFFERS'}")
         worst = max(worst, done.returncode)
     return worst

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from bentpipe.pages.markdown import markdown, texts
+
 DATA = Path(__file__).parent.parent / "docs" / "validation"
 Row = Mapping[str, str]
 
@@ -125,8 +127,7 @@ def parts(folder: Path = DATA) -> dict[str, str]:
 
 def table(heads: Sequence[str], body: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *body)]
-    return "\n".join(lines)
+    return markdown(texts(heads), body, spaced=True)
 
 
 def _link(name: str) -> str:

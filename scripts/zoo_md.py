@@ -1,9 +1,7 @@
-"""Writes docs/zoo.md and its figure, or searches for rows of docs/zoo.csv.
+"""docs/zoo.md, from scenarios/zoo/*.toml and docs/zoo.csv; its figure, and searches for rows of the table.
 
-python scripts/zoo_md.py                             # the page, from scenarios/zoo/*.toml and docs/zoo.csv
-python scripts/zoo_md.py --check                     # does the page agree with the files?
-python scripts/zoo_md.py --search DIR [NAME...]      # rows that docs/zoo.csv lacks; failures go to DIR
 python scripts/zoo_md.py --figure                    # docs/zoo.svg
+python scripts/zoo_md.py --search DIR [NAME...]      # rows that docs/zoo.csv lacks; failures go to DIR
 sudo bentpipe break --replay scenarios/zoo --kernel --seeds 3 -o DIR    # DIR/kernel.csv: docs/zoo-kernel.csv
 """
 
@@ -23,8 +21,9 @@ from bentpipe.breaking.conditions import in_words
 from bentpipe.breaking.goals import GOALS, shown
 from bentpipe.breaking.job import CONFIRM_SEEDS
 from bentpipe.breaking.record import Record, drawn
+from bentpipe.pages.markdown import markdown, wrapped
 from bentpipe.registry import find
-from bentpipe.truth.writing import DIGITS, read_rows
+from bentpipe.truth.writing import DIGITS, read_rows, stored_rows
 
 ZOO = md.ROOT / "scenarios" / "zoo"
 TABLE, PAGE, FIGURE = (md.DOCS / f"zoo.{kind}" for kind in ("csv", "md", "svg"))
@@ -41,7 +40,7 @@ COLUMNS = ("cc", "goal", "value", "fails", "confirmed", "links", "runs", "cpu_s"
 def search(folder: Path, names: Sequence[str]) -> None:
     """Searches the worst link of each algorithm for each goal, one after the other on one worker."""
     folder.mkdir(parents=True, exist_ok=True)
-    known = {(row["cc"], row["goal"]) for row in rows()}
+    known = {(row["cc"], row["goal"]) for row in stored_rows(TABLE)}
     for name in names or [entry["id"] for entry in bp.controllers()]:
         for goal in GOALS.values():
             if (name, goal.name) in known:
@@ -65,14 +64,6 @@ def search(folder: Path, names: Sequence[str]) -> None:
             print(*row, flush=True)
 
 
-def rows() -> list[dict[str, str]]:
-    """The rows of the table."""
-    if not TABLE.exists():
-        return []
-    with TABLE.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def text() -> str:
     """The page."""
     cases = {path.stem: Record.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)}
@@ -91,12 +82,12 @@ def text() -> str:
 
 
 def _controllers() -> list[str]:
-    found = {(row["cc"], row["goal"]): row for row in rows()}
+    found = {(row["cc"], row["goal"]): row for row in stored_rows(TABLE)}
     names = [entry["id"] for entry in bp.controllers() if any((entry["id"], goal) in found for goal in GOALS)]
     lines = [
         "## Every controller",
         "",
-        md.wrapped(
+        wrapped(
             f"Each number is the worst that a search of {RUNS} runs of {DURATION} found, shrunk, in the "
             f"median of three seeds. A number in bold is a failure that at least {CONFIRM_SEEDS - 1} of "
             f"{CONFIRM_SEEDS} other seeds confirm. Such a search is short: a number that is not in bold says "
@@ -106,20 +97,20 @@ def _controllers() -> list[str]:
             "and Enhanced TCP without needless timeouts act as Reno."
         ),
         "",
-        md.row("controller", *(f"`{goal}`" for goal in GOALS)),
-        md.row("---", *("---:" for _ in GOALS)),
     ]
+    table = []
     for name in names:
         cells = []
         for goal in GOALS.values():
             row = found.get((name, goal.name))
-            value = "-" if row is None else shown(goal, float(row["value"]))
-            sure = row is not None and row["fails"] == "1" and int(row["confirmed"]) >= CONFIRM_SEEDS - 1
+            value = "-" if row is None else shown(goal, row["value"])
+            sure = row is not None and row["fails"] == 1 and row["confirmed"] >= CONFIRM_SEEDS - 1
             cells.append(f"**{value}**" if sure else value)
-        lines.append(md.row(f"[{find(name)['label']}](controllers/{name}.md)", *cells))
-    whole = sum(float(row["cpu_s"]) for row in found.values())
-    runs = sum(int(row["runs"]) for row in found.values())
-    return [*lines, "", md.wrapped(f"In all {runs:,} runs took {whole / 60:.0f} minutes of a processor."), ""]
+        table.append([f"[{find(name)['label']}](controllers/{name}.md)", *cells])
+    lines.append(markdown(["<controller", *(f"`{goal}`" for goal in GOALS)], table, spaced=True))
+    whole = sum(row["cpu_s"] for row in found.values())
+    runs = sum(row["runs"] for row in found.values())
+    return [*lines, "", wrapped(f"In all {runs:,} runs took {whole / 60:.0f} minutes of a processor."), ""]
 
 
 def _kernel(cases: dict[str, Record]) -> list[str]:
@@ -127,12 +118,17 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
     played = {row["case"]: row for row in read_rows(KERNEL)}
     causes = tomllib.loads(md.words(CAUSES))
     releases = {row["release"] for row in played.values()}
-    table = [
-        md.row(
-            "case", "sender", "simulated", "with Linux's options", "kernel", "ratio", "confirmed", "remark"
-        ),
-        md.row("---", "---", "---:", "---:", "---:", "---:", "---", "---"),
-    ]
+    heads = (
+        "<case",
+        "<sender",
+        "simulated",
+        "with Linux's options",
+        "kernel",
+        "ratio",
+        "<confirmed",
+        "<remark",
+    )
+    table = []
     anchors = Counter(md.anchor(_title(name, record)) for name, record in cases.items())
     counts = {"confirmed": 0, "played": 0, "skipped": 0, "alike": 0, "options": 0}
     for name, record in cases.items():
@@ -142,11 +138,11 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
         link = f"[{name}](#{anchor})" if anchors[anchor] == 1 else f"[{name}](../scenarios/zoo/{name}.toml)"
         simulated = shown(goal, record.value)
         if row is None or row["simulated"] != float(f"{record.value:.{DIGITS}g}"):
-            table.append(md.row(link, "", simulated, "", "", "", "", "not played since it has changed"))
+            table.append([link, "", simulated, "", "", "", "", "not played since it has changed"])
             continue
         if row["skipped"]:
             counts["skipped"] += 1
-            table.append(md.row(link, row["sender"] or "", simulated, "", "", "", "skipped", row["skipped"]))
+            table.append([link, row["sender"] or "", simulated, "", "", "", "skipped", row["skipped"]])
             continue
         counts["played"] += 1
         counts["confirmed"] += bool(row["confirmed"])
@@ -160,12 +156,12 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
         words = " ".join(word for word in (remark, late) if word)
         linux = "" if row["linux"] is None else shown(goal, row["linux"])
         kernel = shown(goal, row["kernel"])
-        table.append(md.row(link, row["sender"], simulated, linux, kernel, ratio, seeds, words))
+        table.append([link, row["sender"], simulated, linux, kernel, ratio, seeds, words])
     share = 100 * counts["confirmed"] / max(1, counts["played"])
     return [
         "## In the kernel",
         "",
-        md.wrapped(
+        wrapped(
             f"Linux {', '.join(sorted(releases))} confirms {counts['confirmed']} of the "
             f"{counts['played']} cases that were played with its TCP ({share:.0f} %); {counts['skipped']} "
             "cannot be played. A case is confirmed if it fails by the goal's limit with more than half of "
@@ -175,7 +171,7 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
             "over the simulated one."
         ),
         "",
-        md.wrapped(
+        wrapped(
             'The searches simulated the default profile of a sender, and the column "with Linux\'s options" '
             f'has the number of the same seeds with `profile = "linux"`. In {counts["alike"]} of the '
             f"{counts['played']} cases this simulation fails where the kernel does, or neither does. Of the "
@@ -183,7 +179,7 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
             f"{counts['options']} do not fail in this simulation either."
         ),
         "",
-        *table,
+        markdown(heads, table, spaced=True),
         "",
     ]
 
@@ -216,27 +212,27 @@ def _cases(cases: dict[str, Record]) -> list[str]:
             "",
         ]
         for paragraph in words:
-            lines += [md.wrapped(paragraph), ""]
+            lines += [wrapped(paragraph), ""]
     return lines
 
 
+def pages() -> dict[Path, str]:
+    """The page."""
+    return {PAGE: text()}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Searches, writes or checks."""
+    """Searches, or draws."""
     parser = md.command_line(__doc__)
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
+    what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--figure", action="store_true", help="draw docs/zoo.svg")
-    what.add_argument(
-        "--search", nargs="+", metavar="DIR", help="the folder, and algorithms; without any, all"
-    )
+    what.add_argument("--search", nargs="+", metavar="DIR", help="the folder, and algorithms; by default all")
     given = parser.parse_args(arguments)
     if given.search:
         folder, *names = given.search
         search(Path(folder), names)
-    elif given.figure:
-        bp.plot.save(drawn(ZOO / f"{SHOWN}.toml"), FIGURE)
     else:
-        return md.settle({PAGE: text()}, check=given.check)
+        bp.plot.save(drawn(ZOO / f"{SHOWN}.toml"), FIGURE)
     return 0
 
 

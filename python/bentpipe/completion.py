@@ -129,9 +129,9 @@ def papers(incomplete: str) -> list[str]:
 
 def studies(incomplete: str) -> list[str]:
     """What `bentpipe study run` takes: papers, other experiments, and "all"."""
-    from bentpipe.experiments import TABLES
+    from bentpipe.experiments import OWN
 
-    own = [name for name in ("all", *TABLES) if name.startswith(incomplete.lower())]
+    own = [name for name in ("all", *OWN) if name.startswith(incomplete.lower())]
     return [*papers(incomplete), *own]
 
 

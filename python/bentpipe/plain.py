@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -75,8 +75,12 @@ def to_plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def toml(value: Any) -> str:
+def toml(value: Any, key: Callable[[str], str] = json.dumps) -> str:
     """A value as TOML, in one line.
+
+    Args:
+        value: of plain data.
+        key: how a key of a table is written: quoted, or bare by `str`.
 
     Raises:
         TypeError: TOML has no word for it.
@@ -91,10 +95,10 @@ def toml(value: Any) -> str:
         case float():
             return repr(value)
         case Mapping():
-            inner = ", ".join(f"{json.dumps(str(key))} = {toml(member)}" for key, member in value.items())
+            inner = ", ".join(f"{key(str(name))} = {toml(member, key)}" for name, member in value.items())
             return f"{{ {inner} }}"
         case list() | tuple():
-            return f"[{', '.join(map(toml, value))}]"
+            return f"[{', '.join(toml(member, key) for member in value)}]"
     if hasattr(value, "item"):  # a scalar of NumPy
         return toml(value.item())
     raise TypeError(f"a value of type {type(value).__name__}")

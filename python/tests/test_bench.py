@@ -17,7 +17,8 @@ from bentpipe import _core, bench, ns2
 from bentpipe.bench import numbers
 from bentpipe.bench.cases import CASES, Case, chosen
 from bentpipe.bench.measure import here, measure, there
-from bentpipe.bench.page import data, markdown, rows, tables
+from bentpipe.bench.page import data, rows, tables
+from bentpipe.pages.markdown import markdown
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 

@@ -156,5 +156,7 @@ def test_the_page_fits(shown: browser.Browser, written: Path, width: int) -> Non
 
 def test_the_tables_of_the_documentation_are_up_to_date() -> None:
     root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, root / "scripts" / "evaluate_md.py", "--check"], check=False)
-    assert done.returncode == 0, "run scripts/evaluate_md.py"
+    done = subprocess.run(
+        [sys.executable, root / "scripts" / "docs.py", "--check", "evaluate_md"], check=False
+    )
+    assert done.returncode == 0, "run scripts/docs.py evaluate_md"

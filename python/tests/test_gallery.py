@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -14,17 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bentpipe as bp
+from bentpipe.experiments import gallery
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def gallery(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(ROOT / "scripts")
-    return importlib.import_module("gallery")
-
-
-def test_every_controller_has_its_section_and_its_figure(gallery):
+def test_every_controller_has_its_section_and_its_figure():
     text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     for entry in bp.controllers():
         assert f"\n## {entry['label']}\n" in text, entry["id"]
@@ -37,7 +30,7 @@ def test_every_controller_has_its_section_and_its_figure(gallery):
     assert sum(f.stat().st_size for f in figures) < 18_000 * len(figures)
 
 
-def test_timeouts_are_found_where_they_are(gallery):
+def test_timeouts_are_found_where_they_are():
     # Without tail loss probes, which put the timeout off. Everything is lost from 10 s to 16 s.
     # The last ACK of what was sent before comes at 10.5 s and starts the timer anew. It is at least 1 s
     # longer than the round trip of 0.5 s: the first timeout is at 12.0 s, or little later. It doubles, so
@@ -55,11 +48,8 @@ def test_timeouts_are_found_where_they_are(gallery):
 
 @given(st.lists(st.floats(0, 100), min_size=2, max_size=60), st.floats(0.01, 20))
 def test_a_thinned_line_is_as_near_as_asked(values, tolerance):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "scripts")
-        thinned = importlib.import_module("gallery").thinned
     x, y = np.arange(float(len(values))), np.array(values)
-    kept = thinned(x, y, tolerance)
+    kept = gallery.thinned(x, y, tolerance)
     assert kept[0][0] == 0 and kept[0][-1] == len(values) - 1
     assert set(zip(*kept, strict=True)) <= set(zip(x, y, strict=True))
     # The distance to a line is its vertical part times the cosine of the slope.
@@ -68,23 +58,27 @@ def test_a_thinned_line_is_as_near_as_asked(values, tolerance):
     assert np.all(off <= tolerance * (1 + 1e-9))
 
 
-def test_a_page_or_figure_that_shows_other_runs_is_found(gallery, tmp_path, monkeypatch):
+def test_a_page_or_figure_that_shows_other_runs_is_found(tmp_path, monkeypatch):
     entries = [entry for entry in bp.controllers() if entry["id"] in ("reno", "fast")]
-    monkeypatch.setattr(gallery, "PAGE", tmp_path / "gallery.md")
-    monkeypatch.setattr(gallery, "FIGURES", tmp_path / "gallery")
-    runs = gallery.run_all(entries)
-    gallery.write(entries, runs, None)
-    assert gallery.stale(entries, runs) == []
+    monkeypatch.setattr(bp, "controllers", lambda: entries)
+    assert gallery.Gallery(tmp_path).run() == [tmp_path / "gallery.md"]
+    assert gallery.Gallery(tmp_path).stale() == []
     # One window a tenth of a segment wider.
-    other = {cc: list(curves) for cc, curves in runs.items()}
-    cwnd = runs["reno"][0].cwnd.copy()
-    cwnd[50] += 0.1
-    other["reno"][0] = dataclasses.replace(runs["reno"][0], cwnd=cwnd)
-    assert gallery.stale(entries, other) == ["docs/gallery/reno.svg shows other runs"]
+    measure = gallery.Gallery.measure
+
+    def wider(self, case, result):
+        row = measure(self, case, result)
+        if case.keys["cc"] == "reno":
+            row["cwnd"][50] += 0.1
+        return row
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gallery.Gallery, "measure", wider)
+        assert gallery.Gallery(tmp_path).stale() == ["gallery/reno.svg shows other runs"]
     (tmp_path / "gallery" / "fast.svg").rename(tmp_path / "gallery" / "fest.svg")
-    assert gallery.stale(entries, runs) == [
-        "docs/gallery/fast.svg is missing",
-        "docs/gallery/fest.svg is of no controller",
-    ]
     (tmp_path / "gallery.md").write_text("")
-    assert gallery.stale(entries, runs)[0] == "docs/gallery.md does not agree with the runs"
+    assert gallery.Gallery(tmp_path).stale() == [
+        "gallery.md does not agree with the runs",
+        "gallery/fast.svg is missing",
+        "gallery/fest.svg is of no controller",
+    ]

@@ -12,15 +12,15 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.controller import named_algorithm
-from bentpipe.experiments.leo import EXPERIMENT, page, paths
+from bentpipe.experiments.leo import Leo, page, paths
 from bentpipe.experiments.leo.measure import measure, recovery
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_page_and_table_agree_and_have_every_controller():
-    rows = EXPERIMENT.read(DOCS / "leo.csv")
-    assert not EXPERIMENT.stale(DOCS)
+    rows = Leo(DOCS).read()
+    assert Leo(DOCS).stale() == []
     for path in page.PATHS:
         known = {row.cc for row in rows if row.path == path}
         # The measured paths are not ours to ship: they have the controllers of the time of their measurement.
@@ -34,8 +34,8 @@ def test_page_and_table_agree_and_have_every_controller():
 
 
 def test_a_table_that_is_read_and_written_again_has_the_same_bytes(tmp_path):
-    EXPERIMENT.write(tmp_path / "again.csv", reversed(EXPERIMENT.read(DOCS / "leo.csv")))
-    assert (tmp_path / "again.csv").read_bytes() == (DOCS / "leo.csv").read_bytes()
+    Leo(tmp_path).write_table(reversed(Leo(DOCS).read()))
+    assert (tmp_path / "leo.csv").read_bytes() == (DOCS / "leo.csv").read_bytes()
 
 
 def test_a_recovery_is_the_time_until_the_share_of_before_is_back():

@@ -51,7 +51,7 @@ def test_rows_become_means_and_a_table_that_survives_its_file(tmp_path: Path) ->
     rows = [a_row("star", 1, 8e6, 6e6), a_row("star", 2, 8.4e6, None), a_row("reno", 1, 2e6, None)]
     write_rows(tmp_path / "quic.csv", quic_table.over_seeds(rows))
     assert read_rows(tmp_path / "quic.csv")[0]["seeds"] == 2
-    heads, body = quic_table.page_rows(quic_table.read(tmp_path / "quic.csv"))
+    heads, body = quic_table.page_rows(read_rows(tmp_path / "quic.csv"))
     assert heads[2:] == list(WORLDS.values())
     # goodput in Mbit/s, RTT in ms, losses in percent
     assert body[0] == [

@@ -6,14 +6,14 @@ import dataclasses
 from pathlib import Path
 
 import bentpipe as bp
-from bentpipe.experiments.satellite_2026 import EXPERIMENT, claims, measure, page
+from bentpipe.experiments.satellite_2026 import Satellite2026, claims, measure, page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_the_page_is_that_of_its_table() -> None:
-    rows = EXPERIMENT.read(DOCS / "satellite-2026.csv")
-    assert not EXPERIMENT.stale(DOCS)
+    rows = Satellite2026(DOCS).read()
+    assert Satellite2026(DOCS).stale() == []
     text = (DOCS / "satellite-2026.md").read_text(encoding="utf-8")
     assert {row.path for row in rows} == {path.name for path in measure.PATHS}
     for cc, label in page.ALGORITHMS.items():

@@ -416,10 +416,10 @@ def test_the_page_has_an_example_of_every_key_and_each_fits(monkeypatch):
                 if key == "kind":
                     continue
                 example = scenario_md.example(name, key, value)
-                assert f"`{key} = {scenario_md.toml(example)}`" in page
+                assert f"`{key} = {scenario_md.toml(example, str)}`" in page
                 # Not `jsonschema.validate`, which checks the whole schema again for every key.
                 jsonschema.Draft202012Validator({**value, "$defs": schema["$defs"]}).validate(example)
-                assert tomllib.loads(f"value = {scenario_md.toml(example)}")["value"] == example
+                assert tomllib.loads(f"value = {scenario_md.toml(example, str)}")["value"] == example
                 seen += 1
     assert seen > 150
 

@@ -32,11 +32,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import loads
-from md import DOCS, replaced
+from md import DOCS
 from tools import Bentpipe, Mahimahi, Netem, Tool
 
-from bentpipe.bench.page import markdown
 from bentpipe.emulation.session import LATENESS_BOUND_S
+from bentpipe.pages.markdown import markdown, replaced
 
 PAGE, NUMBERS = DOCS / "emulator.md", DOCS / "emulator.json"
 RATES_MBPS = (10, 100, 300, 1000)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bentpipe import terminal
 from bentpipe.bench.cases import CASES, GROWTH
 from bentpipe.bench.numbers import Figures, Spread, environments, figures, growth, judged, parallel, verdict
+from bentpipe.pages.markdown import markdown
 
 _HEADS = (
     "<",
@@ -164,14 +165,6 @@ def _steps(stored: dict[str, Any]) -> list[str]:
 
 def _steps_of(spread: Spread) -> str:
     return f"{spread.median:,.0f} ({spread.least:,.0f} to {spread.most:,.0f})"
-
-
-def markdown(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; heads as for `terminal.table`."""
-    lines = ["| " + " | ".join(head.lstrip("<~") for head in heads) + " |"]
-    lines.append("|" + "|".join("---" if head[:1] in ("<", "~") else "---:" for head in heads) + "|")
-    lines += ["| " + " | ".join(row) + " |" for row in body]
-    return "\n".join(lines)
 
 
 def tables(stored: dict[str, Any]) -> Mapping[str, str]:

@@ -135,23 +135,13 @@ def _body(scenario: Mapping[str, Any]) -> list[str]:
         for key, value in link.items():
             found += _entry(key, value)
     for flow in scenario["flow"]:
-        found += ["", "[[flow]]", *(f"{key} = {_inline(value)}" for key, value in flow.items())]
+        found += ["", "[[flow]]", *(f"{key} = {toml(value, str)}" for key, value in flow.items())]
     return [*found, "", "[record]", *(f"{key} = {toml(value)}" for key, value in scenario["record"].items())]
-
-
-def _inline(value: Any) -> str:
-    """A value as TOML in one line, with bare keys."""
-    match value:
-        case Mapping():
-            return f"{{ {', '.join(f'{key} = {_inline(item)}' for key, item in value.items())} }}"
-        case list() | tuple():
-            return f"[{', '.join(map(_inline, value))}]"
-    return toml(value)
 
 
 def _entry(key: str, value: Any) -> list[str]:
     """A key of a link; a long list has a line for each item."""
-    text = f"{key} = {_inline(value)}"
+    text = f"{key} = {toml(value, str)}"
     if isinstance(value, list) and len(text) > _WIDTH:
-        return [f"{key} = [", *(f"  {_inline(item)}," for item in value), "]"]
+        return [f"{key} = [", *(f"  {toml(item, str)}," for item in value), "]"]
     return [text]

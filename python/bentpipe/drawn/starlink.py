@@ -108,7 +108,7 @@ class Profile:
 
 
 # Starlink measurement of 27 May 2024, a car in Maine (docs/starlink.md, "The model"). Those marked "fit" are
-# from `scripts/starlink_model.py fit DIR`, with 95 % intervals by a bootstrap over tests.
+# from `bentpipe study run starlink-model`, with 95 % intervals by a bootstrap over tests.
 PROFILES: Mapping[str, Profile] = {
     "car-2024": Profile(
         measured="a car's dish in Maine, May 2024",

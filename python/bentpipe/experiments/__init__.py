@@ -1,57 +1,52 @@
 """Every experiment of the laboratory in one list.
 
-Papers are studies (`bentpipe.papers`, `bentpipe.studies`). An experiment whose result is a table of runs is a
-module here (`bentpipe.experiments.table`). Others have a verb, a target of make or a script.
+Papers are studies (`bentpipe.papers`, `bentpipe.studies`). The others that `bentpipe study run` runs are
+modules here, each with a class (`bentpipe.experiments.experiment`). The rest has a verb of its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bentpipe.experiments.table import Table
+    from bentpipe.experiments.experiment import Experiment
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """An entry of the list.
+OWN = {
+    "leo": ("leo:Leo", "", "Every controller over paths that move"),
+    "satellite-2026": (
+        "satellite_2026:Satellite2026", "", "Start-up, files, pages and films over satellites",
+    ),
+    "gallery": ("gallery:Gallery", "", "The window of every controller over one GEO link"),
+    "starlink": ("starlink.capacity:OverCapacity", " --data DIR", "BBR over measured Starlink capacity"),
+    "starlink-model": ("starlink.model:Validation", " --data DIR", "TCP over the model of Starlink"),
+    "starlink-race": ("starlink.race:Race", "", "Algorithms over all ends of the model of Starlink"),
+    "starlink-both": ("starlink.both:Both", "", "A download and an upload over the model of Starlink"),
+    "leocc": ("leo.leocc:LeoCC", " --data DIR", "LeoCC in its authors' setting and in ours"),
+}  # fmt: skip
+"""The experiments of this package by name: module and class, what follows the name where it is run, title."""
 
-    Attributes:
-        name: its name.
-        title: what it is about, in one line.
-        command: how it is run, as a line of a shell.
-    """
-
-    name: str
-    title: str
-    command: str
-
-
-TABLES = {
-    "leo": "Every controller over paths that move (docs/leo.md)",
-    "satellite-2026": "Start-up, files, pages and films over satellites (docs/satellite-2026.md)",
+OTHERS = {
+    "rfc9743": ("bentpipe evaluate NAME", "An algorithm beside CUBIC and Reno, by RFC 9743"),
+    "linux-truth": ("bentpipe validate kernel --full", "Simulator beside Linux kernel, as root"),
+    "quic-truth": ("bentpipe validate quic --full", "TCP and QUIC, simulated and real, as root"),
 }
-"""Modules with an `EXPERIMENT`, by the names of the experiments, and their titles."""
-
-OTHERS = (
-    Experiment("rfc9743", "An algorithm beside CUBIC and Reno, by RFC 9743", "bentpipe evaluate NAME"),
-    Experiment("gallery", "The window of every controller over one GEO link", "make docs"),
-    Experiment("linux-truth", "Simulator beside Linux kernel, as root", "bentpipe validate kernel --full"),
-    Experiment("quic-truth", "TCP and QUIC, simulated and real, as root", "bentpipe validate quic --full"),
-    Experiment("starlink", "BBR over measured Starlink capacity", "python scripts/starlink.py DIR"),
-    Experiment("leocc", "LeoCC in its authors' setting and in ours", "python scripts/leocc.py DIR"),
-)
-"""Experiments that `bentpipe study run` does not run."""
+"""Experiments that `bentpipe study run` does not run, by name: how they are run, title."""
 
 
-def listed() -> list[Experiment]:
-    """All experiments: papers, tables of runs, others."""
+def listed() -> list[dict[str, str]]:
+    """All experiments: papers, those of this package, others.
+
+    Each has a `name`, a `title`, and a `command`, the line of a shell that runs it.
+    """
     from bentpipe.studies import available
 
-    run = available() | TABLES
-    return [*(Experiment(name, title, f"bentpipe study run {name}") for name, title in run.items()), *OTHERS]
+    run = "bentpipe study run "
+    found = [(name, run + name, title) for name, title in available().items()]
+    found += [(name, run + name + needs, title) for name, (_, needs, title) in OWN.items()]
+    found += [(name, *other) for name, other in OTHERS.items()]
+    return [{"name": name, "title": title, "command": command} for name, command, title in found]
 
 
 def check_name(name: str) -> None:
@@ -64,13 +59,14 @@ def check_name(name: str) -> None:
     from bentpipe.registry import unknown
     from bentpipe.studies import available
 
-    if (other := next((one for one in OTHERS if one.name == name), None)) is not None:
-        raise ScenarioError(f"{name} is run by: {other.command}")
-    if name not in (known := available() | TABLES):
-        raise ScenarioError(unknown("study", name, list(known)))
+    if name in OTHERS:
+        raise ScenarioError(f"{name} is run by: {OTHERS[name][0]}")
+    if name not in (known := [*available(), *OWN]):
+        raise ScenarioError(unknown("study", name, known))
 
 
-def load(name: str) -> Table[Any]:
-    """The experiment of `TABLES` of that name, which is loaded now."""
-    found: Table[Any] = import_module(f"{__name__}.{name.replace('-', '_')}").EXPERIMENT
-    return found
+def load(name: str) -> type[Experiment]:
+    """The experiment of `OWN` of that name, which is loaded now."""
+    module, _, found = OWN[name][0].partition(":")
+    kind: type[Experiment] = getattr(import_module(f"{__name__}.{module}"), found)
+    return kind

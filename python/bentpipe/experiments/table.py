@@ -7,25 +7,17 @@ until then (`bentpipe.sweeps.kept`).
 
 from __future__ import annotations
 
-import json
-import shutil
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import bentpipe as bp
 from bentpipe import files
-from bentpipe.progress import State
+from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.stats import Mean
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Interrupted
-from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.kept import FOLDER
-from bentpipe.sweeps.measuring import measure_all
-from bentpipe.sweeps.sources import code_version
 from bentpipe.truth.writing import read_rows, write_rows
 
 Row = TypeVar("Row")
@@ -47,132 +39,96 @@ class Key(NamedTuple):
     seed: int
 
 
-class Table(ABC, Generic[Row]):
+class Table(Experiment, Generic[Row]):
     """An experiment of this kind.
+
+    `measure` gives the columns that come from a run of a row. The name of the run is `case.settings["run"]`.
 
     Attributes:
         name: of the experiment, and of its files: NAME.csv, NAME.md.
         row: a dataclass; its fields are the columns, those of `Key` first.
     """
 
-    name: ClassVar[str]
     row: type[Row]
 
     @abstractmethod
-    def keys(self, *, quick: bool) -> Sequence[Key]:
+    def keys(self) -> Sequence[Key]:
         """The rows, in the order in which they are made; a quick experiment has some of them."""
 
     @abstractmethod
-    def scenarios(self, key: Key, folder: Path) -> Mapping[str, bp.Scenario]:
-        """The runs of a row by name. Files that they need are written into `folder`."""
-
-    @abstractmethod
-    def measure(self, key: Key, run: str, result: bp.Result) -> Mapping[str, float]:
-        """The columns that come from this run of a row."""
+    def scenarios(self, key: Key) -> Mapping[str, bp.Scenario]:
+        """The runs of a row by name. Files that they need are written into `lines`."""
 
     @abstractmethod
     def text(self, rows: Sequence[Row]) -> str:
         """The page."""
 
     @abstractmethod
-    def draw(self, folder: Path, rows: Sequence[Row]) -> None:
-        """Draws the figures into a folder; what the table does not have is run again for them."""
+    def draw(self, rows: Sequence[Row]) -> None:
+        """Draws the figures; what the table does not have is run again for them."""
 
-    def read(self, file: Path) -> list[Row]:
-        """The rows of a table."""
-        return [self.row(**cells) for cells in read_rows(file)]
+    @property
+    def table(self) -> Path:
+        """The file of the table."""
+        return self.out / f"{self.name}.csv"
 
-    def write(self, file: Path, rows: Iterable[Any]) -> None:
+    @property
+    def page(self) -> Path:
+        """The file of the page."""
+        return self.out / f"{self.name}.md"
+
+    def read(self) -> list[Row]:
+        """The rows of the table."""
+        return [self.row(**cells) for cells in read_rows(self.table)]
+
+    def write_table(self, rows: Iterable[Any]) -> None:
         """Writes the rows, sorted by path, controller and seed."""
-        write_rows(file, [asdict(one) for one in sorted(rows, key=lambda one: (one.path, one.cc, one.seed))])
+        ordered = sorted(rows, key=lambda one: (one.path, one.cc, one.seed))
+        write_rows(self.table, [asdict(one) for one in ordered])
 
-    def stale(self, folder: Path) -> bool:
-        """Whether the page in a folder is not that of the table there."""
-        page = (folder / f"{self.name}.md").read_text(encoding="utf-8")
-        return page != self.text(self.read(folder / f"{self.name}.csv"))
+    def stale(self) -> list[str]:
+        """A line if the page is not that of the table."""
+        same = self.page.read_text(encoding="utf-8") == self.text(self.read())
+        return [] if same else [f"{self.page.name} does not agree with {self.table.name}"]
 
-    def run(
-        self,
-        out: Path,
-        *,
-        quick: bool = False,
-        fresh: bool = False,
-        workers: int = 0,
-        progress: Callable[[State], None] | None = None,
-    ) -> list[Path]:
-        """Makes the rows that `out/NAME.csv` lacks. A full experiment then has its page and figures.
-
-        Returns:
-            The table, and the page.
-
-        Raises:
-            Interrupted: the user stopped it; the same call goes on.
-            RuntimeError: a run failed; what is complete is in the table.
-            OSError: nothing can be written.
-        """
-        table, page, work = (
-            out / place for place in (f"{self.name}.csv", f"{self.name}.md", f"{FOLDER}/{self.name}")
-        )
-        paths = work / "paths"
-        paths.mkdir(parents=True, exist_ok=True)
-        rows: list[Any] = self.read(table) if table.exists() and not fresh else []
-        known = {(row.path, row.cc, row.seed) for row in rows}
-        cases = [
-            Case({**key._asdict(), "run": name}, json.loads(scenario.as_written()))
-            for key in self.keys(quick=quick)
+    def cases(self) -> list[Case]:
+        """The runs of the rows that the table lacks."""
+        there: list[Any] = self._there()
+        known = {(one.path, one.cc, one.seed) for one in there}
+        return [
+            case_of(key._asdict(), scenario, run=name)
+            for key in self.keys()
             if key not in known
-            for name, scenario in self.scenarios(key, paths).items()
+            for name, scenario in self.scenarios(key).items()
         ]
-        code = code_version(self.measure)
-        made = measure_all(
-            cases,
-            self._measured,
-            place=work / "runs",
-            code=lambda _: code,
-            fresh=fresh,
-            workers=workers,
-            progress=progress,
-            named=lambda case: f"{self.name}: {case.keys['path']}, seed {case.seed}",
-        )
+
+    def keep(self, cases: Sequence[Case], rows: Mapping[int, Mapping[str, Any]]) -> None:
+        """Writes the table with the rows whose runs are all there."""
         parts: dict[Key, dict[str, Any]] = {}
         for number, case in enumerate(cases):
-            parts.setdefault(_key(case), {}).update(made.rows.get(number, {}))
-        lacking = {_key(case) for number, case in enumerate(cases) if number not in made.rows}
-        rows += [self.row(**key._asdict(), **found) for key, found in parts.items() if key not in lacking]
-        self.write(table, rows)
-        if made.stopped:
-            done = f"{len(made.rows):,} of {len(cases):,} runs are done and kept"
-            raise Interrupted(f"{done}; the same command goes on from there")
-        if made.failed:
-            number, error = next(iter(made.failed.items()))
-            raise RuntimeError(f"{' '.join(map(str, _key(cases[number])))}: {error}")
-        if not quick:
-            rows = self.read(table)  # as rounded there
-            files.replace_text(page, self.text(rows))
-            self.draw(out, rows)
-        shutil.rmtree(work)
-        with suppress(OSError):  # another experiment has runs there
-            work.parent.rmdir()
-        return [table] if quick else [table, page]
+            parts.setdefault(_key(case), {}).update(rows.get(number, {}))
+        lacking = {_key(case) for number, case in enumerate(cases) if number not in rows}
+        new = [self.row(**key._asdict(), **found) for key, found in parts.items() if key not in lacking]
+        self.write_table([*self._there(), *new])
 
-    def _measured(self, _: int, case: Case, ran: Ran) -> Mapping[str, float]:
-        assert ran.raw is not None, "registered controllers run in this process"
-        return self.measure(_key(case), str(case.keys["run"]), bp.Result(ran.raw))
+    def write(self, cases: Sequence[Case], rows: Sequence[Mapping[str, Any]]) -> list[Path]:  # noqa: ARG002
+        """Writes page and figures of the table, which is there already."""
+        if self.quick:
+            return [self.table]
+        self.write_page()
+        self.draw(self.read())
+        return [self.table, self.page]
+
+    def write_page(self) -> None:
+        """Writes the page of the table."""
+        files.replace_text(self.page, self.text(self.read()))
+
+    def _there(self) -> list[Row]:
+        return self.read() if self.table.exists() and not self.fresh else []
 
 
 def _key(case: Case) -> Key:
     return Key(str(case.keys["path"]), str(case.keys["cc"]), int(case.keys["seed"]))
-
-
-def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "---:") -> str:
-    """A table in Markdown; `rule` is below the heads of all columns but the first."""
-    lines = [_line(*heads), "|---|" + f"{rule}|" * (len(heads) - 1), *(_line(*cells) for cells in rows)]
-    return "".join(f"{text}\n" for text in lines)
-
-
-def _line(*cells: str) -> str:
-    """A row of a table in Markdown."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def shown(known: Mean, digits: int, scale: float = 1.0) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from bentpipe._core import ScenarioError
-from bentpipe.sweeps.columns import quantity
+from bentpipe.sweeps.columns import ends
 
 _EXAMPLE = '("1 Mbit/s", "50 Mbit/s"), {"log": ("10 ms", "1 s")}, or a list of values'
 _WHOLE = {"bps": "bit/s", "s": "ns", "packets": "packets", "segments": "segments"}
@@ -69,11 +68,7 @@ def _range(key: str, given: Any) -> Range:
         return Range(key, choices=tuple(given))
     if not (isinstance(given, tuple | list) and len(given) == 2):
         raise ScenarioError(f"domain: {key}: {given!r} is no range; write {_EXAMPLE}")
-    (low, unit), (high, other) = (_end(key, end) for end in given)
-    if unit != other:
-        raise ScenarioError(
-            f"domain: {key}: both ends need the same kind of unit, not {given[0]!r} and {given[1]!r}"
-        )
+    low, high, unit = ends(given, f"domain: {key}", f"; write {_EXAMPLE}")
     if not low <= high or log and low <= 0:
         above = " and above 0" if log else ""
         raise ScenarioError(
@@ -81,17 +76,6 @@ def _range(key: str, given: Any) -> Range:
         )
     whole = all(isinstance(end, int) for end in given)
     return Range(key, float(low), float(high), unit, log, whole)
-
-
-def _end(key: str, end: Any) -> tuple[Fraction, str]:
-    if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end):
-        return Fraction(str(end)), ""
-    found = quantity(end)
-    if found is None:
-        raise ScenarioError(
-            f"domain: {key}: {end!r} is neither a number nor one with a unit; write {_EXAMPLE}"
-        )
-    return found
 
 
 def put(table: dict[str, Any], key: str, value: Any) -> None:

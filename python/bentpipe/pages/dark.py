@@ -22,10 +22,10 @@ def for_dark(svg: bytes) -> bytes:
     if begins is None or not used:
         return svg
     _, ink = _ends()
-    rules = [f"svg{{fill:{_hex(ink)}}}"]  # text has no colour of its own
+    rules = [f"svg{{fill:{written(ink)}}}"]  # text has no colour of its own
     for what, colour in used:
         name, old = what.decode(), colour.decode()
-        rules.append(f'[style*="{name}: {old}"]{{{name}:{_hex(_in_the_dark(_rgb(old)))}!important}}')
+        rules.append(f'[style*="{name}: {old}"]{{{name}:{written(_in_the_dark(rgb(old)))}!important}}')
     style = f"<style>@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
     return svg[: begins.end()] + style.encode() + svg[begins.end() :]
 
@@ -35,7 +35,7 @@ def _in_the_dark(colour: Rgb) -> Rgb:
     if max(colour) - min(colour) <= 8:
         return _mixed(ink, ground, sum(colour) / 3 / 255)
     for _ in range(20):
-        if _contrast(colour, ground) >= LEAST_CONTRAST:
+        if contrast(colour, ground) >= LEAST_CONTRAST:
             break
         colour = _mixed(colour, ink, 0.15)
     return colour
@@ -46,7 +46,7 @@ def _ends() -> tuple[Rgb, Rgb]:
     """The ground and the ink of a page in the dark."""
     css = files("bentpipe.pages").joinpath("templates/dark.css").read_text(encoding="utf-8")
     said = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", css))
-    return _rgb(said["ground"]), _rgb(said["ink"])
+    return rgb(said["ground"]), rgb(said["ink"])
 
 
 def _mixed(one: Rgb, other: Rgb, share: float) -> Rgb:
@@ -54,7 +54,7 @@ def _mixed(one: Rgb, other: Rgb, share: float) -> Rgb:
     return r, g, b
 
 
-def _contrast(one: Rgb, other: Rgb) -> float:
+def contrast(one: Rgb, other: Rgb) -> float:
     """The contrast ratio of WCAG 2.1."""
     low, high = sorted((_light(one), _light(other)))
     return (high + 0.05) / (low + 0.05)
@@ -67,9 +67,11 @@ def _light(colour: Rgb) -> float:
     return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
 
-def _rgb(colour: str) -> Rgb:
+def rgb(colour: str) -> Rgb:
+    """The parts of a colour as "#0072b2"."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def _hex(colour: Rgb) -> str:
+def written(colour: Rgb) -> str:
+    """The colour as "#0072b2"."""
     return "#{:02x}{:02x}{:02x}".format(*colour)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,9 +20,9 @@ def study_list(json: Json = False) -> None:
     from bentpipe.experiments import listed
 
     if json:
-        terminal.answer({"studies": [vars(one) for one in listed()]})
+        terminal.answer({"studies": listed()})
         return
-    rows = [[one.name, one.title, one.command] for one in listed()]
+    rows = [list(one.values()) for one in listed()]
     terminal.show_whole("", ["<name", "~title", "<run by"], rows)
 
 
@@ -45,6 +45,9 @@ def study_run(
     workers: Workers = 0,
     ray: Ray = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")] = False,
+    data: Annotated[
+        Path | None, option("DIR", "Measured data of others that an experiment needs (docs/starlink.md).")
+    ] = None,
     figure: Annotated[str | None, typer.Option("--figure", "--table", metavar="N", hidden=True)] = None,
     json: Json = False,
 ) -> None:
@@ -71,11 +74,14 @@ def study_run(
     for name in wanted:
         experiments.check_name(name)
     root = out or Path("out/studies")
-    tables = [name for name in wanted if name in experiments.TABLES]
-    if tables:
-        if len(wanted) > len(tables) or ray is not None:
-            raise _core.ScenarioError(f"{tables[0]} is run without papers and without --ray")
-        return _run_tables({name: out or root / name for name in tables}, full, workers, fresh, json)
+    own = [name for name in wanted if name in experiments.OWN]
+    if own:
+        if len(wanted) > len(own) or ray is not None:
+            raise _core.ScenarioError(f"{own[0]} is run without papers and without --ray")
+        places = {name: out or root / name for name in own}
+        return _run_own(places, workers, json, quick=not full, fresh=fresh, data=data)
+    if data is not None:
+        raise _core.ScenarioError("--data is for experiments that are no papers, such as starlink")
     mode = "full" if full else "quick"
     page = None
     with terminal.RunsBar() as bar:
@@ -103,7 +109,7 @@ def study_run(
         raise typer.Exit(FAILED)
 
 
-def _run_tables(places: Mapping[str, Path], full: bool, workers: int, fresh: bool, json: bool) -> None:  # noqa: FBT001
+def _run_own(places: Mapping[str, Path], workers: int, json: bool, **asked: Any) -> None:  # noqa: FBT001
     """Runs experiments that are no papers, one after the other."""
     from bentpipe.experiments import load
 
@@ -111,7 +117,7 @@ def _run_tables(places: Mapping[str, Path], full: bool, workers: int, fresh: boo
     for name, place in places.items():
         try:
             with terminal.RunsBar(name) as bar:
-                files = load(name).run(place, quick=not full, fresh=fresh, workers=workers, progress=bar.at)
+                files = load(name)(place, **asked).run(workers=workers, progress=bar.at)
         except RuntimeError as failure:
             terminal.error(f"study {name} failed: {failure}; what is finished of it is kept")
             raise typer.Exit(FAILED) from None

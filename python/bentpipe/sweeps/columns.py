@@ -7,11 +7,13 @@ such as the name of an algorithm, are text.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from bentpipe._core import ScenarioError
 from bentpipe.sweeps.case import Key
 
 #: The name of a unit in the name of a column, and its factor.
@@ -68,6 +70,27 @@ def quantity(text: Any) -> tuple[Fraction, str] | None:
         return Fraction(number) * factor, unit
     except ValueError:
         return None
+
+
+def ends(given: Sequence[Any], where: str, hint: str = "") -> tuple[Fraction, Fraction, str]:
+    """Both ends of a range, and their unit: "" for plain numbers.
+
+    Raises:
+        ScenarioError: one is no quantity, which `hint` follows in the message, or their units differ.
+    """
+    read = []
+    for end in given:
+        plain = isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end)
+        found = (Fraction(str(end)), "") if plain else quantity(end)
+        if found is None:
+            raise ScenarioError(f"{where}: {end!r} is neither a number nor one with a unit{hint}")
+        read.append(found)
+    (low, unit), (high, other) = read
+    if unit != other:
+        raise ScenarioError(
+            f"{where}: both ends need the same kind of unit, not {given[0]!r} and {given[1]!r}"
+        )
+    return low, high, unit
 
 
 def column(key: str, values: Sequence[Any]) -> tuple[Column, list[Key]]:

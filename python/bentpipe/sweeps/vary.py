@@ -14,7 +14,6 @@ All axes are crossed. The keys of one `[[vary.zip]]` go together, value by value
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from bentpipe._core import ScenarioError
-from bentpipe.sweeps.columns import COUNTED, quantity
+from bentpipe.sweeps.columns import COUNTED, ends
 
 #: Points of one axis.
 MOST_POINTS = 100_000
@@ -146,19 +145,16 @@ def _range(given: Mapping[str, Any], where: str) -> list[Any]:
         if name not in ("log", "lin", "points"):
             raise ScenarioError(f"{where}: unknown key {name}; write {_EXAMPLE}")
     kind = "log" if "log" in given else "lin"
-    ends, points = given[kind], given.get("points")
+    pair, points = given[kind], given.get("points")
     if "log" in given and "lin" in given:
         raise ScenarioError(f"{where}: log and lin exclude each other")
-    if not (isinstance(ends, list | tuple) and len(ends) == 2):
+    if not (isinstance(pair, list | tuple) and len(pair) == 2):
         raise ScenarioError(
             f"{where}: {kind} needs two ends, for example {{ {kind} = [1, 100], points = 5 }}"
         )
     if isinstance(points, bool) or not isinstance(points, int) or not 2 <= points <= MOST_POINTS:
         raise ScenarioError(f"{where}: points must be a whole number from 2 to {MOST_POINTS:,}")
-    read = [_end(end, where) for end in ends]
-    (low, unit), (high, other) = read
-    if unit != other:
-        raise ScenarioError(f"{where}: both ends need the same kind of unit, not {ends[0]!r} and {ends[1]!r}")
+    low, high, unit = ends(pair, where)
     if kind == "log" and (low <= 0 or high <= 0):
         raise ScenarioError(f"{where}: the ends of a log axis must be above 0; use lin")
     if low == high:
@@ -167,15 +163,6 @@ def _range(given: Mapping[str, Any], where: str) -> list[Any]:
     for before, after in zip(found, found[1:], strict=False):
         if before == after:
             raise ScenarioError(f"{where}: {points} points are too many: two of them are {after}")
-    return found
-
-
-def _end(end: Any, where: str) -> tuple[Fraction, str]:
-    if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end):
-        return Fraction(str(end)), ""
-    found = quantity(end)
-    if found is None:
-        raise ScenarioError(f"{where}: {end!r} is neither a number nor one with a unit")
     return found
 
 

@@ -21,7 +21,6 @@ from bentpipe.truth.quic_program import QuicTransfer, program, simulate
 from bentpipe.truth.real import TransferFailed
 from bentpipe.truth.simulated import simulate as simulate_tcp
 from bentpipe.truth.store import Store
-from bentpipe.truth.writing import read_rows
 
 QUANTITIES = ("goodput_bps", "rtt_s", "lost")
 """The quantities of each world, as columns WORLD_QUANTITY."""
@@ -179,11 +178,6 @@ def over_seeds(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             found[column] = fmean(known) if known else None
         made.append(found)
     return made
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """The rows of docs/quic.csv, as `over_seeds` made them."""
-    return read_rows(path)
 
 
 def page_rows(table: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:

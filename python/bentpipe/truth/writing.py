@@ -27,6 +27,11 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
 
 
+def stored_rows(path: Path) -> list[dict[str, Any]]:
+    """The same, and none if there is no such file."""
+    return read_rows(path) if path.exists() else []
+
+
 def _value(text: str) -> Any:
     if text in _FLAGS:
         return _FLAGS[text]

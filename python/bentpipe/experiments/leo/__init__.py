@@ -13,6 +13,7 @@ from bentpipe.experiments.leo import measure, page, paths
 from bentpipe.experiments.leo.measure import Measured
 from bentpipe.experiments.leo.paths import MovingPath
 from bentpipe.experiments.table import Key, Table
+from bentpipe.sweeps.case import Case
 
 SEEDS = 3
 RESET = "path_change=reset"
@@ -20,27 +21,21 @@ WINDOW = "base_window=10"
 
 
 class Leo(Table[Measured]):
-    """The experiment.
-
-    Args:
-        measured: paths of one's own, which come after the others.
-    """
+    """The experiment. With data, the measured downlinks are among the paths."""
 
     name = "leo"
     row = Measured
-
-    def __init__(self, measured: Sequence[MovingPath] = ()) -> None:
-        self._own = measured
 
     @cached_property
     def paths(self) -> dict[str, MovingPath]:
         """All paths by name."""
         shipped = [paths.shipped(), paths.shipped("leo-loss", paths.LOSS)]
-        return {path.name: path for path in (*shipped, *paths.shells(), *paths.fades(), *self._own)}
+        own = [] if self.data is None else paths.measured(self.data)
+        return {path.name: path for path in (*shipped, *paths.shells(), *paths.fades(), *own)}
 
-    def keys(self, *, quick: bool) -> list[Key]:
+    def keys(self) -> list[Key]:
         """Quick: one seed over the two shipped paths, the controllers that the figures name."""
-        if quick:
+        if self.quick:
             few = [path for path in self.paths.values() if path.name in ("leo-handover", "leo-loss")]
             named = (*page.NAMED, *(cc for cc in page.STORY if cc not in page.NAMED))
             return [Key(path.name, cc, 1) for path in few for cc in named]
@@ -51,26 +46,26 @@ class Leo(Table[Measured]):
             for cc in algorithms(path)
         ]
 
-    def scenarios(self, key: Key, folder: Path) -> dict[str, bp.Scenario]:
+    def scenarios(self, key: Key) -> dict[str, bp.Scenario]:
         """One run a row."""
         cc = controller.named_algorithm(key.cc)
-        return {"flow": self.paths[key.path].scenario(cc, key.seed, folder)}
+        return {"flow": self.paths[key.path].scenario(cc, key.seed, self.lines)}
 
-    def measure(self, key: Key, run: str, result: bp.Result) -> Mapping[str, float]:  # noqa: ARG002
+    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:
         """All columns."""
-        return measure.measure(self.paths[key.path], result)
+        return measure.measure(self.paths[str(case.keys["path"])], result)
 
     def text(self, rows: Sequence[Measured]) -> str:
-        """The page."""
-        return page.text(rows)
+        """The page; the table of `leocc` is in its folder, too."""
+        return page.text(rows, self.out)
 
-    def draw(self, folder: Path, rows: Sequence[Measured]) -> None:
+    def draw(self, rows: Sequence[Measured]) -> None:
         """The figures; that of the paths only if the measured ones are there."""
         every = list(self.paths.values())
         with tempfile.TemporaryDirectory() as work:
             told = [every[0].scenario(controller.named_algorithm(cc), 1, Path(work)) for cc in page.STORY]
             results = bp.run_many(told)
-        page.draw(folder, rows, every, {cc: r.trace for cc, r in zip(page.STORY, results, strict=True)})
+        page.draw(self.out, rows, every, {cc: r.trace for cc, r in zip(page.STORY, results, strict=True)})
 
 
 def algorithms(path: MovingPath) -> list[str]:
@@ -85,6 +80,3 @@ def algorithms(path: MovingPath) -> list[str]:
         if entry["id"] in page.KEEPERS:
             found.append(f"{entry['id']} {RESET}")
     return found
-
-
-EXPERIMENT = Leo()

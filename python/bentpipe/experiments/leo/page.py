@@ -15,8 +15,10 @@ import bentpipe as bp
 from bentpipe.experiments.legible import line_colour
 from bentpipe.experiments.leo.measure import SHARE, WINDOW_S, Measured, mean
 from bentpipe.experiments.leo.paths import LEO, LOSS, MovingPath
-from bentpipe.experiments.table import STYLE, markdown, shown
+from bentpipe.experiments.table import STYLE, shown
+from bentpipe.pages.markdown import markdown, texts
 from bentpipe.registry import style as style_of
+from bentpipe.truth.writing import read_rows
 
 _WINDOWED = [
     e["id"] for e in bp.controllers() if any(param["name"] == "base_window" for param in e["params"])
@@ -63,12 +65,13 @@ PAGE = Path(__file__).with_name("page.md")
 PAIR = tuple[str, str]
 
 
-def text(rows: Sequence[Measured]) -> str:
-    """The page: page.md with the numbers."""
+def text(rows: Sequence[Measured], folder: Path) -> str:
+    """The page: page.md with the numbers, and those of `bentpipe.experiments.leo.leocc` in its folder."""
+    about_leocc = folder / "validation" / "leocc.csv"
     found = _by(rows)
     seeds = max((r.seed for r in rows), default=0)
     tables = [
-        f"### {title}\n\n{_table(found, what, digits, scale)}\n"
+        f"### {title}\n\n{_table(found, what, digits, scale)}\n\n"
         for title, what, digits, scale in (
             ("Goodput, % of what the path could carry", "share", 0, 100.0),
             ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
@@ -80,11 +83,33 @@ def text(rows: Sequence[Measured]) -> str:
         findings=_findings(found),
         keepers=_keepers(found),
         tables="".join(tables),
+        leocc=leocc(read_rows(about_leocc)) if about_leocc.exists() else "(`bentpipe study run leocc`)",
         share=100 * SHARE,
         window=WINDOW_S,
         paths="".join(f"- {name}: {about}.\n" for name, about in PATHS.values()),
         seeds="one seed" if seeds == 1 else f"{seeds} seeds",
     )
+
+
+SENDERS = {"LeoCC": "leocc", "LeoCC without filter": "leocc fluctuation=10"}
+"""LeoCC, and LeoCC that never takes a long RTT for a queue, so that it never follows the filtered rate."""
+
+
+def leocc(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The table of LeoCC beside BBR, from the rows of validation/leocc.csv."""
+    found = {(row["setting"], row["cc"]): row for row in rows}
+    lines = []
+    for name in dict.fromkeys(row["setting"] for row in rows):
+        bbr, *others = (found[name, cc] for cc in ("bbr", *SENDERS.values()))
+        ratios = [_ratio(row["ratio"], row["half"]) for row in others]
+        trips = [f"{1e3 * row['rtt_p95_s']:.0f}" for row in (bbr, *others)]
+        lines.append([name, f"{bbr['goodput_bps'] / 1e6:.1f}", *ratios, *trips])
+    heads = ["<path", "BBR, Mbit/s", *SENDERS, "RTT, p95, ms: BBR", *SENDERS]
+    return markdown(heads, lines, spaced=True)
+
+
+def _ratio(ratio: float, half: float) -> str:
+    return f"{ratio:.2f} ± {half:.2f}" if half >= 0.005 else f"{ratio:.2f}"
 
 
 def _by(rows: Sequence[Measured]) -> dict[PAIR, list[Measured]]:
@@ -110,7 +135,7 @@ def _table(found: Mapping[PAIR, list[Measured]], what: str, digits: int, scale: 
         [entry["label"], *(_cell(found, (p, entry["id"]), what, digits, scale) for p in paths)]
         for entry in bp.controllers()
     )
-    return markdown(["controller", *(PATHS[p][0] for p in paths)], rows)
+    return markdown(["<controller", *(PATHS[p][0] for p in paths)], rows)
 
 
 def _mean_share(found: Mapping[PAIR, list[Measured]], cc: str, paths: Sequence[str] = CLEAN) -> float:
@@ -130,7 +155,7 @@ def _keepers(found: Mapping[PAIR, list[Measured]]) -> str:
                 ]
                 cells.append(", ".join("–" if np.isnan(v) else f"{100 * v:.0f}" for v in three))
             rows.append([entry["label"], *cells])
-    return markdown(["controller", *(PATHS[p][0] for p in ON_LEO)], rows, "---")
+    return markdown(texts(["controller", *(PATHS[p][0] for p in ON_LEO)]), rows)
 
 
 def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
@@ -153,7 +178,7 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
             [labels[cc], *(f"{100 * share(name):.0f} %" for name in (cc, f"{cc} path_change=reset"))]
             for cc in ccs
         ]
-        return markdown(["controller", "no reset", "reset"], rows)
+        return markdown(["<controller", "no reset", "reset"], rows)
 
     names = ["vegas", "vegas path_change=reset", "cubic", "satcp", "bbr", "leocc"]
     handover = [
@@ -162,7 +187,7 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
     ]
     parts = [
         "What Vegas gains on `leo-handover` by a reset at each handover, and what others have there:",
-        markdown(["controller", "goodput, of what the path could carry", "round trip (p95)"], handover),
+        markdown(["<controller", "goodput, of what the path could carry", "round trip (p95)"], handover),
         "Over the four LEO paths without random loss a reset gives most to the first five controllers of the "
         "next table, in mean goodput. It takes most from the last two. These forget their estimate of the "
         "bandwidth, too, and learn it again slowly, so a window of time suits them better.",
@@ -178,9 +203,7 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
         f"TCP Jersey has {percent('jersey', 'leo-loss')}, but it overruns the buffer: "
         f"{100 * _value(found, 'leo-loss', 'jersey', 'lost'):.0f} % of what it sends is lost.",
     ]
-    return "".join(
-        (part if part.startswith("|") else textwrap.fill(part, 108) + "\n") + "\n" for part in parts
-    )
+    return "".join((part if part.startswith("|") else textwrap.fill(part, 108)) + "\n\n" for part in parts)
 
 
 def draw(docs: Path, rows: Sequence[Measured], paths: Sequence[MovingPath], story: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The moving paths of docs/leo.md: a scenario, three shells, two rain fades.
+"""The moving paths of docs/leo.md: a scenario, three shells, two rain fades, two measured downlinks.
 
 Each is a time line with its rate, and the rule that builds its link from that.
 """
@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 import bentpipe as bp
+from bentpipe.experiments.starlink import measured as starlink
 from bentpipe.units import seconds
 
 SCENARIO = "leo-handover"
@@ -136,4 +137,23 @@ def fades(duration_s: float = 300.0) -> list[MovingPath]:
         columns = ["t_s", "rate_bps", "loss_rate", "up", "handover"]
         frame = line.select(columns).with_columns(delay_s=pl.lit(0.27))
         found.append(MovingPath(name, GEO, frame, duration_s, 2e6))
+    return found
+
+
+def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
+    """Two measured downlinks of 27 May 2024: those whose mean rates are the quartiles of the day.
+
+    The rate is that of UDP, in half seconds. The delay is that of a ping minutes later, which includes waits
+    in the network, too. The data has no licence that lets us ship it.
+    """
+    capacities, _, _ = starlink.measured(directory)
+    order = sorted(capacities, key=lambda capacity: capacity.mean_bps)
+    found = []
+    for name, share in (("starlink-slow", 0.25), ("starlink-fast", 0.75)):
+        capacity = order[round(share * (len(order) - 1))]
+        delays = starlink.repeated(capacity.ping, duration_s)
+        frame = bp.timeline.join(capacity.frame, delays, columns=["delay_s"])
+        frame = frame.filter(pl.col("t_s") < duration_s).select("t_s", "rate_bps", "delay_s")
+        frame = frame.with_columns(up=pl.lit(value=True), handover=pl.lit(value=False))
+        found.append(MovingPath(name, MEASURED, frame, duration_s, 15e6))
     return found

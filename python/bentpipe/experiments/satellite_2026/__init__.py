@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import bentpipe as bp
 from bentpipe.experiments.satellite_2026 import measure, page
 from bentpipe.experiments.satellite_2026.measure import PATHS, RUNS, Measured, SatellitePath, delivery, exists
 from bentpipe.experiments.table import Key, Table
+from bentpipe.sweeps.case import Case
 
 SEEDS = 8
 
@@ -19,39 +19,39 @@ class Satellite2026(Table[Measured]):
     name = "satellite-2026"
     row = Measured
 
-    def keys(self, *, quick: bool) -> list[Key]:
+    def keys(self) -> list[Key]:
         """Seed by seed, so that a table of an interrupted job is one of fewer seeds.
 
         Quick: one seed over GEO with and without jitter, CUBIC with its starts.
         """
-        paths = [path.name for path in PATHS if not quick or path.name in page.SHOWN]
-        ccs = page.STARTS if quick else page.ALGORITHMS
-        seeds = range(1, 2 if quick else SEEDS + 1)
+        paths = [path.name for path in PATHS if not self.quick or path.name in page.SHOWN]
+        ccs = page.STARTS if self.quick else page.ALGORITHMS
+        seeds = range(1, 2 if self.quick else SEEDS + 1)
         return [Key(path, cc, seed) for seed in seeds for path in paths for cc in ccs if exists(cc)]
 
-    def scenarios(self, key: Key, folder: Path) -> dict[str, bp.Scenario]:  # noqa: ARG002
+    def scenarios(self, key: Key) -> dict[str, bp.Scenario]:
         """The runs of an algorithm."""
-        path = _path(key)
+        path = _path(key.path)
         return {
             name: path.scenario(key.cc, traffic, key.seed, duration, record)
             for name, (traffic, duration, record) in RUNS.items()
         }
 
-    def measure(self, key: Key, run: str, result: bp.Result) -> Mapping[str, float]:
+    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:
         """The columns of one of the runs."""
-        return measure.measure(_path(key), run, result)
+        return measure.measure(_path(str(case.keys["path"])), str(case.settings["run"]), result)
 
     def text(self, rows: Sequence[Measured]) -> str:
         """The page."""
         return page.text(rows)
 
-    def draw(self, folder: Path, rows: Sequence[Measured]) -> None:
+    def draw(self, rows: Sequence[Measured]) -> None:
         """The figures."""
-        page.draw(folder, rows, _story([cc for cc in page.STORY if exists(cc)]))
+        page.draw(self.out, rows, _story([cc for cc in page.STORY if exists(cc)]))
 
 
-def _path(key: Key) -> SatellitePath:
-    return next(path for path in PATHS if path.name == key.path)
+def _path(name: str) -> SatellitePath:
+    return next(path for path in PATHS if path.name == name)
 
 
 def _story(ccs: Sequence[str]) -> page.Traces:
@@ -64,6 +64,3 @@ def _story(ccs: Sequence[str]) -> page.Traces:
         begun = next(flow["start_s"] for flow in result.json["flows"] if flow["name"] == "flow")
         found[path.name, cc] = (t - begun, delivered)
     return found
-
-
-EXPERIMENT = Satellite2026()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,7 +25,8 @@ from bentpipe.experiments.satellite_2026.measure import (
     mean,
     samples,
 )
-from bentpipe.experiments.table import STYLE, markdown, shown
+from bentpipe.experiments.table import STYLE, shown
+from bentpipe.pages.markdown import markdown, texts, wrapped
 from bentpipe.studies.claim import Claim
 
 STARTS = {
@@ -114,7 +114,8 @@ def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
     whats = {"startup_s": "half of the rate", "file_1_s": "1 MB", "file_100_s": "100 MB", "page_s": "a page"}
     paths = [path for path in PATHS if any(first(what, path.name) != "–" for what in whats)]
     lines = [[path.label, *(first(what, path.name) for what in whats)] for path in paths]
-    return "The fastest on each path, and its time:\n\n" + markdown(["path", *whats.values()], lines, "---")
+    heads = texts(["path", *whats.values()])
+    return f"The fastest on each path, and its time:\n\n{markdown(heads, lines)}"
 
 
 def _verdicts(judged: Sequence[Claim]) -> str:
@@ -122,13 +123,8 @@ def _verdicts(judged: Sequence[Claim]) -> str:
     return f"[Published claims](#are-the-published-gains-here), judged:\n\n{each}".rstrip("\n")
 
 
-def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False))
-
-
 def _item(text: str) -> str:
-    lines = textwrap.wrap(text, 108, break_long_words=False, break_on_hyphens=False)
-    return "- " + "\n  ".join(lines) + "\n"
+    return wrapped(text, "- ", "  ") + "\n"
 
 
 def _cell(rows: Sequence[Measured], path: str, cc: str, what: str, digits: int) -> str:
@@ -148,7 +144,7 @@ def _table(
         [ALGORITHMS[cc], *(_cell(rows, path, cc, what, digits) for _, path, what, digits in columns)]
         for cc in found
     )
-    return markdown(["algorithm", *(head for head, *_ in columns)], body)
+    return markdown(["<algorithm", *(head for head, *_ in columns)], body)
 
 
 def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -159,7 +155,7 @@ def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
         "The source of the path GEO, draft-kuhn-quic-4-sat-07, sets an objective of 20 s for the first "
         f"download of 100 MB. Beside the short flows {names} meet it."
     )
-    return _wrapped(said)
+    return wrapped(said)
 
 
 def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -172,11 +168,11 @@ def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
                 told.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
     if not told:
         return "No video stalled."
-    return _wrapped(f"After the start, a video stalled with {', '.join(told)}.")
+    return wrapped(f"After the start, a video stalled with {', '.join(told)}.")
 
 
 def _claim(claim: Claim) -> str:
-    head = f"### {claim.title}: {claim.verdict}\n\n{_wrapped(claim.statement)}\n\n"
+    head = f"### {claim.title}: {claim.verdict}\n\n{wrapped(claim.statement)}\n\n"
     rows = []
     for check in claim.checks:
         got = check.measured
@@ -186,8 +182,8 @@ def _claim(claim: Claim) -> str:
         counted = "" if check.counted else " (not counted)"
         ours = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
         rows.append([check.what, paper, ours, holds + counted])
-    table = markdown(["check", "published", "measured", "holds"], rows, "---")
-    return head + table + (f"\n{_wrapped(claim.note)}\n" if claim.note else "") + "\n"
+    table = markdown(texts(["check", "published", "measured", "holds"]), rows)
+    return head + table + (f"\n\n{wrapped(claim.note)}" if claim.note else "") + "\n\n"
 
 
 Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]

@@ -1,36 +1,36 @@
 """LeoCC against BBR in its authors' setting and in ours, with one change at a time: a table of docs/leo.md.
 
-    git -C LEOCC archive 867e673 leoreplayer/replayer/example/Cubic | tar x -C DIR
-    python scripts/leocc.py DIR/leoreplayer/replayer/example/Cubic [--measured DIR2]
-
-LEOCC is a clone of SpaceNetLab/LeoCC. The directory has one trace of a Starlink access link: its
-opportunities to send and its delays. DIR2 is the DIR of scripts/starlink.py; without it the rows of the
-measured downlinks stay as they are. Writes docs/validation/leocc.csv and the table in the page.
+The folder of measured data has LeoReplayer's trace of a Starlink access link (SpaceNetLab/LeoCC, commit
+867e673): its opportunities to send and its delays. Without the data of docs/starlink.md the rows of the
+measured downlinks stay as they are.
 """
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import md
 import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe import stats, terminal
+from bentpipe import stats
 from bentpipe.controller import named_algorithm
 from bentpipe.drawn.lines import with_lines
 from bentpipe.drawn.recipe import Recipe
-from bentpipe.experiments.leo import EXPERIMENT, page
+from bentpipe.experiments import leo
+from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
+from bentpipe.experiments.leo import page, paths
+from bentpipe.experiments.starlink.measured import PLACE
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.measuring import Row
 from bentpipe.timeline.traces import leoreplayer
-from bentpipe.truth.writing import read_rows, write_rows
+from bentpipe.truth.writing import stored_rows, write_rows
 
-TABLE = md.DOCS / "validation" / "leocc.csv"
+TRACE = "leoreplayer/replayer/example/Cubic"
+"""Its place in the folder of measured data."""
 SEEDS = 10
 LENGTH_S = 60.0
 RATE_BPS = 48.7e6
@@ -38,10 +38,10 @@ RATE_BPS = 48.7e6
 PERIOD_S = 15.0
 FIRST_S = 8.74
 """The first reconfiguration of the trace; the delay rises by 20 to 60 ms there, and every 15 s after."""
-SENDERS = {"LeoCC": "leocc", "LeoCC without filter": "leocc fluctuation=10"}
-"""LeoCC, and LeoCC that never takes a long RTT for a queue, so that it never follows the filtered rate."""
 RIVALS = {"bbr3": 0.005, "cubic": 0.002, "copa": 0.002}
 """Other algorithms in the authors' uplink, with the random losses that the authors set for each."""
+
+FIRST = "its authors' uplink"
 
 Build = Callable[[Any, int, Path], bp.Scenario]
 
@@ -148,7 +148,7 @@ def settings(trace: Path, measured: Path | None) -> dict[str, Build]:
     """All settings by the name in the table."""
     up = Replay(trace)
     found: dict[str, Build] = {
-        "its authors' uplink": up,
+        FIRST: up,
         "- no hints of reconfigurations": replace(up, flow={"path_hints": False}),
         "- no random loss": replace(up, loss=0.0),
         "- its authors' downlink: 50,000 packets, 0.01 %": replace(up, queue="50000 packets", loss=1e-4),
@@ -165,76 +165,52 @@ def settings(trace: Path, measured: Path | None) -> dict[str, Build]:
         "- its median delay, constant": Drawn(constant=True),
     }
     if measured is not None:
-        import leo_md
-
-        for path in leo_md.measured(measured):
+        for path in paths.measured(measured):
             found[page.PATHS[path.name][0]] = path.scenario
     return found
 
 
-def run(name: str, build: Build, folder: Path) -> list[dict[str, Any]]:
-    """A row of the table for each algorithm: means over seeds, and the ratio to BBR seed by seed."""
-    ccs = ["bbr", *SENDERS.values()]
-    builds = {cc: build for cc in ccs}
-    if isinstance(build, Replay) and name == "its authors' uplink":
-        builds |= {cc: replace(build, loss=loss) for cc, loss in RIVALS.items()}
-    rows: list[dict[str, Any]] = []
-    base: list[float] = []
-    for cc, one in builds.items():
-        place = folder / "".join(c if c.isalnum() else "-" for c in f"{name} {cc}")
-        place.mkdir()
-        scenarios = [one(named_algorithm(cc), seed, place) for seed in range(1, SEEDS + 1)]
-        flows = [result.json["flows"][0] for result in bp.run_many(scenarios)]
-        base = base or [flow["goodput_bps"] for flow in flows]
-        ratio = stats.mean([flow["goodput_bps"] / of for flow, of in zip(flows, base, strict=True)])
-        means = {
-            what: float(np.mean([flow[what] for flow in flows]))
-            for what in ("goodput_bps", "rtt_mean_s", "rtt_p95_s")
-        }
-        compared = {"ratio": ratio.mean, "half": ratio.half_width}
-        rows.append({"setting": name, "cc": cc, "seeds": SEEDS, **means, **compared})
-    return rows
+class LeoCC(Experiment):
+    """The experiment."""
+
+    name = "leocc"
+
+    def cases(self) -> list[Case]:
+        """Every setting with BBR and both forms of LeoCC, and the first with other algorithms as well."""
+        trace = self.given(TRACE).resolve()
+        measured = self.data if self.data and (self.data / PLACE).is_dir() else None
+        runs = [
+            (name, cc, build)
+            for name, build in settings(trace, measured).items()
+            for cc in ("bbr", *page.SENDERS.values())
+        ]
+        runs += [(FIRST, cc, Replay(trace, loss=loss)) for cc, loss in RIVALS.items()]
+        return [
+            case_of({"setting": name, "cc": cc, "seed": seed}, build(named_algorithm(cc), seed, self.lines))
+            for name, cc, build in sorted(runs, key=lambda run: run[0] != FIRST)
+            for seed in self.seeds(SEEDS)
+        ]
+
+    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:  # noqa: ARG002
+        """Goodput and round trip."""
+        (flow,) = result.json["flows"]
+        return {what: flow[what] for what in ("goodput_bps", "rtt_mean_s", "rtt_p95_s")}
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+        """Writes the table, in which rows of settings that were not run stay, and the page if it is there."""
+        runs = over_seeds(cases, rows, list)
+        table = [_row(setting, cc, of, runs[setting, "bbr"]) for (setting, cc), of in runs.items()]
+        file = self.tables / "leocc.csv"
+        made = {row["setting"] for row in table}
+        write_rows(file, [*table, *(row for row in stored_rows(file) if row["setting"] not in made)])
+        if not self.quick and (self.out / "leo.csv").exists():
+            leo.Leo(self.out).write_page()
+        return [file]
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The table of the page."""
-    found = {(row["setting"], row["cc"]): row for row in rows}
-    lines = [
-        md.row("path", "BBR, Mbit/s", *SENDERS, "RTT, p95, ms: BBR", *SENDERS),
-        md.row("---", *["---:"] * (2 + 2 * len(SENDERS))),
-    ]
-    for name in dict.fromkeys(row["setting"] for row in rows):
-        bbr = found[name, "bbr"]
-        others = [found[name, cc] for cc in SENDERS.values()]
-        ratios = [_cell(row["ratio"], row["half"]) for row in others]
-        trips = [f"{1e3 * row['rtt_p95_s']:.0f}" for row in (bbr, *others)]
-        lines.append(md.row(name, f"{bbr['goodput_bps'] / 1e6:.1f}", *ratios, *trips))
-    return "\n".join(lines)
-
-
-def _cell(ratio: float, half: float) -> str:
-    return f"{ratio:.2f} ± {half:.2f}" if half >= 0.005 else f"{ratio:.2f}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs, and writes the table and the page."""
-    parser = md.command_line(__doc__)
-    parser.add_argument("trace", type=Path, help="LeoReplayer's directory of one trace")
-    parser.add_argument("--measured", type=Path, metavar="DIR2", help="the data of 27 May 2024")
-    given = parser.parse_args(arguments)
-    rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name, build in settings(given.trace.resolve(), given.measured).items():
-            rows += run(name, build, Path(folder))
-            terminal.note(f"{name}: {rows[-1]['ratio']:.3f}")
-    made = {row["setting"] for row in rows}
-    if TABLE.exists():
-        rows += [row for row in read_rows(TABLE) if row["setting"] not in made]
-    write_rows(TABLE, rows)
-    md.fill(page.PAGE, table(read_rows(TABLE)), "scripts/leocc.py")
-    (md.DOCS / "leo.md").write_text(EXPERIMENT.text(EXPERIMENT.read(md.DOCS / "leo.csv")), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _row(setting: Any, cc: Any, runs: Sequence[Row], base: Sequence[Row]) -> dict[str, Any]:
+    """A row of the table: means over seeds, and the ratio to BBR seed by seed."""
+    ratio = stats.mean([run["goodput_bps"] / of["goodput_bps"] for run, of in zip(runs, base, strict=True)])
+    means = {what: float(np.mean([run[what] for run in runs])) for what in runs[0]}
+    compared = {"ratio": ratio.mean, "half": ratio.half_width}
+    return {"setting": setting, "cc": cc, "seeds": len(runs), **means, **compared}

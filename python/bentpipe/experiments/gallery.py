@@ -1,12 +1,11 @@
-"""Writes docs/gallery.md and its figures: the window of every registered controller over one GEO link.
+"""The window of every registered controller over one GEO link: docs/gallery.md and its figures."""
 
-`--check` draws nothing: it runs everything again and reports whether page and figures agree with it. With
-`--png DIR` the figures are also written there as pictures, to look at.
-"""
+from __future__ import annotations
 
 import hashlib
+import math
 import re
-import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
-from md import DOCS, parser, reported, table, words
 
 import bentpipe as bp
+from bentpipe import files
+from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.experiments.legible import line_colour
 from bentpipe.models import KINDS
+from bentpipe.pages.markdown import markdown, texts
 from bentpipe.registry import find
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.measuring import Row, measure_all
 
-PAGE = DOCS / "gallery.md"
-FIGURES = DOCS / "gallery"
+HEAD = Path(__file__).with_name("gallery.md")
 
 DURATION = 120.0
 INTERVAL = 0.1
@@ -39,7 +41,7 @@ SLOT = 0.6
 # (S. Floyd, V. Jacobson: Traffic Phase Effects in Packet-Switched Gateways, 1991). Ten sizes do not.
 CROSS = [(0.41 + 0.02 * i, 1500 - 70 * i) for i in range(10)]
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "axes.linewidth": 0.6,
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 7.5,
@@ -59,14 +61,14 @@ class Panel:
     def scenario(self, cc: str) -> bp.Scenario:
         """The run of controller `cc`."""
         # A controller that depends on signals of a queue gets such a queue.
-        queue = KINDS[find(cc)["queue"] or "drop-tail"](limit=f"{BUFFER} packets")
+        kind: Any = KINDS[find(cc)["queue"] or "drop-tail"]
         link = bp.Link(
             rate="10 Mbit/s",
             delay="250 ms",
-            queue=queue,
+            queue=kind(limit=f"{BUFFER} packets"),
             loss=bp.BitError(self.ber) if self.ber else None,
         )
-        when = dict(zip(("start", "stop"), (f"{t:g} s" for t in OTHERS), strict=True))
+        when: dict[str, Any] = dict(zip(("start", "stop"), (f"{t:g} s" for t in OTHERS), strict=True))
         others = [
             bp.Flow(traffic=bp.Cbr(f"{rate:.2f} Mbit/s", packet=f"{size} bytes"), path=["sat"], **when)
             for rate, size in CROSS
@@ -87,39 +89,79 @@ PANELS = (
 )
 
 
-@dataclass(frozen=True)
-class Curves:
-    """The contents of one panel: columns over time, and the numbers printed."""
-
-    t: np.ndarray
-    cwnd: np.ndarray
-    in_flight: np.ndarray
-    drops: np.ndarray
-    timeouts: np.ndarray
-    goodput_mbps: float
-    timeout_count: int
-
-    def text(self) -> str:
-        """Everything that is drawn, in the precision that can be seen."""
-        columns = (self.t, self.cwnd, self.in_flight, self.drops, self.timeouts)
-        return "\n".join(" ".join(f"{v:.1f}" for v in column) for column in columns)
+Found = Mapping[str, Sequence[Row]]
+"""The measures of the panels of each controller."""
+COLUMNS = ("t", "cwnd", "in_flight", "drops", "timeouts")
+"""Those over time."""
 
 
-def measure(panel: Panel, cc: str, result: bp.Result) -> Curves:
-    """The curves of a run."""
-    trace = result.trace.filter(result.trace["flow"] == "flow")
-    link = result.link_trace.filter(result.link_trace["link"] == "sat/forward")
-    dropped = np.diff(link["dropped_packets"].to_numpy().astype(float), prepend=0.0)
-    flow = result.json["flows"][0]
-    return Curves(
-        t=trace["t_s"].to_numpy(),
-        cwnd=trace["cwnd"].to_numpy(),
-        in_flight=trace["in_flight"].to_numpy(),
-        drops=link["t_s"].to_numpy()[dropped > 0],
-        timeouts=np.array(timeouts(panel.scenario(cc), flow["timeouts"])),
-        goodput_mbps=flow["goodput_bps"] / 1e6,
-        timeout_count=flow["timeouts"],
-    )
+class Gallery(Experiment):
+    """The experiment."""
+
+    name = "gallery"
+
+    def cases(self) -> list[Case]:
+        """The three runs of every controller; a quick gallery is the whole one."""
+        return [
+            case_of({"cc": entry["id"], "panel": panel.title}, panel.scenario(entry["id"]))
+            for entry in bp.controllers()
+            for panel in PANELS
+        ]
+
+    def measure(self, case: Case, result: bp.Result) -> dict[str, Any]:
+        """What is drawn of a run: columns over time, and the numbers printed."""
+        trace = result.trace.filter(result.trace["flow"] == "flow")
+        link = result.link_trace.filter(result.link_trace["link"] == "sat/forward")
+        dropped = np.diff(link["dropped_packets"].to_numpy().astype(float), prepend=0.0)
+        flow = result.json["flows"][0]
+        return {
+            "t": trace["t_s"].to_list(),
+            "cwnd": trace["cwnd"].to_list(),
+            "in_flight": trace["in_flight"].to_list(),
+            "drops": link["t_s"].to_numpy()[dropped > 0].tolist(),
+            "timeouts": timeouts(bp.Scenario.from_dict(case.scenario), flow["timeouts"]),
+            "goodput_mbps": flow["goodput_bps"] / 1e6,
+            "timeout_count": flow["timeouts"],
+        }
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+        """Writes the page and its figures."""
+        found = _found(cases, rows)
+        figures = self.out / "gallery"
+        figures.mkdir(exist_ok=True)
+        for old in figures.glob("*.svg"):
+            old.unlink()
+        with mpl.rc_context(STYLE):
+            for cc, panels in found.items():
+                save(draw(find(cc), panels), figures / f"{cc}.svg", digest(panels))
+        files.replace_text(self.out / "gallery.md", page(found))
+        return [self.out / "gallery.md"]
+
+    def stale(self) -> list[str]:
+        """The parts of the page that do not agree with new runs, one line each."""
+        cases = self.cases()
+        made = measure_all(cases, self.measure_run)
+        found = _found(cases, [made.rows[number] for number in range(len(cases))])
+        wrong, file = [], self.out / "gallery.md"
+        if not file.exists() or file.read_text(encoding="utf-8") != page(found):
+            wrong.append("gallery.md does not agree with the runs")
+        for cc, panels in found.items():
+            file = self.out / "gallery" / f"{cc}.svg"
+            if not file.exists():
+                wrong.append(f"gallery/{file.name} is missing")
+            elif f"shows {digest(panels)}" not in file.read_text(encoding="utf-8"):
+                wrong.append(f"gallery/{file.name} shows other runs")
+        there = {file.stem: file.name for file in sorted((self.out / "gallery").glob("*"))}
+        return wrong + [
+            f"gallery/{name} is of no controller" for cc, name in there.items() if cc not in found
+        ]
+
+
+def _found(cases: Sequence[Case], rows: Sequence[Row]) -> Found:
+    found: dict[str, list[Row]] = {}
+    for case, row in zip(cases, rows, strict=True):
+        found.setdefault(str(case.keys["cc"]), []).append(row)
+    return found
 
 
 def timeouts(scenario: bp.Scenario, total: int) -> list[float]:
@@ -173,7 +215,7 @@ def thinned(x: np.ndarray, y: np.ndarray, tolerance: float) -> tuple[np.ndarray,
     return x[keep], y[keep]
 
 
-def draw(entry: dict[str, Any], found: list[Curves]) -> Figure:
+def draw(entry: Mapping[str, Any], panels: Sequence[Row]) -> Figure:
     """The figure of one controller: its panels side by side."""
     figure = Figure(figsize=(7.8, 1.75), facecolor="white")
     figure.subplots_adjust(left=0.062, right=0.998, top=0.87, bottom=0.215, wspace=0.045)
@@ -182,9 +224,10 @@ def draw(entry: dict[str, Any], found: list[Curves]) -> Figure:
     box = axes[0].get_position()
     per_second = box.width * 7.8 * 72 / DURATION
     per_segment = box.height * 1.75 * 72 / TOP
-    for ax, panel, curves in zip(axes, PANELS, found, strict=True):
-        line = thinned(curves.t * per_second, np.minimum(curves.cwnd, 2 * TOP) * per_segment, 0.35)
-        area = thinned(curves.t * per_second, np.minimum(curves.in_flight, 2 * TOP) * per_segment, 1.0)
+    for ax, panel, row in zip(axes, PANELS, panels, strict=True):
+        t, cwnd, in_flight = (np.array(row[name]) for name in COLUMNS[:3])
+        line = thinned(t * per_second, np.minimum(cwnd, 2 * TOP) * per_segment, 0.35)
+        area = thinned(t * per_second, np.minimum(in_flight, 2 * TOP) * per_segment, 1.0)
         x = np.concatenate([[0.0], area[0] / per_second, [DURATION]])
         y = np.concatenate([[0.0], area[1] / per_segment, [0.0]])
         ax.fill(x, y, color=entry["colour"], alpha=0.22, lw=0)
@@ -199,8 +242,8 @@ def draw(entry: dict[str, Any], found: list[Curves]) -> Figure:
             lw=1.0,
             solid_joinstyle="round",
         )
-        ticks(ax, curves)
-        ax.set_title(f"{panel.title}: {curves.goodput_mbps:.2f} Mbit/s", fontsize=7.5, pad=3)
+        ticks(ax, row)
+        ax.set_title(f"{panel.title}: {row['goodput_mbps']:.2f} Mbit/s", fontsize=7.5, pad=3)
         ax.set(xlim=(0, DURATION), ylim=(0, TOP), xticks=(0, 30, 60, 90), yticks=(0, 500, 1000))
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(length=2, labelsize=7, pad=2)
@@ -211,18 +254,18 @@ def draw(entry: dict[str, Any], found: list[Curves]) -> Figure:
     return figure
 
 
-def ticks(ax: Axes, curves: Curves) -> None:
+def ticks(ax: Axes, row: Row) -> None:
     """Drops as ticks and timeouts as crosses at the bottom of a panel."""
     place = blended_transform_factory(ax.transData, ax.transAxes)
     x: list[float] = []
     # Neighbours that would touch are one bar.
-    slots = np.unique((curves.drops / SLOT).astype(int))
+    slots = np.unique((np.array(row["drops"]) / SLOT).astype(int))
     for bar in np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []:
         x += [bar[0] * SLOT, (bar[-1] + 1) * SLOT, np.nan]
     ax.plot(x, np.full(len(x), 0.028), color="#cc0000", lw=4.5, solid_capstyle="butt", transform=place)
     ax.plot(
-        curves.timeouts,
-        np.full(len(curves.timeouts), 0.12),
+        row["timeouts"],
+        np.full(len(row["timeouts"]), 0.12),
         "x",
         color="#cc0000",
         ms=3.2,
@@ -231,9 +274,10 @@ def ticks(ax: Axes, curves: Curves) -> None:
     )
 
 
-def digest(found: list[Curves]) -> str:
-    """A fingerprint of the contents of a figure, whatever version of matplotlib draws it."""
-    return hashlib.sha256("\n".join(curves.text() for curves in found).encode()).hexdigest()[:16]
+def digest(panels: Sequence[Row]) -> str:
+    """A fingerprint of what is drawn, as exact as can be seen, whatever version of matplotlib draws it."""
+    text = "\n".join(" ".join(f"{value:.1f}" for value in row[name]) for row in panels for name in COLUMNS)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def save(figure: Figure, target: Path, fingerprint: str) -> None:
@@ -246,24 +290,21 @@ def save(figure: Figure, target: Path, fingerprint: str) -> None:
     target.write_text(re.sub(r"\n +", "\n", text), encoding="utf-8")
 
 
-def section(entry: dict[str, Any]) -> list[str]:
-    """The lines on one controller: its figure, which leads to its page."""
+def section(entry: Mapping[str, Any]) -> str:
+    """The part on one controller: its figure, which leads to its page."""
     figure = f"![{entry['label']}: window over time in the three runs](gallery/{entry['id']}.svg)"
-    return [f"## {entry['label']}", "", f"[{figure}](controllers/{entry['id']}.md)", ""]
+    return f"## {entry['label']}\n\n[{figure}](controllers/{entry['id']}.md)"
 
 
-def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
+def page(found: Found) -> str:
     """The whole page."""
     rows = []
-    for entry in entries:
-        curves = found[entry["id"]]
-        link = f"[{entry['label']}](controllers/{entry['id']}.md)"
-        rates = [f"{c.goodput_mbps:.2f}" for c in curves]
-        rows.append([link, *rates, ", ".join(str(c.timeout_count) for c in curves)])
-    lines = table(("controller", "no errors, other traffic", "1e-8", "1e-7", "timeouts"), rows)
-    for entry in entries:
-        lines += section(entry)
-    head = words("gallery_head.md").format(
+    for cc, panels in found.items():
+        link = f"[{find(cc)['label']}](controllers/{cc}.md)"
+        rates = [f"{row['goodput_mbps']:.2f}" for row in panels]
+        rows.append([link, *rates, ", ".join(str(row["timeout_count"]) for row in panels)])
+    heads = texts(["controller", "no errors, other traffic", "1e-8", "1e-7", "timeouts"])
+    head = HEAD.read_text(encoding="utf-8").format(
         buffer=BUFFER,
         cross=sum(rate for rate, _ in CROSS),
         bdp=BDP,
@@ -271,70 +312,9 @@ def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
         every8=one_in(1e-8),
         every7=one_in(1e-7),
     )
-    return head + "\n".join(lines).rstrip("\n") + "\n"
+    return "\n\n".join([head + markdown(heads, rows), *(section(find(cc)) for cc in found)]) + "\n"
 
 
 def one_in(ber: float) -> int:
     """The number of packets of 1500 bytes for each one lost at this bit error rate."""
-    return round(1 / -np.expm1(1500 * 8 * np.log1p(-ber)))
-
-
-def run_all(entries: list[dict[str, Any]]) -> dict[str, list[Curves]]:
-    """Every panel of every controller."""
-    asked = [(panel, entry["id"]) for entry in entries for panel in PANELS]
-    results = bp.run_many([panel.scenario(cc) for panel, cc in asked])
-    found: dict[str, list[Curves]] = {}
-    for (panel, cc), result in zip(asked, results, strict=True):
-        found.setdefault(cc, []).append(measure(panel, cc, result))
-    return found
-
-
-def stale(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> list[str]:
-    """The parts of the page that do not agree with the runs, one line each."""
-    wrong = []
-    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page(entries, found):
-        wrong.append("docs/gallery.md does not agree with the runs")
-    for entry in entries:
-        file = FIGURES / f"{entry['id']}.svg"
-        if not file.exists():
-            wrong.append(f"docs/gallery/{file.name} is missing")
-        elif f"shows {digest(found[entry['id']])}" not in file.read_text(encoding="utf-8"):
-            wrong.append(f"docs/gallery/{file.name} shows other runs")
-    known = {f"{entry['id']}.svg" for entry in entries}
-    wrong += [
-        f"docs/gallery/{f.name} is of no controller" for f in sorted(FIGURES.glob("*")) if f.name not in known
-    ]
-    return wrong
-
-
-def write(entries: list[dict[str, Any]], found: dict[str, list[Curves]], png: Path | None) -> None:
-    """The page and its figures."""
-    FIGURES.mkdir(exist_ok=True)
-    for old in FIGURES.glob("*.svg"):
-        old.unlink()
-    PAGE.write_text(page(entries, found), encoding="utf-8")
-    for entry in entries:
-        curves = found[entry["id"]]
-        with mpl.rc_context(STYLE):
-            figure = draw(entry, curves)
-            save(figure, FIGURES / f"{entry['id']}.svg", digest(curves))
-            if png is not None:
-                png.mkdir(parents=True, exist_ok=True)
-                figure.savefig(png / f"{entry['id']}.png", dpi=160)
-
-
-def main() -> int:
-    """Writes or checks the page; 1 if a check fails."""
-    asked = parser(__doc__)
-    asked.add_argument("--png", type=Path, help="write the figures as pictures into this folder, too")
-    given = asked.parse_args()
-    known = bp.controllers()
-    found = run_all(known)
-    if not given.check:
-        write(known, found, given.png)
-        return 0
-    return reported(stale(known, found))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return round(1 / -math.expm1(1500 * 8 * math.log1p(-ber)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -65,6 +66,10 @@ class Counts:
         place = (self.middles_s // WINDOW_S).astype(int)
         sums = [counts[place == i].sum() for i in range(int(TEST_S / WINDOW_S)) if (place == i).any()]
         return [float(found) for found in sums if not np.isnan(found)]
+
+    def by_way(self) -> dict[str, Any]:
+        """`again` and `windows` of both ways to count."""
+        return {way: {"again": self.again(way), "windows": self.windows(way)} for way in WAYS}
 
 
 def of_report(file: Path) -> Counts:

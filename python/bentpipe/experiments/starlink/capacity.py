@@ -1,0 +1,281 @@
+"""BBR and CUBIC over measured Starlink capacity, beside TCP measured minutes apart: docs/starlink.md.
+
+Written are distributions alone: validation/starlink.csv, the figure starlink.svg, and tables of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import bentpipe as bp
+from bentpipe.experiments.experiment import case_of
+from bentpipe.experiments.starlink.counts import MSS, SLOT_S, TEST_S
+from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, put, transfers
+from bentpipe.experiments.starlink.measured import (
+    DAY,
+    DAYS,
+    HEADER,
+    NEAR_S,
+    PLACE,
+    TO_WIRE,
+    Capacity,
+    Signs,
+    measured,
+    near,
+    repeated,
+    signs,
+)  # fmt: skip
+from bentpipe.pages.markdown import markdown, texts
+from bentpipe.sweeps.case import Case, Key
+from bentpipe.sweeps.measuring import Row
+
+SHARES = (10, 25, 50, 75, 90)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A sender and a path: the changes against a buffer of one bandwidth-delay product.
+
+    Attributes:
+        share: share of the UDP rate that TCP can get.
+        loss: of the packets that are lost at random.
+        ping: the delay follows the ping; else it is constant, half of the least round trip.
+        outages: packets sent in an outage of the dish are lost.
+    """
+
+    name: str
+    cc: str
+    label: str
+    buffer_bdp: float = 1.0
+    window: str | None = None
+    share: float = 1.0
+    loss: float = 0.0
+    ping: bool = True
+    outages: bool = True
+
+
+VARIANTS = (
+    Variant("bbr-bare", "bbr", "BBR, constant delay, no outages", ping=False, outages=False),
+    Variant("bbr-no-outages", "bbr", "BBR, 0.25 BDP, window 1 MiB, no outages", 0.25, "1 MiB", outages=False),
+    Variant("bbr-window", "bbr", "BBR, 0.25 BDP, window 1 MiB", 0.25, "1 MiB"),
+    Variant("bbr-window-1.25", "bbr", "BBR, 0.25 BDP, window 1.25 MiB", 0.25, "1.25 MiB"),
+    Variant("bbr-share", "bbr", "BBR, 2.5 BDP, 65 % of the capacity", 2.5, share=0.65),
+    Variant("bbr-small", "bbr", "BBR, 0.25 BDP", 0.25),
+    Variant("cubic-bare", "cubic", "CUBIC, constant delay, no outages", ping=False, outages=False),
+    Variant("cubic-window", "cubic", "CUBIC, 0.25 BDP, window 1 MiB", 0.25, "1 MiB"),
+    Variant("cubic-share", "cubic", "CUBIC, 2.5 BDP, 65 % of the capacity", 2.5, share=0.65),
+    Variant("cubic-small", "cubic", "CUBIC, 0.25 BDP", 0.25),
+    *(
+        Variant(
+            f"cubic-{name}-{loss:g}",
+            "cubic",
+            f"CUBIC, {words}, loss {100 * loss:g} %",
+            bdp,
+            share=share,
+            loss=loss,
+        )
+        for name, words, bdp, share in (
+            ("small", "0.25 BDP", 0.25, 1.0),
+            ("share", "2.5 BDP, 65 %", 2.5, 0.65),
+        )
+        for loss in (6e-6, 2e-5, 1e-4)
+    ),
+    Variant("bbr-small-0.0001", "bbr", "BBR, 0.25 BDP, loss 0.01 %", 0.25, loss=1e-4),
+    Variant("bbr-share-0.0001", "bbr", "BBR, 2.5 BDP, 65 %, loss 0.01 %", 2.5, share=0.65, loss=1e-4),
+)
+
+
+class OverCapacity(OfStarlink):
+    """The experiment."""
+
+    name = "starlink"
+
+    def cases(self) -> list[Case]:
+        """Each variant over each measured capacity; quick: over the first two."""
+        place = self.given(PLACE / DAY)
+        capacities, tests, _ = measured(self.given())
+        if not capacities or not tests:
+            raise bp.ScenarioError(
+                f"{place}: {len(capacities)} UDP and {len(tests)} TCP runs can be read; both are needed"
+            )
+        found = []
+        for variant, seed in product(VARIANTS, self.seeds(len(capacities))):
+            capacity, line = capacities[seed - 1], self.lines / f"{variant.name}-{seed}.csv"
+            run = scenario(capacity, variant, line, seed=seed)
+            settings: dict[str, Key] = {"counted": "", "capacity_bps": capacity.mean_bps}
+            found.append(case_of({"variant": variant.name, "seed": seed}, run, **settings))
+        return found
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+        """Writes the table of distributions; of a full experiment the figure and the page, too."""
+        directory = self.given()
+        seen = transfers(directory, DAY, "downlink")
+        found = {"measured": Compared("measured (BBR)", seen, "settled")}
+        found["reported"] = Compared("measured (BBR), counts as reported", seen, "reported")
+        labels = {variant.name: variant.label for variant in VARIANTS}
+        for (name,), tests in by_setting(cases, rows).items():
+            found[str(name)] = Compared(labels[str(name)], tests, "sender")
+        table = {name: of.row() for name, of in found.items()}
+        if not self.quick:
+            figure(self.out / "starlink.svg", found)
+        heads = ["transfers", *table["measured"]]
+        parts = [_signs(signs(directory)), _shares(found), _words(*measured(directory), seen)]
+        lines = [heads, *([name, *row.values()] for name, row in table.items())]
+        return put(self, "starlink", lines, "\n\n".join(parts))
+
+
+def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> bp.Scenario:
+    """One flow over a measured capacity, whose time line is written to `line`.
+
+    The rate is that of the IP packets that carried the measured payload, in both directions: an outage of one
+    is one of the other. The buffer is a multiple of the mean rate times the least round trip.
+    """
+    to_ip = variant.share * TO_WIRE
+    rate_bps, delay_s = capacity.mean_bps * to_ip, capacity.rtt_s / 2
+    frame = capacity.frame.with_columns(pl.col("rate_bps") * to_ip)
+    if variant.ping:
+        frame = bp.timeline.join(frame, repeated(capacity.ping, TEST_S), columns=["delay_s"])
+    else:
+        frame = frame.with_columns(delay_s=pl.lit(delay_s))
+    if variant.outages:
+        lost = pl.max_horizontal("loss_rate", pl.lit(variant.loss))
+        frame = bp.timeline.join(frame, capacity.outages.with_columns(loss_rate=lost), columns=["loss_rate"])
+    bp.timeline.write(frame, line)
+    limit = variant.buffer_bdp * rate_bps * capacity.rtt_s / 8
+    link: dict[str, object] = {
+        "rate": f"{rate_bps:.0f} bit/s",
+        "delay": f"{delay_s * 1e3:.6f} ms",
+        "timeline": str(line),
+        "queue": {"kind": "drop-tail", "limit": f"{max(limit, 10 * (MSS + HEADER)):.0f} bytes"},
+    }
+    if variant.loss or variant.outages:
+        link["loss"] = {"kind": "packet-error", "rate": variant.loss}
+    flow: dict[str, object] = {
+        "cc": variant.cc, "path": ["sat"], "mss": f"{MSS} bytes", "header": f"{HEADER} bytes",
+        "min_rto": "200 ms",  # as Linux has it, which sent the measured flows
+    }  # fmt: skip
+    if variant.window is not None:
+        flow["receive_window"] = variant.window
+    record = {"interval": f"{SLOT_S * 1e3:g} ms"}
+    return bp.Scenario.from_dict(
+        {
+            "duration": f"{TEST_S:g} s", "seed": seed, "record": record,
+            "link": {"sat": link}, "flow": [flow],
+        }
+    )  # fmt: skip
+
+
+class Compared(NamedTuple):
+    """One set of transfers in table and figure; `way` is how its segments sent again are counted."""
+
+    label: str
+    tests: Tests
+    way: str
+
+    @property
+    def again(self) -> np.ndarray:
+        """Segments sent again over segments delivered, by test."""
+        return np.array(self.tests.again[self.way])
+
+    def row(self) -> dict[str, str]:
+        """The row of the table, without its name."""
+        tests = self.tests
+        row = {"tests": str(len(tests.share))}
+        for key, values in (("goodput", tests.share), ("slot", tests.slots), ("again", self.again)):
+            row |= {f"{key}_p{share}": f"{np.percentile(values, share):.4g}" for share in SHARES}
+        return row | {"idle_slots": f"{tests.idle:.4g}"}
+
+
+def _signs(seen: Mapping[str, Signs]) -> str:
+    named = {day: f"downlink, {day[6:]} May" for day in DAYS} | {"uplink": f"uplink, {DAY[6:]} May"}
+    heads = ("<", "tests", "window falls, none resent", "window rises", "tests with 5 KB", "tests with less")
+    rows = [[named[key], *map(str, of)] for key, of in seen.items()]
+    return markdown(heads, rows, spaced=True)
+
+
+def _shares(found: Mapping[str, Compared]) -> str:
+    heads = (
+        "sender and path", "goodput / capacity of tests, %: p10, p50, p90",
+        "of half seconds, %: p10, p50, p90",
+        "idle half seconds, %", "sent again in tests, %: p10, p50, p90",
+    )  # fmt: skip
+    rows = []
+    for of in found.values():
+        row = {key: 100 * float(cell) for key, cell in of.row().items()}  # as rounded in the table
+        goodput, slot, again = (
+            ", ".join(f"{row[f'{key}_p{share}']:.{digits}f}" for share in (10, 50, 90))
+            for key, digits in (("goodput", 0), ("slot", 0), ("again", 2))
+        )
+        rows.append([of.label, goodput, slot, f"{row['idle_slots']:.1f}", again])
+    return markdown(texts(heads), rows, spaced=True)
+
+
+def _words(capacities: Sequence[Capacity], tests: Sequence[Any], skipped: Sequence[str], seen: Tests) -> str:
+    capacity = np.array([c.mean_bps for c in capacities]) / 1e6
+    rtt = np.array([c.rtt_s for c in capacities]) * 1e3
+    others = [(c.mean_bps, near(capacities, c.begin_s, within_s=2 * NEAR_S)) for c in capacities]
+    chance = [own / other for own, other in others if other is not None]
+    ten, half, ninety = (f"{np.percentile(chance, share):.2f}" for share in (10, 50, 90))
+    spread = f"{capacity.min():.0f} to {capacity.max():.0f} Mbit/s, {np.median(capacity):.0f} at the median"
+    return (
+        f"{len(capacities)} UDP tests and {len(tests)} TCP tests were read, {len(skipped)} runs were not. "
+        f"{len(seen.share)} TCP tests have a UDP test within {NEAR_S / 60:.0f} minutes.\n"
+        f"The mean capacity of a UDP test was {spread}, "
+        f"and the least round trip {rtt.min():.0f} to {rtt.max():.0f} ms.\n"
+        "The capacity of a UDP test over the mean of its neighbours was "
+        f"{ten} at p10, {half} at the median and {ninety} at p90.\n"
+        "So much of a difference between tests is the drive."
+    )
+
+
+SHOWN = {
+    "measured": ("black", "-", 1.6),
+    "bbr-window": ("#3182bd", "-", 1.0),
+    "bbr-share": ("#08306b", "-", 1.0),
+    "bbr-bare": ("#9ecae1", "-", 1.0),
+    "cubic-bare": ("#fdae6b", "-.", 1.0),
+    "cubic-small-6e-06": ("#e6550d", "-.", 1.0),
+    "cubic-small-0.0001": ("#a63603", "-.", 1.0),
+    "cubic-share-6e-06": ("#9467bd", ":", 1.2),
+}
+"""The curves of the figure: colour, dashes, width."""
+
+
+def figure(path: Path, found: Mapping[str, Compared]) -> None:
+    """Distributions of goodput over capacity, of tests and of half seconds, and of segments sent again."""
+    drawn = Figure(figsize=(2 * bp.plot.WIDTH, 3.2), layout="constrained")
+    with bp.plot.styled():
+        tests, slots, again = drawn.subplots(1, 3, sharey=True)
+        for name, look in SHOWN.items():
+            of = found[name]
+            _steps(tests, of.tests.share, look, of.label)
+            _steps(slots, of.tests.slots, look, of.label)
+            _steps(again, 100 * of.again, look, of.label)
+        tests.set(xlabel="tests: goodput / capacity", xlim=(0, 1.4), ylim=(0, 1), ylabel="share")
+        slots.set(xlabel="half seconds: goodput / capacity", xlim=(0, 2))
+        again.set(xlabel="tests: segments sent again / %", xscale="log", xlim=(0.01, 20))
+        drawn.legend(*tests.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    bp.plot.save(drawn, path)
+
+
+STEPS = 200
+"""A curve of the figure has no more."""
+
+
+def _steps(axes: Axes, values: np.ndarray, look: tuple[str, str, float], label: str) -> None:
+    ordered = np.sort(np.maximum(values, 1e-3))  # a logarithmic axis has no place for 0
+    shares = np.arange(1, len(ordered) + 1) / len(ordered)
+    if len(ordered) > STEPS:
+        shares = np.arange(1, STEPS + 1) / STEPS
+        ordered = np.quantile(ordered, shares)
+    colour, dashes, width = look
+    axes.step(ordered, shares, where="post", color=colour, linestyle=dashes, linewidth=width, label=label)

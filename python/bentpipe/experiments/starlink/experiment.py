@@ -1,0 +1,192 @@
+"""Parts that the experiments of docs/starlink.md share: the measures of a run, and the tables of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import bentpipe as bp
+from bentpipe import files
+from bentpipe.drawn.recipe import Recipe
+from bentpipe.experiments.experiment import Experiment, over_seeds
+from bentpipe.experiments.starlink.counts import MSS, QUIET, SLOT_S, WAYS, of_result
+from bentpipe.experiments.starlink.measured import TO_WIRE, measured, near
+from bentpipe.pages.markdown import markdown, replaced
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.measuring import Row
+from bentpipe.units import seconds
+
+Floats = NDArray[np.float64]
+
+
+class OfStarlink(Experiment):
+    """An experiment of the page.
+
+    Settings of a case: `counted` is "late" or "prompt" if the run is counted as a measured test
+    (`counts.of_result`), else empty; `capacity_bps` is what UDP got if the link is not drawn.
+    """
+
+    def measure(self, case: Case, result: bp.Result) -> Mapping[str, Any]:
+        """The measures of each flow, by its name.
+
+        Returns:
+            `slots_bps`, goodput of half seconds; `rtt_s`, its median round trip; `again`, segments sent again
+            over segments delivered; over a drawn link `capacity_bps`, what UDP would get in each second. The
+            flow of a counted run also has `reported` and `settled`, each with `again` and `windows` of
+            `Counts`.
+        """
+        length_s = seconds(str(case.scenario["duration"]), "duration")
+        ends = np.arange(0, length_s + SLOT_S / 2, SLOT_S)
+        trace = result.trace.with_columns(pl.col("flow").cast(pl.String))
+        found: dict[str, Any] = {}
+        for flow, row in zip(case.scenario["flow"], result.flows.iter_rows(named=True), strict=True):
+            own = trace.filter(pl.col("flow") == row["name"])
+            bits = 8.0 * np.interp(ends, own["t_s"].to_numpy(), own["delivered_bytes"].to_numpy())
+            link, _, back = flow["path"][0].partition("/")
+            way = case.scenario["link"][link]
+            drawn = (way["reverse"] if back else way)["timeline"]
+            capacity_bps = (
+                [case.settings["capacity_bps"]]
+                if isinstance(drawn, str)
+                else capacity(drawn, case.seed, length_s)
+            )
+            found[row["name"]] = {
+                "slots_bps": (np.diff(bits) / SLOT_S).tolist(),
+                "rtt_s": row["rtt_p50_s"],
+                "again": row["retransmitted_packets"] * MSS / max(row["delivered_bytes"], 1),
+                "capacity_bps": list(capacity_bps),
+            }
+        if case.settings["counted"]:
+            (only,) = found.values()
+            only |= of_result(result, late=case.settings["counted"] == "late").by_way()
+        return found
+
+
+def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floats:
+    """What UDP would get in each second of a draw: payload outside outages, with all of the rate.
+
+    Args:
+        timeline: the recipe of a direction.
+        seed: of the draw.
+        length_s: whole seconds.
+    """
+    recipe = Recipe.of({**timeline, "share": 1.0}, "timeline")
+    frame = recipe.line(seed, length_s)
+    times = frame["t_s"].to_numpy()
+    outages = recipe.outages(seed, length_s)
+    edges = np.unique(np.concatenate([times, *outages])) if outages else times
+    now = np.searchsorted(times, edges[:-1], side="right") - 1
+    rates = (frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / TO_WIRE)[now]
+    for begin, end in outages:
+        rates[(edges[:-1] >= begin) & (edges[:-1] < end)] = 0
+    sent = np.append(0.0, np.cumsum(rates * np.diff(edges)))
+    return np.diff(np.interp(np.arange(round(length_s) + 1), edges, sent))
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Tests of TCP, measured or simulated, each with the capacity of its path: payload in bits per second.
+
+    Attributes:
+        capacity_bps: by test.
+        slots_bps: goodput of half seconds, by test.
+        again: for each way to count (`counts.WAYS`) retransmitted over delivered, by test, where known;
+            "sender" is the simulated sender's own count of the whole test.
+        quiet: for each way the share of times of 5 s that are quiet.
+    """
+
+    capacity_bps: list[float]
+    slots_bps: list[Floats]
+    again: dict[str, list[float]]
+    quiet: dict[str, float]
+
+    @classmethod
+    def of(cls, flows: Sequence[Row]) -> Tests:
+        """Tests from measures of a flow (`OfStarlink`)."""
+        ways = [way for way in WAYS if way in flows[0]]
+        again = {way: [flow[way]["again"] for flow in flows] for way in ways}
+        again["sender"] = [flow["again"] for flow in flows]
+        return cls(
+            [float(np.mean(flow["capacity_bps"])) for flow in flows],
+            [np.array(flow["slots_bps"]) for flow in flows],
+            {way: [share for share in each if not np.isnan(share)] for way, each in again.items()},
+            {
+                way: float(np.mean(np.concatenate([flow[way]["windows"] for flow in flows]) <= QUIET))
+                for way in ways
+            },
+        )
+
+    @property
+    def share(self) -> Floats:
+        """Goodput over capacity of each test."""
+        each = zip(self.slots_bps, self.capacity_bps, strict=True)
+        return np.array([slots.mean() / capacity for slots, capacity in each])
+
+    @property
+    def slots(self) -> Floats:
+        """Goodput of the half seconds of all tests over the capacity of their test."""
+        each = zip(self.slots_bps, self.capacity_bps, strict=True)
+        return np.concatenate([slots / capacity for slots, capacity in each])
+
+    @property
+    def idle(self) -> float:
+        """Share of half seconds with less than 1 % of the capacity."""
+        return float(np.mean(self.slots < 0.01))
+
+    def pooled(self, share: float) -> float:
+        """A quantile of the half seconds of all tests, Mbit/s."""
+        return float(np.percentile(np.concatenate(self.slots_bps), share)) / 1e6
+
+
+def by_setting(cases: Sequence[Case], rows: Sequence[Row]) -> dict[tuple[Any, ...], Tests]:
+    """Runs with one flow, those of all seeds together, by the keys of their settings."""
+    return over_seeds(cases, rows, lambda runs: Tests.of([flow for run in runs for flow in run.values()]))
+
+
+def transfers(directory: Path, day: str, way: str) -> Tests:
+    """The measured TCP tests of a day that have a UDP test within 15 minutes; uplinks have no capacity."""
+    capacities, tests, _ = measured(directory, day, way)
+    flows = []
+    for one in tests:
+        mean = near(capacities, one.begin_s) if way == "downlink" else float(one.slots_bps.mean())
+        if mean is not None:
+            counted = one.counts.by_way()
+            flows.append({"slots_bps": one.slots_bps, "capacity_bps": [mean], "again": np.nan, **counted})
+    return Tests.of(flows)
+
+
+def percentiles(values: Sequence[float] | Floats | pl.Series, shares: Sequence[int], digits: int) -> str:
+    """Percentiles of values as a cell of a table."""
+    return ", ".join(f"{value:.{digits}f}" for value in np.percentile(values, shares))
+
+
+def put(of: Experiment, name: str, rows: Sequence[Sequence[str]], part: str | None = None) -> list[Path]:
+    """Writes a table as CSV and, of a full experiment, into docs/starlink.md between the marks of its name.
+
+    Args:
+        of: the experiment.
+        name: of the CSV file, and of the marks. A page that is not there is begun.
+        rows: the table, its heads first.
+        part: the text of the page; by default the table.
+
+    Returns:
+        The files.
+    """
+    file = of.tables / f"{name}.csv"
+    files.replace_text(file, files.csv_text(rows))
+    if of.quick:
+        return [file]
+    page = of.out / "starlink.md"
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    if f"<!-- {name} -->\n" not in text:
+        text += f"<!-- {name} -->\n<!-- end {name} -->\n"
+    heads, *body = rows
+    part = markdown([f"<{heads[0]}", *heads[1:]], body, spaced=True) if part is None else part
+    files.replace_text(page, replaced(text, name, part))
+    return [file, page]

@@ -1,0 +1,189 @@
+"""The Starlink measurement of May 2024: its tests of UDP and TCP, pings and outages. See docs/starlink.md.
+
+    git -C STARLINK archive ba7fa17 datasets/maine_starlink_trip/raw/{starlink,dish_history} | tar x -C DIR
+
+STARLINK is a clone of NUWiNS/starlink-measurement. The data has no licence, so only distributions are written
+anywhere. Only the runs of 27 May 2024 are simulated over what was measured; those of the days after are read
+for signs of the sender's algorithm, and for comparison with the model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+import bentpipe as bp
+from bentpipe.experiments.starlink.counts import SLOT_S, TEST_S, Counts, of_report
+from bentpipe.timeline.traces import dish, nuttcp
+
+DAY = "20240527"
+DAYS = (DAY, "20240528", "20240529")
+RAW = Path("datasets/maine_starlink_trip/raw")
+PLACE, DISH = RAW / "starlink", RAW / "dish_history"
+NEAR_S = 15 * 60.0
+"""UDP and TCP took turns, about seven minutes apart. A pair across the lunch break is not a neighbour."""
+HEADER = 52
+DATAGRAM, DATAGRAM_HEADER = 1400, 28
+"""Payload of iperf3's datagrams (`-l 1400` in run_network_measurement.sh), and the heads of UDP and IPv4."""
+TO_WIRE = (DATAGRAM + DATAGRAM_HEADER) / DATAGRAM
+"""Bytes on the wire for each byte of a datagram's payload."""
+LEAST_KB = 5
+"""BBR's least window in KB: 4 segments (draft-cardwell-iccrg-bbr-congestion-control-00, BBRMinPipeCwnd)."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """A measured UDP downlink.
+
+    Attributes:
+        begin_s: when it began, Unix time.
+        frame: payload that came through in each slot.
+        ping: delays of the ping minutes later.
+        outages: the loss rate by the dish's outages in the minutes of the test.
+    """
+
+    begin_s: float
+    frame: pl.DataFrame
+    ping: pl.DataFrame
+    outages: pl.DataFrame
+
+    @property
+    def rtt_s(self) -> float:
+        """The least round trip of the ping."""
+        return 2 * float(np.min(self.ping["delay_s"].to_numpy()))
+
+    @property
+    def mean_bps(self) -> float:
+        """Payload that came through, bits per second, over the whole test."""
+        return float(bp.timeline.summary(self.frame)["rate_bps"]["mean"])
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A measured TCP test.
+
+    Attributes:
+        begin_s: when it began, Unix time.
+        slots_bps: goodput of each slot.
+        counts: its retransmissions.
+    """
+
+    begin_s: float
+    slots_bps: np.ndarray
+    counts: Counts
+
+
+def measured(
+    directory: Path, day: str = DAY, way: str = "downlink"
+) -> tuple[list[Capacity], list[Transfer], list[str]]:
+    """The UDP downlinks and the TCP tests of a day, and the unreadable ones, each with its reason.
+
+    `way` is that of the TCP tests, "downlink" or "uplink".
+    """
+    place = directory / PLACE / day
+    dark = outages(directory / DISH / day)
+    capacities, transfers, skipped = [], [], []
+    for file in sorted([*place.glob("*/udp_downlink_*.out"), *place.glob(f"*/tcp_{way}_*.out")]):
+        try:
+            if file.name.startswith("tcp"):
+                transfers.append(transfer(file))
+                continue
+            (ping,) = file.parent.glob("ping_*.out")
+            frame, delays = bp.timeline.read_trace(file, "iperf3"), bp.timeline.read_trace(ping, "ping")
+            begin_s = _begin(file)
+            lost = dish.lossy(dark, begin_s, begin_s + TEST_S)
+            capacities.append(Capacity(begin_s, frame, delays.select("t_s", "delay_s"), lost))
+        except (bp.ScenarioError, ValueError) as wrong:
+            skipped.append(str(wrong).replace(str(place), "."))
+    return capacities, transfers, skipped
+
+
+def outages(place: Path) -> list[dish.Outage]:
+    """All outages of a day, each once: a reply of the dish lists those since it was switched on."""
+    known = {one.begin_s: one for file in place.glob("*/dish_history.out") for one in dish.outages(file)}
+    return sorted(known.values(), key=lambda one: one.begin_s)
+
+
+class Signs(NamedTuple):
+    """Signs of the sender's algorithm in reports of nuttcp.
+
+    Attributes:
+        tests: number of reports.
+        falls: how often the window is smaller than in the report before, without a retransmission since.
+        rises: how often it is larger.
+        least: how many tests report BBR's least window, `LEAST_KB`.
+        below: how many report a smaller window, as TCP without BBR has after a timeout.
+    """
+
+    tests: int
+    falls: int
+    rises: int
+    least: int
+    below: int
+
+
+def signs(directory: Path) -> dict[str, Signs]:
+    """The signs of the downlinks of each day, and of the uplinks of the first."""
+    found = {day: _signs(directory / PLACE / day, "tcp_downlink") for day in DAYS}
+    return found | {"uplink": _signs(directory / PLACE / DAY, "tcp_uplink")}
+
+
+def _signs(place: Path, kind: str) -> Signs:
+    tests = falls = rises = least = below = 0
+    for file in sorted(place.glob(f"*/{kind}_*.out")):
+        try:
+            rows = nuttcp.intervals(file)
+        except bp.ScenarioError:  # the test was refused
+            continue
+        windows = [row.window_kb for row in rows if row.window_kb is not None]
+        quiet = [row.retransmitted == 0 for row in rows if row.window_kb is not None]
+        steps = [now - was for (was, now), still in zip(pairwise(windows), quiet[1:], strict=True) if still]
+        tests += 1
+        falls += sum(step < 0 for step in steps)
+        rises += sum(step > 0 for step in steps)
+        least += LEAST_KB in windows
+        below += any(kb < LEAST_KB for kb in windows)
+    return Signs(tests, falls, rises, least, below)
+
+
+def _begin(file: Path) -> float:
+    found = re.search(r"Start time: (\d+)", file.read_text(encoding="utf-8"))
+    if found is None:
+        raise bp.ScenarioError(f"{file}: no line says its start time")
+    return int(found[1]) / 1000
+
+
+def transfer(file: Path) -> Transfer:
+    """A measured TCP test, downlink or uplink.
+
+    Raises:
+        ScenarioError: the test was refused.
+        OSError: it cannot be read.
+    """
+    rows = nuttcp.intervals(file)
+    ends = np.array([row.end_s for row in rows])
+    bits = np.cumsum([row.rate_bps * (row.end_s - row.begin_s) for row in rows])
+    slots = np.diff(np.interp(np.arange(0, TEST_S + SLOT_S / 2, SLOT_S), [0, *ends], [0, *bits])) / SLOT_S
+    return Transfer(_begin(file), slots, of_report(file))
+
+
+def near(capacities: Sequence[Capacity], at_s: float, within_s: float = NEAR_S) -> float | None:
+    """The mean rate of the last capacity before an instant and of the first after it, if one is near."""
+    means = [c.mean_bps for c in capacities if -within_s <= c.begin_s - at_s < 0][-1:]
+    means += [c.mean_bps for c in capacities if 0 < c.begin_s - at_s <= within_s][:1]
+    return float(np.mean(means)) if means else None
+
+
+def repeated(frame: pl.DataFrame, length_s: float) -> pl.DataFrame:
+    """A time line over and over until it is at least this long, its last value held for a usual step."""
+    times = frame["t_s"].to_numpy()
+    period = float(times[-1] + np.median(np.diff(times)))
+    rounds = int(np.ceil(length_s / period))
+    return pl.concat([frame.with_columns(pl.col("t_s") + i * period) for i in range(rounds)])

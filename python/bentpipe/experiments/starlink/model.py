@@ -1,0 +1,202 @@
+"""TCP over the model of a Starlink link, beside the measured, day by day: a table of docs/starlink.md.
+
+The model was fitted on 27 May 2024; the other days are for comparison. A second table has the statistics to
+which it was fitted, of each day and of the model (`statistics.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bentpipe as bp
+from bentpipe.controller import named_algorithm
+from bentpipe.drawn.starlink import PROFILES
+from bentpipe.experiments.experiment import case_of
+from bentpipe.experiments.starlink import measured as data
+from bentpipe.experiments.starlink.counts import MSS, SLOT_S, TEST_S, WAYS
+from bentpipe.experiments.starlink.experiment import (
+    OfStarlink,
+    Tests,
+    by_setting,
+    percentiles,
+    put,
+    transfers,
+)
+from bentpipe.experiments.starlink.statistics import STATISTICS, fit, of_day, split
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.measuring import Row
+
+CAR = PROFILES["car-2024"]
+FAMILIES = {"D": (0.25, 1.0), "S": (2.5, 0.65)}
+"""Both explanations of the measurement: buffer in BDP, and share of the rate."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A sender over the model, or one in each direction.
+
+    Attributes:
+        cc: the algorithm.
+        family: one of `FAMILIES`; None on the uplink, whose buffer is that of the preset.
+        loss: loss events per packet; None for those of the preset.
+        loss_up: the same of the reverse direction.
+        window: receive window.
+        rate: median of the level, on the wire, bits per second; None for that of the profile.
+        preset: the scenario.
+        flows: some of its flows; empty for all.
+        length_s: of a run.
+        counted: "late" or "prompt": count its segments as those of a measured test.
+    """
+
+    cc: str
+    family: str | None = "D"
+    loss: float | None = None
+    loss_up: float | None = None
+    window: str | None = None
+    rate: float | None = None
+    preset: str = "starlink-down"
+    flows: Sequence[str] = ()
+    length_s: float = TEST_S
+    counted: str = ""
+
+    def scenario(self, seed: int) -> bp.Scenario:
+        """The scenario of a seed, with the segments and the least timeout of the measured senders."""
+        base = bp.Scenario.load(self.preset, {"duration": f"{self.length_s:g} s", "seed": seed})
+        link = base.links["starlink"]
+        recipe = dict(link.timeline) if isinstance(link.timeline, dict) else {}
+        if self.family is not None:
+            bdp, recipe["share"] = FAMILIES[self.family]
+            link.queue = bp.DropTail(f"{bdp:g} bdp")
+        if self.rate is not None:
+            recipe["rate_median"] = f"{self.rate / 1e6:.6g} Mbit/s"
+        link.timeline = recipe
+        if self.loss is not None:
+            link.loss = bp.GilbertElliott(p=self.loss, r=1 / CAR.loss_down_packets.value)
+        if self.loss_up is not None:
+            packets = CAR.loss_up_packets.value
+            link.reverse = {**(link.reverse or {}), "loss": bp.GilbertElliott(p=self.loss_up, r=1 / packets)}
+        base.flows = [flow for flow in base.flows if not self.flows or flow.name in self.flows]
+        for flow in base.flows:
+            flow.cc, flow.min_rto, flow.receive_window = named_algorithm(self.cc), "200 ms", self.window
+            flow.mss, flow.header = f"{MSS} bytes", f"{data.HEADER} bytes"
+        base.record = bp.Record(f"{SLOT_S:g} s", segments=bool(self.counted))
+        return base
+
+    def cases(self, seeds: Sequence[int], **keys: str) -> list[Case]:
+        """The runs of seeds, each over a draw of its own; `keys` name the setting."""
+        return [case_of({**keys, "seed": seed}, self.scenario(seed), counted=self.counted) for seed in seeds]
+
+
+VALIDATED = {
+    "BBR, 0.25 BDP, window 1 MiB": Setting("bbr", "D", window="1 MiB", counted="late"),
+    "BBR, 2.5 BDP, 65 %": Setting("bbr", "S", counted="late"),
+}
+"""The explanations of the measured downlink, over the model."""
+TESTS = 16
+"""Seeds of a day of `validate`."""
+
+
+UPLINK = Setting("cubic slow_start=hystart", None, preset="starlink-up", counted="prompt")
+
+
+class Validation(OfStarlink):
+    """The experiment."""
+
+    name = "starlink-model"
+
+    def cases(self) -> list[Case]:
+        """Both explanations at the rate of each day, and the uplink, with each seed."""
+        directory, levels = self.given(), STATISTICS["level: median, Mbit/s"]
+        self.given(data.PLACE)
+        seeds = self.seeds(TESTS)
+        found = UPLINK.cases(seeds, day="", setting="uplink")
+        for day in data.DAYS:
+            rate = levels(split(of_day(directory, day))) * 1e6 * data.TO_WIRE
+            for name, setting in VALIDATED.items():
+                found += replace(setting, rate=rate).cases(seeds, day=day, setting=name)
+        return found
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+        """Writes both tables."""
+        directory = self.given()
+        found = by_setting(cases, rows)
+        table = validated(directory, found, found["", "uplink"])
+        return [*put(self, "starlink_validate", table), *put(self, "starlink_fit", fit(directory))]
+
+
+def validated(directory: Path, found: Mapping[tuple[Any, ...], Tests], up: Tests) -> list[list[str]]:
+    """For each day, the measured transfers, both explanations over the model, and the uplink."""
+    rows = [[
+        "day", "transfers", "goodput / capacity, %: p10, p50, p90",
+        "Mbit/s of half seconds: p25, p50, p75, p90", "idle, %",
+        "sent again, %, as reported: p10, p50, p90", "settled", "quiet 5 s, %: as reported, settled", "fails",
+    ]]  # fmt: skip
+    for day in data.DAYS:
+        seen, of = transfers(directory, day, "downlink"), f"{day[6:]} May"
+        rows.append([of, "measured downlink", *_columns(seen), ""])
+        for name in VALIDATED:
+            ours = found[day, name]
+            rows.append([of, name, *_columns(ours), _marked(_fails(ours, seen))])
+        seen = transfers(directory, day, "uplink")
+        rows.append([of, "measured uplink", "", *_columns(seen)[1:], ""])
+        rows.append([of, "CUBIC with HyStart, uplink", "", *_columns(up)[1:], _marked(_fails_up(up, seen))])
+    return rows
+
+
+def _marked(letters: str) -> str:
+    """The cell of a row: marks that fail in red, which GitHub and the site draw alike."""
+    return letters if letters == "none" else f"🔴 {letters}"
+
+
+def _columns(of: Tests) -> list[str]:
+    ends = (10, 50, 90)
+    return [
+        percentiles(100 * of.share, ends, 0),
+        ", ".join(f"{of.pooled(q):.0f}" for q in (25, 50, 75, 90)), f"{100 * of.idle:.1f}",
+        *(percentiles(100 * np.array(of.again[way]), ends, 2) for way in WAYS),
+        ", ".join(f"{100 * of.quiet[way]:.0f}" for way in WAYS),
+    ]  # fmt: skip
+
+
+def _fails(found: Tests, seen: Tests) -> str:
+    """The letters of the marks that fail: (a) to (e) of docs/starlink.md.
+
+    Marks of retransmissions are tried with both ways to count. One that fails with one way alone names it.
+    """
+    marks: dict[str, bool | list[bool]] = {
+        "a": bool(abs(np.median(found.share) - np.median(seen.share)) <= 0.09),
+        "b": [_near_again(found, seen, way) for way in WAYS],
+        "c": all(abs(found.pooled(q) / seen.pooled(q) - 1) <= 0.15 for q in (25, 50, 75, 90)),
+        "d": abs(found.idle - seen.idle) <= 0.015,
+        "e": [abs(found.quiet[way] - seen.quiet[way]) <= 0.15 for way in WAYS],
+    }
+    return _failed(marks)
+
+
+def _fails_up(found: Tests, seen: Tests) -> str:
+    """Mark (f): mean goodput within 15 %, retransmissions within a factor of 1.5."""
+    mean = np.mean(np.concatenate(found.slots_bps)) / np.mean(np.concatenate(seen.slots_bps))
+    again = [_near_again(found, seen, way) for way in WAYS]
+    return _failed({"f: goodput": bool(abs(mean - 1) <= 0.15), "f: sent again": again})
+
+
+def _near_again(found: Tests, seen: Tests, way: str) -> bool:
+    """Whether the medians of the retransmitted share are within a factor of 1.5."""
+    return bool(abs(np.log(np.median(found.again[way]) / np.median(seen.again[way]))) <= np.log(1.5))
+
+
+def _failed(marks: Mapping[str, bool | list[bool]]) -> str:
+    names = []
+    for name, holds in marks.items():
+        if not np.any(holds):
+            names.append(name)
+        elif not np.all(holds):
+            names += [
+                f"{name} ({way})" for way, one in zip(WAYS, np.atleast_1d(holds), strict=True) if not one
+            ]
+    return ", ".join(names) or "none"

@@ -1,0 +1,241 @@
+"""Statistics of Starlink on a day, measured and drawn from the model. See docs/starlink.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bentpipe.drawn import starlink as model
+from bentpipe.experiments.starlink.counts import SLOT_S, TEST_S
+from bentpipe.experiments.starlink.measured import DAYS, DISH, TO_WIRE, measured, outages
+
+Floats = NDArray[np.float64]
+Item = TypeVar("Item")
+SLOTS = int(TEST_S / SLOT_S)
+LEAST_SLOTS = 20
+"""Half seconds that a period needs to count, of its 30."""
+MODEL_TESTS = 200
+"""Tests of the model whose statistics are shown beside the measured ones."""
+BOOTSTRAP = 1000
+
+
+@dataclass(frozen=True)
+class Day:
+    """What describes the capacity of a day, for each test, so that tests can be drawn again.
+
+    Attributes:
+        slots: (tests, 240) payload of half seconds in bits per second.
+        phases: their middles in seconds after a full minute, modulo 15.
+        periods: the period of each.
+        clear: whether it is outside outages.
+        pings: round trips in seconds.
+        windows: of UDP and TCP tests, the outages' lengths in seconds.
+    """
+
+    slots: list[Floats]
+    phases: list[Floats]
+    periods: list[NDArray[np.int64]]
+    clear: list[NDArray[np.bool_]]
+    pings: list[Floats]
+    windows: list[Floats]
+
+
+def of_day(directory: Path, day: str) -> Day:
+    """The capacity of a day, from its UDP tests, pings and the dish's outages."""
+    capacities, transfers, _ = measured(directory, day)
+    dark = [one for one in outages(directory / DISH / day) if one.cause != "BOOTING"]
+    middle = (np.arange(SLOTS) + 0.5) * SLOT_S
+    slots, phases, periods, clear = list[Floats](), list[Floats](), [], []
+    for one in capacities:
+        times, rates = one.frame["t_s"].to_numpy(), one.frame["rate_bps"].to_numpy()
+        slots.append(rates[np.clip(np.searchsorted(times, middle, side="right") - 1, 0, len(times) - 1)])
+        now = one.begin_s + middle
+        hit = np.zeros(SLOTS, dtype=bool)
+        for each in dark:  # and the half second around: the clocks agree that well
+            hit |= (now > each.begin_s - 0.75) & (now < each.begin_s + each.length_s + 0.75)
+        clear.append(~hit)
+        phases.append(np.mod(now, model.PERIOD_S))
+        periods.append(np.floor((now - model.PHASE_S) / model.PERIOD_S).astype(np.int64))
+    begins = [*(one.begin_s for one in capacities), *(one.begin_s for one in transfers)]
+    windows = [
+        np.array([one.length_s for one in dark if begin <= one.begin_s < begin + TEST_S]) for begin in begins
+    ]
+    return Day(
+        slots, phases, periods, clear, [2 * one.ping["delay_s"].to_numpy() for one in capacities], windows
+    )
+
+
+def drawn(tests: int) -> Day:
+    """The same of the model: each test has a seed of its own."""
+    profile = model.PROFILES["car-2024"]
+    middle = (np.arange(SLOTS) + 0.5) * SLOT_S
+    slots, pings, windows = list[Floats](), [], []
+    for seed in range(1, tests + 1):
+        frame = model.line(
+            profile, "down", seed, TEST_S, profile.rate_down_bps.value, profile.blackout_s.value
+        )
+        times = frame["t_s"].to_numpy()
+        rates = frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / TO_WIRE
+        sent = np.append(0.0, np.cumsum(rates[:-1] * np.diff(times)))
+        ends = np.arange(SLOTS + 1) * SLOT_S
+        slots.append(np.diff(np.interp(ends, times, sent)) / SLOT_S)
+        pings.append(2 * np.interp(np.arange(0, 30, 0.2), times, frame["delay_s"].to_numpy()))
+        out = model.outages(profile, seed, TEST_S)
+        windows.append(np.array([end - begin for begin, end in out]))
+    phases = [np.mod(middle, model.PERIOD_S)] * tests
+    periods = [np.floor((middle - model.PHASE_S) / model.PERIOD_S).astype(np.int64)] * tests
+    return Day(slots, phases, periods, [np.ones(SLOTS, dtype=bool)] * tests, pings, windows)
+
+
+@dataclass(frozen=True)
+class Test:
+    """The levels of a UDP test's periods, and its half seconds relative to these.
+
+    Attributes:
+        levels: by period.
+        spreads: standard deviation of the course in each period.
+        course: of each half second.
+        even: the course over the standard deviation of its period.
+        phases: as of the day.
+    """
+
+    levels: dict[int, float]
+    spreads: dict[int, float]
+    course: Floats
+    even: Floats
+    phases: Floats
+
+
+def split(day: Day) -> list[Test]:
+    """Each test in levels and courses."""
+    found = []
+    for slots, phases, periods, clear in zip(day.slots, day.phases, day.periods, day.clear, strict=True):
+        test = Test({}, {}, np.full(len(slots), np.nan), np.full(len(slots), np.nan), phases)
+        for period in np.unique(periods).tolist():
+            own = (periods == period) & clear
+            if own.sum() >= LEAST_SLOTS:
+                test.levels[period] = float(slots[own].mean())
+                test.course[own] = slots[own] / test.levels[period] - 1
+                test.spreads[period] = float(np.std(test.course[own]))
+                test.even[own] = test.course[own] / test.spreads[period]
+        found.append(test)
+    return found
+
+
+Split = Sequence[Test]
+
+
+def _levels(tests: Split) -> Floats:
+    return np.array([level for test in tests for level in test.levels.values()])
+
+
+def _spreads(tests: Split) -> Floats:
+    return np.log([spread for test in tests for spread in test.spreads.values()])
+
+
+def _next(tests: Split) -> float:
+    pairs = [(of.levels[k], of.levels[k + 1]) for of in tests for k in of.levels if k + 1 in of.levels]
+    return float(np.corrcoef(np.array(pairs).T)[0, 1])
+
+
+def _half(tests: Split) -> float:
+    """The correlation of successive half seconds; a mean over n of them takes (1 + r) / (1 - r) / n away."""
+    both = np.concatenate([of.even[:-1] * of.even[1:] for of in tests])
+    seen = float(np.nanmean(both) / np.nanmean(np.concatenate([of.even**2 for of in tests])))
+    found = seen
+    for _ in range(20):  # a fixed point
+        lost = (1 + found) / (1 - found) / (model.PERIOD_S / SLOT_S)
+        found = seen + lost * (1 - seen)
+    return found
+
+
+def _blackout(tests: Split) -> float:
+    """Seconds of capacity that the 3 s around the end of a period lack."""
+    phases = np.concatenate([of.phases for of in tests])
+    course = np.concatenate([of.course for of in tests])
+    near, far = (phases >= 10.5) & (phases < 13.5), (phases >= 1) & (phases < 9)
+    return float(3 * (np.nanmean(course[far]) - np.nanmean(course[near])))
+
+
+STATISTICS: dict[str, Callable[[Split], float]] = {
+    "level: median, Mbit/s": lambda tests: float(np.median(_levels(tests))) / 1e6,
+    "level: p10, Mbit/s": lambda tests: float(np.percentile(_levels(tests), 10)) / 1e6,
+    "level: p90, Mbit/s": lambda tests: float(np.percentile(_levels(tests), 90)) / 1e6,
+    "levels: standard deviation over mean": lambda tests: float(
+        np.std(_levels(tests)) / np.mean(_levels(tests))
+    ),
+    "levels: correlation of successive periods": _next,
+    "half seconds in a period: standard deviation over mean, median": lambda tests: float(
+        np.exp(np.median(_spreads(tests)))
+    ),
+    "the same: standard deviation of its logarithm": lambda tests: float(np.std(_spreads(tests))),
+    "the same: correlation of its logarithm with that of the level": lambda tests: float(
+        np.corrcoef(_spreads(tests), np.log(_levels(tests)))[0, 1]
+    ),
+    "correlation of successive half seconds": _half,
+    "lack around the end of a period, s": _blackout,
+}
+LENGTHS: dict[str, Callable[[Sequence[Floats]], float]] = {
+    "time between outages, s": lambda tests: TEST_S * len(tests) / max(sum(map(len, tests)), 1),
+    "length of an outage, median, s": lambda tests: float(np.median(np.concatenate(tests))),
+    "the same: standard deviation of the logarithm": lambda tests: float(
+        np.std(np.log(np.concatenate(tests)))
+    ),
+    "outages: share of time": lambda tests: float(np.concatenate(tests).sum() / (TEST_S * len(tests))),
+}
+PINGS: dict[str, Callable[[Sequence[Floats]], float]] = {
+    "rtt: p1, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 1)),
+    "rtt: p10, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 10)),
+    "rtt: p50, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 50)),
+    "rtt: p90, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 90)),
+    "rtt: p99, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 99)),
+    "round trip beyond 26 ms: geometric mean, s": lambda tests: float(np.exp(np.mean(_beyond(tests)))),
+    "the same: standard deviation of the logarithm": lambda tests: float(np.std(_beyond(tests))),
+    "rtt: correlation at 0.2 s": lambda tests: _lag(tests, 1),
+    "rtt: correlation at 1 s": lambda tests: _lag(tests, 5),
+    "rtt: correlation at 5 s": lambda tests: _lag(tests, 25),
+    "rtt: correlation at 10 s": lambda tests: _lag(tests, 50),
+}
+
+
+def _beyond(tests: Sequence[Floats]) -> Floats:
+    least = model.PROFILES["car-2024"].rtt_least_s.value
+    return np.asarray(np.log(np.maximum(np.concatenate(tests) - least, 1e-3)))
+
+
+def _lag(tests: Sequence[Floats], lag: int) -> float:
+    whole = _beyond(tests)
+    parts = [_beyond([test]) - whole.mean() for test in tests if len(test) > lag]
+    return float(np.mean(np.concatenate([of[:-lag] * of[lag:] for of in parts])) / whole.var())
+
+
+def interval(tests: Sequence[Item], of: Callable[[Sequence[Item]], float]) -> tuple[float, float, float]:
+    """A statistic of tests with its 95 % interval by a bootstrap over them."""
+    random = np.random.default_rng(1)
+    again = [of([tests[i] for i in random.integers(0, len(tests), len(tests))]) for _ in range(BOOTSTRAP)]
+    low, high = np.percentile(again, [2.5, 97.5])
+    return of(tests), float(low), float(high)
+
+
+def fit(directory: Path) -> list[list[str]]:
+    """A table: each statistic of each day, with its 95 % interval, and of the model."""
+    days = {day: of_day(directory, day) for day in DAYS}
+    made = drawn(MODEL_TESTS)
+    rows = [["", *(f"{day[6:]} May" for day in days), "model"]]
+    parts, whole = {day: split(of) for day, of in days.items()}, split(made)
+    for name, of in STATISTICS.items():
+        rows.append([name, *(_shown(*interval(part, of)) for part in parts.values()), f"{of(whole):.3g}"])
+    for table, key in ((LENGTHS, "windows"), (PINGS, "pings")):
+        for name, what in table.items():
+            found = [_shown(*interval(getattr(day, key), what)) for day in days.values()]
+            rows.append([name, *found, f"{what(getattr(made, key)):.3g}"])
+    return rows
+
+
+def _shown(value: float, low: float, high: float) -> str:
+    return f"{value:.3g} ({low:.3g} to {high:.3g})"
