@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe.studies import prose
-from bentpipe.studies.page import plain
 from bentpipe.studies.study import Figure
 
 if TYPE_CHECKING:
@@ -138,9 +137,15 @@ def each(values: Mapping[str, float | str], form: str = "", unit: str = "") -> s
         form: how a number is formatted; three significant digits if empty.
         unit: what follows each value.
     """
-    plainly = (lambda of: format(of, form)) if form else plain
-    texts = {name: of if isinstance(of, str) else plainly(of) for name, of in values.items()}
+    texts = {name: of if isinstance(of, str) else _formatted(of, form) for name, of in values.items()}
     return ", ".join(f"{name} {text} {unit}".rstrip() for name, text in texts.items())
+
+
+def _formatted(value: float, form: str = "") -> str:
+    """A number, to three significant digits without a format."""
+    from bentpipe.studies.page import plain
+
+    return format(value, form) if form else plain(value)
 
 
 class _Formatter(string.Formatter):
@@ -148,7 +153,7 @@ class _Formatter(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec == "plain":
-            return plain(value)
+            return _formatted(value)
         if format_spec.startswith("each"):
             form, _, unit = format_spec.removeprefix("each").strip().partition(" ")
             return each(value, form, unit)

@@ -242,8 +242,8 @@ def windows_under_loss(found: Findings) -> Figure:
         ax.set_ylim(0, 1.05 * max(at.filter(pl.col("t_s") > 20)["cwnd"].to_list(), default=1.0))
         draw.panel_title(ax, f"PER {per * 100:g} %")
         means = claims.groups(found.base, "loss", "cwnd", per=per, of=ALGORITHMS)
-        told = ", ".join(f"{x} {plus_minus(interval(v))}" for x, v in means.items())
-        each.append(f"{per * 100:g} %: {told}")
+        said = ", ".join(f"{x} {plus_minus(interval(v))}" for x, v in means.items())
+        each.append(f"{per * 100:g} %: {said}")
     return _of_windows("figure-11", fig, data, ALGORITHMS, means="; ".join(each))
 
 

@@ -112,8 +112,8 @@ def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
     title = f"the increment of HSWA at a bit error rate of {ber:g}"
     delay = _one_way(INCREMENT_RTT_S)
     link = parts.link(INCREMENT_RATE_BPS, delay, "50 bdp", reverse={"rate": "10 Gbit/s"})
-    told, payload = {"name": "hswa", "ber": ber}, PACKET_BYTES - HEADER_BYTES
-    flow = parts.flow("x", told, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
+    controller, payload = {"name": "hswa", "ber": ber}, PACKET_BYTES - HEADER_BYTES
+    flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
     cross = {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic}
     record = {"interval": f"{INCREMENT_SAMPLE_S * 1e3:g} ms"}
     return parts.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], record=record)
