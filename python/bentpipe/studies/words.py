@@ -76,7 +76,7 @@ class Words(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._sections)
 
-    def block(self, name: str, **values: object) -> str:
+    def block(self, name: str, /, **values: object) -> str:
         """A section with its values.
 
         Raises:
@@ -96,15 +96,15 @@ class Words(Mapping[str, str]):
             raise ValueError(f"{place}, does not ask for what is given: {', '.join(unused)}")
         return "\n\n".join(parts)
 
-    def text(self, name: str, **values: object) -> str:
+    def text(self, name: str, /, **values: object) -> str:
         """A section as one paragraph; raises as `block` does."""
         return prose.text(self.block(name, **values))
 
-    def paragraphs(self, name: str, **values: object) -> list[str]:
+    def paragraphs(self, name: str, /, **values: object) -> list[str]:
         """The paragraphs of a section; raises as `block` does."""
         return prose.paragraphs(self.block(name, **values))
 
-    def reason(self, name: str, **values: object) -> Reason:
+    def reason(self, name: str, /, **values: object) -> Reason:
         """The clause for the note of a claim, "" if there is none, and paragraphs; raises as `block` does."""
         first, *others = self.paragraphs(name, **values) or [""]
         if not first.startswith("> "):
@@ -112,7 +112,7 @@ class Words(Mapping[str, str]):
         return first.removeprefix("> ").replace(" > ", " "), others
 
     def figure(
-        self, name: str, drawn: MplFigure, data: pl.DataFrame, *, of: str = "", **values: object
+        self, name: str, drawn: MplFigure, data: pl.DataFrame, /, *, of: str = "", **values: object
     ) -> Figure:
         """A figure, from a section of three paragraphs: title, caption, text alternative.
 
