@@ -153,8 +153,8 @@ class Setup(Choices):
         extra = extra if self.own_rtts else [extra[0]] * len(named)
         flows = [self._flow(*of, run, own) for of, own in zip(named.items(), extra, strict=True)]
         title = f"{run.experiment}: {run.cc}, RTT {run.rtt_s:g} s, packet error rate {per:g}"
-        record = {"record": {"interval": "500 ms" if run.experiment == "loss" else "100 ms"}} if trace else {}
-        return parts.scenario(title, self.duration_s(run), seed, {"bottleneck": link}, flows, **record)
+        every = ("500 ms" if run.experiment == "loss" else "100 ms") if trace else ""
+        return parts.scenario(title, self.duration_s(run), seed, {"bottleneck": link}, flows, every)
 
     def _flow(self, name: str, cc: str, run: Run, extra_s: float) -> dict[str, Any]:
         recovery = self.newreno_recovery if cc == "reno" else self.recovery

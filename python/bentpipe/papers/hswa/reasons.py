@@ -166,13 +166,16 @@ def _choices(found: Findings) -> Section:
     of_base = holding.pop("base")
     best = max(holding, key=lambda name: holding[name], default="")
     total = sum(len(c.checks) for c in found.sensitivity.base if c.id in found.open)
-    most = ""
-    if best and holding[best] < total:
-        count = f"{holding[best]} of {total}; {of_base} in the base"
-        most = f" Most checks hold with: {found.sensitivity.choices[best]} ({count}). "
-        most += "No choice makes all of them hold."
-    said = WORDS.text("The choices", seeds=found.few_seeds, decision=decision(found), best=most)
-    return choices_section(found, said, numbers=NUMBERS)
+    said = WORDS.paragraphs(
+        "The choices",
+        seeds=found.few_seeds,
+        decision=decision(found),
+        best=found.sensitivity.choices[best] if best and holding[best] < total else None,
+        held=holding.get(best),
+        total=total,
+        of_base=of_base,
+    )
+    return choices_section(found, " ".join(said), numbers=NUMBERS)
 
 
 #: The reason for each claim that the base may not reproduce.

@@ -74,26 +74,24 @@ class Setup(Choices):
     def scenario(self, cc: str, orbit: str, ber: float, seed: int) -> dict[str, Any]:
         """One run: a bulk flow of ``cc`` alone on the link of ``orbit``."""
         loss: dict[str, Any] = {"kind": "bit-error", "rate": ber}
-        options = dict(self.options.get(cc, {}))
+        known: dict[str, Any] = {}
         if self.unit == "byte" or self.loss is not None:
             loss = {"kind": "packet-error", "rate": self.packet_loss(ber)}
             if cc == "hswa":
-                options["ber"] = ber  # else it gets the bit error rate of its path
+                known = {"ber": ber}  # else it gets the bit error rate of its path
         more: dict[str, Any] = {}
         if self.lossy_acks:
             share = 1.0 - (1.0 - ber) ** (HEADER_BYTES * (8 if self.unit == "bit" else 1))
             more["reverse"] = {"loss": {"kind": "packet-error", "rate": share}}
-        controller = {"name": cc, **options} if options else cc
-        payload = self.packet_bytes - HEADER_BYTES
+        controller, payload = self.controller(cc, **known), self.packet_bytes - HEADER_BYTES
         flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, **self.flow)
         flow["initial_window"] = self.initial_window
         if self.window is not None:
             flow["receive_window"] = f"{self.window} segments"
         title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
         link = parts.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
-        record = {"interval": "1 s"}
         span = self.span_s or SPAN_S[cc, orbit]
-        return parts.scenario(title, span, seed, {"sat": link}, [flow], record=record)
+        return parts.scenario(title, span, seed, {"sat": link}, [flow], "1 s")
 
 
 def bdp_packets(orbit: str, setup: Setup) -> float:
@@ -115,8 +113,8 @@ def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
     controller, payload = {"name": "hswa", "ber": ber}, PACKET_BYTES - HEADER_BYTES
     flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
     cross = {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic}
-    record = {"interval": f"{INCREMENT_SAMPLE_S * 1e3:g} ms"}
-    return parts.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], record=record)
+    every = f"{INCREMENT_SAMPLE_S * 1e3:g} ms"
+    return parts.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], every)
 
 
 def _one_way(rtt_s: float) -> str:

@@ -8,7 +8,7 @@ from itertools import product
 from random import Random
 from typing import Any, NamedTuple
 
-from bentpipe.studies import design
+from bentpipe.studies import design, parts
 from bentpipe.studies.design import (
     Choices,
     Design,
@@ -171,7 +171,7 @@ class Setup(Choices):
         }
         flow = {"name": "x", "cc": self.control(name), "path": ["fat"], **self.common()}
         title = f"{LABELS[name]}, packets lost at random with probability {p:g}"
-        return _scenario(title, rounds * self.friendly_rtt_s, seed, {"fat": link}, [flow])
+        return parts.scenario(title, rounds * self.friendly_rtt_s, seed, {"fat": link}, [flow])
 
     def dumbbell(
         self, groups: Iterable[Group], queue: str, mbps: float, seed: int, duration_s: float, every: str
@@ -191,7 +191,7 @@ class Setup(Choices):
                 flow |= {"path": [path], "ack_path": [ack_path]}
                 flows.append(flow | {"start_jitter": "1 s", "extra_delay": f"{private:.6f} s"})
         title = f"dumbbell of {mbps:g} Mbit/s, {QUEUES[queue]}"
-        return _scenario(title, duration_s, seed, {"out": link, "back": link}, flows, every)
+        return parts.scenario(title, duration_s, seed, {"out": link, "back": link}, flows, every)
 
     def square(self, name: str, seed: int, cycles: int) -> dict[str, Any]:
         """Figure 19 and table 5: one flow against constant-rate traffic that comes and goes."""
@@ -202,7 +202,7 @@ class Setup(Choices):
         wave = {"kind": "cbr", "rate": "0.75 Mbit/s", "packet": f"{PACKET_BYTES} bytes"}
         cbr = {"name": "cbr", "path": ["out"], "traffic": wave | {"on": half, "off": half}}
         title = f"{LABELS[name]} and a square wave of 0.75 Mbit/s"
-        return _scenario(title, cycles * 2 * SQUARE_HALF_S, seed, {"out": link}, [flow, cbr], "change")
+        return parts.scenario(title, cycles * 2 * SQUARE_HALF_S, seed, {"out": link}, [flow, cbr], "change")
 
     def chain(self, name: str, of: Chain, seed: int, switch_s: float, after_s: float) -> dict[str, Any]:
         """Figure 20: b1-b2-b3-b4, where the background flows of the outer links end at ``switch_s``."""
@@ -222,24 +222,11 @@ class Setup(Choices):
         for link, count in (("b1-b2", of.c1), ("b3-b4", of.c2)):
             flows += [{"name": f"{link}-{i + 1}", "path": [link], **far} for i in range(count)]
         title = f"two {LABELS[name]} flows after the background ended"
-        return _scenario(title, switch_s + after_s, seed, links, flows, "100 ms")
+        return parts.scenario(title, switch_s + after_s, seed, links, flows, "100 ms")
 
 
 def _link(mbps: float, delay_s: float, queue: Mapping[str, Any]) -> dict[str, Any]:
     return {"rate": f"{mbps:g} Mbit/s", "delay": f"{delay_s:g} s", "queue": queue}
-
-
-def _scenario(
-    title: str,
-    duration_s: float,
-    seed: int,
-    links: Mapping[str, Any],
-    flows: Sequence[Mapping[str, Any]],
-    every: str = "",
-) -> dict[str, Any]:
-    record = {"record": {"interval": every}} if every else {}
-    named = {"title": title, "duration": f"{duration_s:g} s", "seed": seed, **record}
-    return {**named, "link": links, "flow": flows}
 
 
 BASE = Setup()

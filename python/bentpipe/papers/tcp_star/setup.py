@@ -139,7 +139,8 @@ class Setup(Choices):
             flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
         title = f"{n} x {cc}, {part}, bit error rate {ber:g}"
         traced = part in ("startup", "outage")
-        record = {"record": {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}} if traced else {}
+        interval = f"{INTERVAL_S * 1e3:g} ms"
+        record: dict[str, Any] = {"record": {"interval": interval, "links": False}} if traced else {}
         return parts.scenario(title, seconds, seed, {"sat": link}, flows, **record)
 
 

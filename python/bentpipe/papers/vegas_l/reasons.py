@@ -18,7 +18,7 @@ from bentpipe.studies.findings import Findings
 from bentpipe.studies.places import drawn
 from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import Number, Numbers, choices_section, decided, held, set_up
+from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -211,27 +211,20 @@ NUMBERS = Numbers(
 
 
 def _choices(found: Findings) -> Section:
-    tried, changed = found.sensitivity.choices, decided(found)
-    text = (
-        "Each row changes one choice (or two) and repeats the study over "
-        f"{found.few_seeds} seeds; the first row is the base over the same seeds. "
-    )
-    if len(tried) < len(setup.VARIANTS):
-        text += f"This quick run tries {len(tried)} of {len(setup.VARIANTS)} changes, a full run all. "
-    text += (
-        f"The choices decide {', '.join(changed)}; the other verdicts hold under every choice tried."
-        if changed
-        else "No choice tried changes a verdict."
-    )
-    holding = held(found)
+    choices, holding = found.sensitivity.choices, held(found)
     of_base = holding.pop("base")
     best = max(holding, key=lambda name: holding[name])
-    if holding[best] > of_base:
-        text += (
-            f" Nearest to the paper, by the number of checks that hold, comes: {tried[best]} "
-            f"({holding[best]}, the base {of_base})."
-        )
-    return choices_section(found, text, numbers=NUMBERS)
+    said = WORDS.paragraphs(
+        "The choices",
+        seeds=found.few_seeds,
+        tried=len(choices) if len(choices) < len(setup.VARIANTS) else None,
+        all=len(setup.VARIANTS),
+        decision=decision(found),
+        nearest=choices[best] if holding[best] > of_base else None,
+        held=holding[best],
+        of_base=of_base,
+    )
+    return choices_section(found, " ".join(said), numbers=NUMBERS)
 
 
 def setup_section(base: pl.DataFrame) -> Section:
