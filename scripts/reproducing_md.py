@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import reproducing_paper
 from reproducing_paper import Paper
-from reproducing_text import paragraph, read, safe, table
+from reproducing_text import WORDS, headed, paragraph, read, safe, table
 
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
@@ -23,43 +23,6 @@ from bentpipe.studies.tolerance import every
 
 PAGE = Path(__file__).parent.parent / "docs" / "reproducing.md"
 FITS = PAGE.parent / "fits"
-
-HEADED = (
-    "Each paper is read three ways. As printed: its words to the letter. Defensible: the base, unless "
-    "another reading is declared so. A base takes what the paper says, then what its own numbers imply, then "
-    "the defaults of the simulator that it names, and only then our choice. Fitted: with what a search "
-    "found. A choice is free if it is ours or found by a search. "
-    "Each cell has the claims that are reproduced / of the same order / not reproduced, and the checks that "
-    "hold."
-)
-HEAD = """\
-<!-- Written from a {mode} run of all studies by scripts/reproducing_md.py. Use `make reproducing`. -->
-
-# What reproduces, and what does not
-
-"""
-INTRO = (
-    "{claims} claims of {papers} papers, checked by repeating the papers' experiments in simulation: "
-    "{counts}, each paper read by its base. A claim is one checkable sentence of a paper; it is made of one "
-    "or more checks, and its verdict follows from them by rule. Verdicts and numbers on this page come from "
-    "the runs, none is typed in."
-)
-TOLERANCES = """\
-<!-- Written from the code by scripts/reproducing_md.py. Use `make reproducing`. -->
-
-# The tolerances of the checks
-
-A check compares what was measured with what the paper prints. Where the paper prints no limit, one of these
-numbers is it. Each is ours and stands in the code beside its reason (`bentpipe.studies.tolerance`). This page
-is written from there. An order needs none: it holds if the 95 % interval of the difference lies above zero.
-Limits that a paper prints are not listed.
-"""
-MADE = (
-    "Bentpipe {version}, `bentpipe study run all --{mode}`, seeds as given with each paper: equal seeds give "
-    "equal runs, on any machine and with any number of workers. `make reproducing` runs the studies and "
-    "writes these pages again; `make study` writes the same as HTML, with every check, every figure and the "
-    "data."
-)
 
 
 def counted(study: dict[str, Any], fit: dict[str, Any] | None, below: str) -> list[str]:
@@ -142,10 +105,7 @@ def union(found: list[Best]) -> str:
     """The number of claims that some declared reading reproduces, the base or another."""
     verdicts = [of.verdict for of in found]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED)
-    return (
-        f"Each claim under its best declared reading: {counts}. No one reading of a paper gives all of "
-        "these; the next table has the readings as a whole."
-    )
+    return WORDS.text("Each claim under its best reading", counts=counts)
 
 
 def example(found: list[Best]) -> list[str]:
@@ -154,17 +114,15 @@ def example(found: list[Best]) -> list[str]:
     if (of := next(some, None)) is None:
         return []
     one = row(of.claim)
-    before = (
-        f"**How to read a row.** {one.id} is not met by the base: {safe(one.what)} is {safe(one.paper)} in "
-        f"the paper and {safe(one.measured)} here, with its 95 % interval over the seeds. The row shows the "
-        "first check that fails. A *reading* is the whole paper read in one way. The reading "
-        f"{safe(of.reading['name'])} changes:"
+    before = WORDS.text(
+        "How to read a row",
+        id=one.id,
+        what=safe(one.what),
+        paper=safe(one.paper),
+        measured=safe(one.measured),
+        reading=safe(of.reading["name"]),
     )
-    after = (
-        "A choice is *free* if neither the paper, nor its numbers, nor its simulator gives it. The reading "
-        f"has {of.reading['free']} of these. Under it every check of {one.id} holds, so it is reproduced. "
-        "*Same order* would mean that every order and trend holds and some number does not."
-    )
+    after = WORDS.text("Free choices", free=of.reading["free"], id=one.id)
     changes = [paragraph(f"- {safe(choice(each))}", "  ") for each in of.reading["choices"]]
     return [paragraph(before), "", *changes, "", paragraph(after), ""]
 
@@ -184,32 +142,37 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         reproducing_paper.page(Paper(study, out / name, found["mode"], below), found_by[name])
     (below / "tolerances.md").write_text(tolerances(), encoding="utf-8")
     judged = best(studies)
+    said = WORDS.paragraphs(
+        "Introduction",
+        claims=sum(count(rows).values()),
+        papers=len(studies),
+        counts=counts,
+        version=found["version"],
+        mode=found["mode"],
+    )
     titles = ["paper", "as printed", "defensible", "fitted", "free choices of the base"]
     lines = [
-        paragraph(INTRO.format(claims=sum(count(rows).values()), papers=len(studies), counts=counts)),
-        "",
-        paragraph(MADE.format(version=found["version"], mode=found["mode"])),
-        "",
+        *(line for text in said for line in (paragraph(text), "")),
         *every_claim(judged, below.name),
         paragraph(union(judged)),
         "",
         *example(judged),
         "## The rule",
         "",
-        paragraph(f"{RULE} Every tolerance has its reason in [tolerances]({below.name}/tolerances.md)."),
+        paragraph(WORDS.text("The rule", rule=RULE, below=below.name)),
         "",
         "## The papers as a whole",
         "",
-        paragraph(HEADED),
+        paragraph(WORDS.text("The papers as a whole")),
         "",
         *table(titles, [counted(study, found_by[study["name"]], below.name) for study in studies]),
     ]
-    return HEAD.format(mode=found["mode"]) + "\n".join(lines).rstrip("\n") + "\n"
+    return headed(found["mode"], "What reproduces, and what does not", lines)
 
 
 def tolerances() -> str:
     """The page of every tolerance, from the code."""
-    lines = [TOLERANCES]
+    lines = [WORDS["Tolerances"].strip(), ""]
     for name, some in every().items():
         lines += [f"## {'All papers' if name == 'rule' else name}", ""]
         lines += table(["tolerance", "what it decides", "why this value"], [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from reproducing_text import each_claim, laid_out, paragraph, safe, table
+from reproducing_text import WORDS, each_claim, headed, laid_out, paragraph, safe, table
 
 from bentpipe import studies
 from bentpipe.stats import Mean
@@ -19,7 +19,7 @@ from bentpipe.studies.page import interval, least, plain, shown
 from bentpipe.studies.places import Kind, Place
 from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import row
-from bentpipe.studies.write import WORDS
+from bentpipe.studies.write import WORDS as FIGURES
 
 #: A figure must not be larger than this, bytes.
 LARGEST = 150_000
@@ -27,12 +27,6 @@ LARGEST = 150_000
 NUMBERS = 6
 #: The beginning of the sentence that lists the checks that fail.
 FAILING = does_not_hold([]).rstrip(" .")
-HEAD = """\
-<!-- Written from a {mode} run of all studies by scripts/reproducing_md.py. Use `make reproducing`. -->
-
-# {title}
-
-"""
 
 
 class Paper(NamedTuple):
@@ -56,10 +50,14 @@ class Paper(NamedTuple):
 def page(paper: Paper, fit: dict[str, Any] | None) -> None:
     """Write the page, its figures and its table of sensitivity."""
     study = paper.study
-    size = (
-        f"{study['runs']:,} runs, {study['packets']:,} data packets delivered. {safe(study['note'])} "
-        f"`bentpipe study run {paper.name} --{paper.mode}` repeats this study alone, `bentpipe study show "
-        f"{paper.name}` gives one figure. [All papers](../{paper.to.name}.md), [tolerances](tolerances.md)."
+    size = WORDS.text(
+        "A paper's runs",
+        runs=study["runs"],
+        packets=study["packets"],
+        note=safe(study["note"]),
+        name=paper.name,
+        mode=paper.mode,
+        all=paper.to.name,
     )
     paper.to.mkdir(exist_ok=True)
     under = pl.read_parquet(paper.run / "sensitivity.parquet")
@@ -77,7 +75,7 @@ def page(paper: Paper, fit: dict[str, Any] | None) -> None:
         *searched(fit),
         *sensitivities(paper, under),
     ]
-    text = HEAD.format(mode=paper.mode, title=safe(study["title"])) + "\n".join(lines).rstrip("\n") + "\n"
+    text = headed(paper.mode, safe(study["title"]), lines)
     (paper.to / f"{paper.name}.md").write_text(text, encoding="utf-8")
 
 
@@ -85,12 +83,8 @@ def figures(paper: Paper) -> list[str]:
     """The list of the paper's figures and tables, and each that we have."""
     if not (places := paper.places()):
         return []
-    said = (
-        "Every figure and table of the paper. The numbers are those that the paper prints and that a check "
-        "compares, each with ours; the claims below have every check."
-    )
     rows = [_listed(paper, place) for place in places]
-    lines = ["## Figures and tables", "", paragraph(said), ""]
+    lines = ["## Figures and tables", "", paragraph(WORDS.text("Figures and tables")), ""]
     lines += table(["in the paper", "what it shows", "here", "printed: ours", "checks that hold"], rows)
     return lines + [line for place in places if place.given for line in _given(paper, place)]
 
@@ -131,7 +125,7 @@ def _given(paper: Paper, place: Place) -> list[str]:
             *table([*map(safe, heads)], rows),
             *laid_out(of.caption),
         ]
-    words = json.loads((paper.run / WORDS).read_text(encoding="utf-8"))["figures"][place.name]
+    words = json.loads((paper.run / FIGURES).read_text(encoding="utf-8"))["figures"][place.name]
     source, file = paper.run / "figures" / f"{place.name}.svg", f"{paper.name}-{place.name}.svg"
     if (size := source.stat().st_size) > LARGEST:
         raise ValueError(f"{source} has {size:,} bytes, more than {LARGEST:,}")
@@ -171,10 +165,7 @@ def readings(study: dict[str, Any]) -> list[str]:
         said = f"The base itself has {found['free']} free choices; those of the table come on top of them."
         lines += [paragraph(said), ""]
     if never := found["never"]:
-        lines += [
-            "What no reading and no single choice gives of those under which the check was run, and why:",
-            "",
-        ]
+        lines += [WORDS.text("What no reading gives"), ""]
         notes = {claim["id"]: (claim["title"], claim["note"]) for claim in study["claims"]}
         rows = [
             [f"{claim} {safe(notes[claim][0])}", safe(failing), safe(notes[claim][1])]
@@ -193,11 +184,13 @@ def searched(fit: dict[str, Any] | None) -> list[str]:
     def words(of: dict[str, Any]) -> str:
         return safe("; ".join(choice(fit["choices"][name]) for name in of["variants"]) or "the base")
 
-    head = (
-        f"`bentpipe study fit {fit['study']}` tried {len(fit['tried'])} combinations of choices with "
-        f"{fit['seeds']} seeds each, bentpipe {fit['version']}. {' '.join(fit['not_tried'])} Each row makes "
-        "more checks hold than any with fewer free choices. The last rows confirm the best over all seeds "
-        "and over others that the search has not seen."
+    head = WORDS.text(
+        "What a search finds",
+        study=fit["study"],
+        tried=len(fit["tried"]),
+        seeds=fit["seeds"],
+        version=fit["version"],
+        not_tried=" ".join(fit["not_tried"]),
     )
     few = [[words(of), f"1 to {fit['seeds']}", *_numbers(of)] for of in fit["front"]]
     confirmed = [[words(of), of["seeds"], *_numbers(of)] for of in fit["confirmed"]]
@@ -285,15 +278,9 @@ def sensitivities(paper: Paper, under: pl.DataFrame) -> list[str]:
             rows.append([safe(mine["choice"][0]), safe("; ".join(text for *_, text in changes))])
     lines = ["### What the open choices decide", ""]
     order = [claim for claim in base if claim in decided]
-    lines.append(
-        paragraph(
-            f"{len(tried)} choices were tried beside the base, over the same (fewer) seeds. "
-            + (
-                f"{deciding} of them change a verdict: of {', '.join(order)}."
-                if order
-                else "None changes a verdict."
-            )
-        )
+    said = (
+        f"{deciding} of them change a verdict: of {', '.join(order)}." if order else "None changes a verdict."
     )
+    lines.append(paragraph(WORDS.text("What the open choices decide", tried=len(tried), deciding=said)))
     lines += ["", f"What each check measures under each choice: [{file}]({file}).", ""]
     return [*lines, *(table(["choice", "verdicts, base and with it"], rows) if rows else [])]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 from bentpipe.studies.design import BASE
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.summary import held
+from bentpipe.studies.words import Words
 
 WIDTH = 126
+WORDS = Words((Path(__file__).parent / "reproducing_words.md").read_text(encoding="utf-8"))
+"""The words of the pages."""
+
+
+def headed(mode: str, title: str, lines: list[str]) -> str:
+    """A page written from a run of a mode, with its title."""
+    return "\n".join([WORDS.text("Head", mode=mode), "", f"# {title}", "", *lines]).rstrip("\n") + "\n"
 
 
 def safe(text: str) -> str:

@@ -67,6 +67,7 @@ fi
 try bentpipe run geo --out result
 try bentpipe compare --link geo --cc cubic,mine.py:Mine --for "20 s" --seeds 2 --ber 1e-6
 try bentpipe study list
+try bentpipe study show a-liad
 try bentpipe scenario list
 try bentpipe scenario new --out my.toml
 try bentpipe run my.toml

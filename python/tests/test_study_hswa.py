@@ -193,7 +193,7 @@ class PerAck:
 
 
 def test_eq_4_per_ack_is_near_a_controller_written_anew_that_knows_no_queue():
-    within = setup.BASE.changed(window=setup.GEO_BDP)
+    within = setup.BASE.changed(window=round(setup.bdp_packets("GEO", setup.BASE)))
 
     def rate(of: setup.Setup, cc: str | None = None) -> float:
         total = 0.0

@@ -3,6 +3,7 @@
 import ast
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 import bentpipe.papers
 from bentpipe import ScenarioError, studies
 from bentpipe.cli import app
+from bentpipe.plot import sized
 from bentpipe.studies import show, tolerance
 from bentpipe.studies.design import where
 from bentpipe.studies.laboratory import assembly
@@ -121,23 +123,72 @@ def test_a_table_of_closed_forms(tmp_path):
         assert of.write(tmp_path / f"t{ending}").stat().st_size > 50
 
 
-def test_a_finished_run_is_used_if_it_is_there(tmp_path):
-    folder = tmp_path / "a-liad"
+def finished(tmp_path, study):
+    """A folder with a finished run of a study, of which there is figure 1 and no kept run."""
+    folder = tmp_path / study
     (folder / "figures").mkdir(parents=True)
     words = {"title": "Figure 1. It.", "caption": "From there.", "alt": ""}
-    said = {"study": "a-liad", "mode": "full", "note": "77 seeds.", "version": "9"}
+    said = {"study": study, "mode": "full", "note": "77 seeds.", "version": "9"}
     (folder / "figures.json").write_text(json.dumps({**said, "figures": {"figure-1": words}}))
     (folder / "claims.json").write_text("[]")
-    of = show.show(studies.get("spectrum"), [Kind.FIGURE], "1", finished=tmp_path)
+    of = show.show(studies.get("spectrum"), [Kind.FIGURE], "1", finished=tmp_path / "nothing")
     of.data.write_parquet(folder / "figure-1.parquet")
     for kind in (".png", ".svg", ".pdf"):
         (folder / "figures" / f"figure-1{kind}").write_text(kind)
+    return folder
+
+
+def test_a_finished_run_is_used_if_it_is_there(tmp_path):
+    folder = finished(tmp_path, "a-liad")
     for place in (tmp_path, folder):
         found = show.show(studies.get("a-liad"), [Kind.FIGURE], "1", finished=place)
         assert (found.caption, "77 seeds." in found.source) == ("From there.", True)
         assert found.write(tmp_path / "x.svg").read_text() == ".svg"
     (folder / "figures" / "figure-1.pdf").unlink()
     assert show._kept(studies.get("a-liad"), found.place, None, folder) is None, "half of it is none"
+
+
+def test_at_another_size_a_finished_run_is_drawn_again_from_its_kept_runs(tmp_path):
+    folder = finished(tmp_path, "spectrum")
+    with sized("12 cm"):
+        found = show.show(studies.get("spectrum"), [Kind.FIGURE], "1", finished=tmp_path)
+        assert (found.caption, "77 seeds." in found.source) == ("From there.", True)
+        assert points_wide(found.write(tmp_path / "x.svg")) == pytest.approx(72 * 12 / 2.54)
+        (place,) = (of for of in studies.get("a-liad").places() if of.name == "figure-1")
+        folder = finished(tmp_path, "a-liad")
+        assert show._kept(studies.get("a-liad"), place, None, folder) is None, "its runs are not there"
+
+
+def points_wide(svg):
+    """Width of an SVG file in points."""
+    return float(re.search(r'width="([\d.]+)pt"', svg.read_text())[1])
+
+
+@pytest.mark.parametrize(
+    ("size", "wide", "high", "scale"),
+    [("paper", 3.5, 2.9, 1), ("page", 7.16, 2.9 * 1.35, 1), ("screen", 9, 2.9 * 5 / 2.3, 1.5),
+     ("slide", 12, 2.9 * 6.75 / 2.3, 2.2), ("7 in", 7, 5.8, 1)],
+)  # fmt: skip
+def test_a_figure_has_the_size_that_is_asked_for_and_its_type(size, wide, high, scale, tmp_path):
+    with sized(size):
+        fig = show.show(studies.get("spectrum"), [Kind.FIGURE], "4a", finished=tmp_path).drawn
+    assert fig.get_size_inches() == pytest.approx([wide, high])
+    (axes,), (legend,) = fig.axes, fig.legends
+    words = {text.get_text(): text.get_fontsize() for text in axes.texts}
+    assert (words["fairness"], words["(1)"]) == pytest.approx((7 * scale, 8 * scale))
+    assert axes.xaxis.label.get_size() == pytest.approx(8 * scale)
+    assert legend.get_texts()[0].get_fontsize() == pytest.approx(7.5 * scale)
+    assert axes.lines[0].get_linewidth() == pytest.approx(0.9 * scale)
+    assert axes.spines["left"].get_linewidth() == pytest.approx(0.6 * scale)
+
+
+def test_a_table_has_the_width_that_is_asked_for_else_the_type(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number, size in enumerate(("paper", "slide", "12 cm")):
+        found = ask("spectrum", "--table", 3, "--size", size, "-o", f"{number}.svg")
+        assert found.exit_code == 0, found.output
+    paper, slide, exact = (points_wide(tmp_path / f"{number}.svg") for number in range(3))
+    assert (slide, exact) == pytest.approx((2.2 * paper, 72 * 12 / 2.54))
 
 
 @pytest.mark.parametrize(
@@ -150,6 +201,8 @@ def test_a_finished_run_is_used_if_it_is_there(tmp_path):
         (("a-liad", "--figure", 5, "-o", "x.jpg"), "-o x.jpg: the name must end in .png, .svg, .pdf or .csv"),
         (("a-liad", "--figure", 5, "--table", 1), "--figure and --table exclude each other"),
         (("a-liad", "-o", "x.png"), "name a figure or a table: --figure N or --table N"),
+        (("a-liad", "--size", "slide"), "name a figure or a table: --figure N or --table N"),
+        (("a-liad", "--figure", 5, "--size", "big"), "no size of a figure is called 'big'; there are paper"),
     ],
 )
 def test_bad_input_gets_one_clear_message(words, said, tmp_path, monkeypatch):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib as mpl
 import polars as pl
 
 from bentpipe.studies import draw, readings
@@ -51,7 +50,7 @@ class Assembly:
         )
         for claim in found.claims:
             self.explanation.add(claim, found)
-        with mpl.rc_context(draw.STYLE):
+        with draw.styled():
             figures = self.figures(found)
         sections = self.sections(found)
         free = next((s.free for s in sections if s.free is not None), None)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Ray, Workers, argument, option
+from bentpipe.verbs import FAILED, Json, Ray, Size, Workers, argument, option
 
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 
@@ -150,6 +150,7 @@ def study_show(
     run: Annotated[
         Path | None, option("DIR", "A finished run to take it from. Default: out/studies.", "--from")
     ] = None,
+    size: Size = "paper",
     workers: Workers = 0,
     json: Json = False,
 ) -> None:
@@ -158,6 +159,7 @@ def study_show(
     It is taken from a finished run if there is one, else from just the runs that it needs.
     """
     from bentpipe import _core, studies
+    from bentpipe.plot import sized
     from bentpipe.registry import unknown
     from bentpipe.studies import show
     from bentpipe.studies.places import Kind
@@ -169,7 +171,7 @@ def study_show(
         raise _core.ScenarioError("--figure and --table exclude each other")
     study, number = studies.get(paper), figure if table is None else table
     if number is None:
-        if out or full or run:
+        if out or full or run or size != "paper":
             raise _core.ScenarioError("name a figure or a table: --figure N or --table N")
         return terminal.give(
             lambda: {"places": [place.as_dict() for place in study.places()]},
@@ -178,17 +180,18 @@ def study_show(
         )
     for path in out or []:
         show.check_ending(path)
-    with terminal.Bar("running") as bar:
-        shown = show.show(
-            study,
-            [Kind.TABLE] if figure is None else [Kind.FIGURE, Kind.OWN],
-            number,
-            "full" if full else None,
-            run or show.FINISHED,
-            workers=workers,
-            progress=bar,
-        )
-    files = [shown.write(path) for path in out or [Path(f"{paper}-{shown.place.name}.png")]]
+    with sized(size):
+        with terminal.Bar("running") as bar:
+            shown = show.show(
+                study,
+                [Kind.TABLE] if figure is None else [Kind.FIGURE, Kind.OWN],
+                number,
+                "full" if full else None,
+                run or show.FINISHED,
+                workers=workers,
+                progress=bar,
+            )
+        files = [shown.write(path) for path in out or [Path(f"{paper}-{shown.place.name}.png")]]
     written = {"files": [str(path) for path in files]}
     terminal.give(lambda: shown.as_dict() | written, lambda: show_shown(shown, files), json=json)
 

@@ -74,9 +74,9 @@ class Choices:
     #: Parameters of algorithms, by id, where they differ from the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, kw_only=True)
 
-    def controller(self, cc: str) -> str | dict[str, Any]:
-        """The key ``cc`` of a flow: the algorithm's id, or with it the parameters that differ."""
-        options = self.options.get(cc)
+    def controller(self, cc: str, **more: Any) -> str | dict[str, Any]:
+        """The key ``cc`` of a flow: the algorithm's id, or with it the parameters that differ, and more."""
+        options = {**self.options.get(cc, {}), **more}
         return {"name": cc, **options} if options else cc
 
     def changed(self, **values: Any) -> Self:

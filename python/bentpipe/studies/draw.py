@@ -1,17 +1,30 @@
-"""The look of the studies' figures: one column of a two-column paper wide, saved the same everywhere."""
+"""The look of the studies' figures: one column of a two-column paper wide, saved the same everywhere.
+
+Inside `bentpipe.plot.sized("screen")` they have that size.
+"""
 
 from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Annotation
 
 from bentpipe import registry
+from bentpipe.plot import looks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,9 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bentpipe.stats import Mean
-
-#: Width of a column of a two-column paper, in inches.
-COLUMN = 3.5
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -54,13 +64,54 @@ STYLE: Any = {
 METADATA: Mapping[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
 
 
+@contextmanager
+def styled() -> Iterator[None]:
+    """The settings `STYLE`; the type and the lines of axes and legends follow the size of now."""
+    scale, own = looks.size().type, ("axes.", "grid.", "legend.", "xtick.", "ytick.")
+    larger = {k: v * scale for k, v in STYLE.items() if k.startswith(own) and k.endswith(("size", "width"))}
+    with mpl.rc_context(STYLE | larger):
+        yield
+
+
 def figure(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Sequence[Axes]]:
-    """A figure one column wide and ``height`` inches high, and its axes as a flat list."""
-    with mpl.rc_context(STYLE):
-        fig = Figure(figsize=(COLUMN, height), layout="constrained")
+    """A figure as wide as the size of now, and its axes as a flat list.
+
+    ``height`` is in inches for a figure one column wide; at another size it is as much higher as other
+    figures of that size.
+    """
+    size = looks.size()
+    with styled():
+        fig = Figure(figsize=(size.width, height * size.height / looks.HEIGHT), layout="constrained")
         FigureCanvasAgg(fig)
         axes = fig.subplots(rows, columns, squeeze=False, **options)
     return fig, list(axes.flat)
+
+
+def enlarge(fig: Figure) -> None:
+    """Lines, marks and words inside the axes of a finished figure, for the size of now.
+
+    Their sizes are given for a column of a paper. The type of axes and legends is that of `styled`.
+    """
+    scale = looks.size().type
+    inside = [artist for axes in fig.axes for artist in (*axes.lines, *axes.patches, *axes.collections)]
+    handles = [handle for legend in fig.findobj(Legend) for handle in legend.findobj(Artist)]
+    for artist in (*inside, *handles):
+        if isinstance(artist, Line2D):
+            artist.set(
+                linewidth=scale * artist.get_linewidth(),
+                markersize=scale * artist.get_markersize(),
+                markeredgewidth=scale * artist.get_markeredgewidth(),
+            )
+        elif isinstance(artist, Patch):
+            artist.set_linewidth(scale * artist.get_linewidth())
+        elif isinstance(artist, LineCollection):
+            artist.set_linewidth([scale * float(width) for width in np.atleast_1d(artist.get_linewidth())])
+    for words in (words for axes in fig.axes for words in axes.texts):
+        words.set_fontsize(scale * float(words.get_fontsize()))
+        if isinstance(words, Annotation) and words.anncoords == "offset points":
+            words.xyann = tuple(scale * np.asarray(words.xyann))
+        if isinstance(words, Annotation) and words.arrow_patch is not None:
+            words.arrow_patch.set_linewidth(scale * words.arrow_patch.get_linewidth())
 
 
 def panel_title(axes: Axes, text: str) -> None:
@@ -71,7 +122,7 @@ def panel_title(axes: Axes, text: str) -> None:
 def save(fig: Figure, stem: Path) -> list[Path]:
     """Write ``stem`` as PDF, SVG and PNG (300 dpi), without dates so that equal runs give equal files."""
     # All three have the layout that is found here; each would take as long to find it as to be written.
-    with mpl.rc_context(STYLE):
+    with styled():
         fig.draw_without_rendering()
         fig.set_layout_engine(None)
     return [save_as(fig, stem.with_suffix(kind)) for kind in METADATA]
@@ -79,7 +130,7 @@ def save(fig: Figure, stem: Path) -> list[Path]:
 
 def save_as(fig: Figure, path: Path) -> Path:
     """Write one file of the kind that its name ends with: .pdf, .svg or .png."""
-    with mpl.rc_context(STYLE):
+    with styled():
         fig.savefig(path, dpi=300, metadata=METADATA[path.suffix])
     if path.suffix == ".svg":
         path.write_text(_short(path.read_text(encoding="utf-8")), encoding="utf-8")
@@ -211,8 +262,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:
     wide = [max(len(line) for cells in lines for line in cells[i]) + 2 for i in range(len(head))]
     high = [max(map(len, cells)) + 0.6 for cells in lines]
     width, height = sum(wide) * ACROSS, sum(high) * DOWN
-    with mpl.rc_context(STYLE):
-        fig = Figure(figsize=(width + 0.2, height + 0.2))
+    size = looks.size()
+    scale = size.width / (width + 0.2) if size.exact else size.type
+    with styled():
+        fig = Figure(figsize=(scale * (width + 0.2), scale * (height + 0.2)))
         FigureCanvasAgg(fig)
         ax = fig.add_axes(
             (0.1 / (width + 0.2), 0.1 / (height + 0.2), width / (width + 0.2), height / (height + 0.2))
@@ -224,9 +277,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:
             weight = "normal" if number else "bold"
             for i, cell in enumerate(cells):
                 at, text = sum(wide[:i]) + 0.5, "\n".join(cell)
-                ax.text(at, top + 0.3, text, va="top", fontsize=SMALL, weight=weight, parse_math=False)
+                ax.text(
+                    at, top + 0.3, text, va="top", fontsize=scale * SMALL, weight=weight, parse_math=False
+                )
             top += tall
             if number in (0, len(lines) - 1):
-                ax.axhline(top, color="black", linewidth=0.8)
-        ax.axhline(0, color="black", linewidth=0.8)
+                ax.axhline(top, color="black", linewidth=0.8 * scale)
+        ax.axhline(0, color="black", linewidth=0.8 * scale)
     return fig

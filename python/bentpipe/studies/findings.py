@@ -9,6 +9,7 @@ import polars as pl
 
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.judge import Sensitivity
+from bentpipe.studies.page import plain
 from bentpipe.studies.study import Plan
 
 
@@ -37,3 +38,24 @@ class Findings:
     def few_seeds(self) -> int:
         """Seeds of the other choices."""
         return int(self.plan.settings["sensitivity_seeds"])
+
+    def means(self, variant: str, claim_id: str, *checks: int) -> list[float] | None:
+        """The measured means of some checks of a claim under a variant; None if they were not run."""
+        got = [self.sensitivity.mean(variant, claim_id, check) for check in checks]
+        return None if None in got else [mean for mean in got if mean is not None]
+
+    def under(self, claim_id: str, names: str, *checks: int) -> str | None:
+        """``"no ACKs: 1.2 and 3.4; two hops: ..."``: the `means` under some variants; None if none was run.
+
+        Args:
+            claim_id: of the claim.
+            names: of the variants, with blanks between.
+            checks: the numbers of the checks.
+        """
+        found = {name: self.means(name, claim_id, *checks) for name in names.split()}
+        said = [
+            f"{self.sensitivity.choices[name]}: {' and '.join(map(plain, means))}"
+            for name, means in found.items()
+            if means
+        ]
+        return "; ".join(said) or None

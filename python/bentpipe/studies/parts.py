@@ -28,8 +28,16 @@ def flow(
 
 
 def scenario(
-    title: str, duration_s: float, seed: int, links: Mapping[str, Part], flows: Sequence[Part], **more: Any
+    title: str,
+    duration_s: float,
+    seed: int,
+    links: Mapping[str, Part],
+    flows: Sequence[Part],
+    every: str = "",
+    **more: Any,
 ) -> Part:
-    """A run."""
+    """A run; the interval ``every`` (or "change") of its record, none if empty."""
+    if every:
+        more["record"] = {"interval": every, **more.get("record", {})}
     head = {"title": title, "duration": f"{duration_s:g} s", "seed": seed, **more}
     return {**head, "link": dict(links), "flow": list(flows)}

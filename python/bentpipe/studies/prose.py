@@ -1,4 +1,4 @@
-"""Text that is written as blocks in the source: paragraphs, and rows of tables; and the lists in it."""
+"""Text that is written as blocks: paragraphs, and rows of tables; and the lists in it."""
 
 from __future__ import annotations
 

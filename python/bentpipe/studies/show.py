@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe import _core
+from bentpipe.plot import looks
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.job import StudyFailed
 from bentpipe.studies.judge import Sensitivity, evaluate, judged
 from bentpipe.studies.laboratory import assembly
-from bentpipe.studies.outcome import outcome_of
+from bentpipe.studies.outcome import gather, keys_of, outcome_of
 from bentpipe.studies.places import Kind, Place, find
 from bentpipe.studies.study import Case, Figure, Outcome, Plan, Study
 from bentpipe.studies.write import WORDS
 from bentpipe.sweeps.engine import work_off
+from bentpipe.sweeps.kept import FOLDER as RUNS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
@@ -113,7 +115,8 @@ def show(
         number: as the paper counts it, or the name of one of our own figures.
         mode: how many seeds, ``"quick"`` or ``"full"``; None: a finished run as it is, else quick.
         finished: the folder to which `bentpipe study run` wrote; the figure of a finished run is used if it
-            is there.
+            is there. At another size than that of a paper (`bentpipe.plot.sized`) it is drawn again from the
+            kept runs.
         workers: processes; 0: one per processor.
         progress: called with the number of runs done and the total.
 
@@ -150,19 +153,30 @@ def _kept(study: Study, place: Place, mode: str | None, folder: Path) -> Shown |
         data = pl.read_parquet(folder / f"{place.name}.parquet")
         if not all(path.exists() for path in files.values()):
             return None
+        again = None if looks.size() == looks.SIZES["paper"] else _again(study, place, words["mode"], folder)
     except (OSError, ValueError, KeyError):
         return None
-    return Shown(study.name, place, of["title"], of["caption"], data, source, mine, files=files)
+    files = files if again is None else {}
+    return Shown(study.name, place, of["title"], of["caption"], data, source, mine, again, files)
+
+
+def _again(study: Study, place: Place, mode: str, folder: Path) -> MplFigure:
+    """The figure of a finished run, drawn from its kept runs in the size of now.
+
+    Raises:
+        KeyError: a run that it needs is not there, or is one of other code.
+        ScenarioError: a file of the runs is damaged.
+    """
+    plan = study.plan(mode)
+    cases = [case for case in plan.cases if place.uses(case.keys)]
+    outcome = gather(folder / RUNS / mode, cases, keys_of(study, cases))
+    return _drawn(place, findings(study, plan, outcome.runs, outcome.traces)).draw
 
 
 def _made(
     study: Study, place: Place, mode: str, workers: int, progress: Callable[[int, int], None] | None
 ) -> Shown:
     """It from the runs that it needs."""
-    import matplotlib as mpl
-
-    from bentpipe.studies import draw
-
     plan = study.plan(mode) if mode == "full" else few(assembly(study).design)
     cases = [case for case in plan.cases if place.uses(case.keys)]
     outcome = run_some(study, cases, workers, progress)
@@ -177,9 +191,19 @@ def _made(
     source = f"{ran}{more}. bentpipe {_core.__version__}."
     if place.draw is None:
         return _tabled(study, place, found, source, claims)
-    with mpl.rc_context(draw.STYLE):
-        figure: Figure = place.draw(found)
+    figure = _drawn(place, found)
     return Shown(study.name, place, figure.title, figure.caption, figure.data, source, claims, figure.draw)
+
+
+def _drawn(place: Place, found: Findings) -> Figure:
+    """It in the size of now."""
+    from bentpipe.studies import draw
+
+    assert place.draw is not None
+    with draw.styled():
+        figure: Figure = place.draw(found)
+        draw.enlarge(figure.draw)
+    return figure
 
 
 def few(design: Design[Any, Any]) -> Plan:

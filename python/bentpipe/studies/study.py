@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
     from bentpipe.studies.places import Place
+    from bentpipe.studies.words import Words
 
 #: Scalars measured in one run.
 Measures = dict[str, Key]
@@ -168,10 +169,8 @@ class Study:
 def paper(
     package: str,
     measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures],
+    words: Words,
     *,
-    title: str,
-    citation: str,
-    summary: str,
     previews: Sequence[str],
 ) -> Study:
     """The study of a paper.
@@ -180,16 +179,15 @@ def paper(
         package: the package of the paper; its last part names the study. Its module ``setup`` has a
             ``DESIGN``, ``reasons`` a function ``build(plan, outcome)``, and ``places`` a list ``PLACES``.
         measure: as in `Study`, from its module of that name.
-        title: as in `Study`, like all that follow.
-        citation: authors, title, year, and the sections and figures that are repeated.
-        summary: the runs and the claims of the paper.
+        words: its texts, with a title, a citation (authors, title, year, and the sections and figures that
+            are repeated) and a summary (the runs and the claims of the paper).
         previews: names of one or two figures.
     """
     return Study(
         name=package.rpartition(".")[2].replace("_", "-"),
-        title=title,
-        citation=citation,
-        summary=summary,
+        title=words.text("Title"),
+        citation=words.text("Citation"),
+        summary=words.text("Summary"),
         plan=PlanOf(f"{package}.setup"),
         measure=measure,
         report=ReportOf(f"{package}.reasons"),

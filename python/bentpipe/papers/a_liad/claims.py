@@ -28,6 +28,7 @@ from bentpipe.studies.claim import (
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, column, linearity
 from bentpipe.studies.tolerance import Tolerance
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -233,30 +234,9 @@ def _a10(_: pl.DataFrame) -> list[Check]:
     ]
 
 
+WORDS = Words.beside(__file__)
 CLAIMS = sentences(
-    """
-    - A1 | LIAD depends on the RTT (figure 1) | from the performance analysis: the average sending rate of
-      LIAD (alpha = 2) falls almost linearly as the RTT grows, at a packet error rate of 1e-8.
-    - A2 | Start-up (figure 5) | in the first 30 s, CUBIC, BIC, STCP and HSTCP have the highest throughput;
-      A-LIAD follows with about 80 % of the bandwidth, about 3 % of the bandwidth below CUBIC.
-    - A3 | No overshoot (figure 7) | A-LIAD does not overshoot in slow start, even without SACK, and enters
-      congestion avoidance at the proper level, while Westwood and CUBIC, with SACK, reduce their windows
-      several times after slow start; without SACK they would suffer more.
-    - A4 | Intra-fairness (figure 8) | six A-LIAD flows on 50 Mbit/s at 100 ms share with a Jain's index
-      around 0.995 at packet error rates of 0, 0.1 % and 1 %.
-    - A5 | RTT (figure 9) | one A-LIAD flow on 10 Mbit/s is almost unaffected by RTTs from 50 to 600 ms; the
-      figure compares CUBIC, of which the text says nothing.
-    - A6 | Packet loss (figure 10) | over GEO, A-LIAD has the highest throughput of all at packet error rates
-      of 0.1 % and 1 %, about 60 % of the bandwidth.
-    - A7 | Window under loss (figure 11) | with losses the others work much below the BDP of 700 packets,
-      A-LIAD at a comparatively higher window.
-    - A8 | Friendliness at 25 ms (figure 12) | five NewReno flows lose 45 % of their throughput to STCP, 38 %
-      to A-LIAD, the worst two, and 11 % to CUBIC; HSTCP and CUBIC are the friendliest.
-    - A9 | Friendliness at 600 ms (figure 13) | over GEO, CUBIC's aggressiveness has one of the highest
-      values, along with STCP and A-LIAD; its friendliness is the lowest of all the evaluated protocols.
-    - A10 | alpha of the RTT (equation 11) | N(alpha) = 1.5787 s / RTT with alpha = 2 at 75 ms; the paper fits
-      a curve to alpha but does not print it.
-    """,
+    WORDS["Claims"],
     {f"A{i}": of for i, of in enumerate((_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10), start=1)},
     fixed=("A1", "A10"),
 )

@@ -16,11 +16,11 @@ from bentpipe.papers.a_liad.claims import LABELS, values
 from bentpipe.papers.a_liad.measure import ELAPSED_S
 from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
 from bentpipe.studies import draw
-from bentpipe.studies.captions import Captions
 from bentpipe.studies.claim import interval
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,63 +34,12 @@ SMALL = {"markersize": 3.5}
 THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
 LOOKS = {cc: draw.look(cc, 4.0, label) for cc, label in LABELS.items()}
 
-CAPTIONS = Captions("""
-    - figure-1 | Figure 1. Average sending rate of LIAD over the RTT. | (a) The paper's figure: equation 9
-      with alpha = 2 and the window of {window:,.0f} packets at which one in 1e8 is lost. (b) Simulated
-      beside it: one LIAD flow on 10 Mbit/s at three packet error rates. {seeds} Grey: the law of equation 9
-      at a constant loss rate, 1/RTT, through the value for 1 % at 600 ms. | Two line charts over the
-      round-trip time: a hyperbola, and throughputs that are flat at low loss and fall like a hyperbola at 1
-      %.
-    - figure-2 | Figure 2. The phases of A-LIAD's window. | A run in place of the sketch: one flow, 10
-      Mbit/s, 600 ms, packet error rate 0.1 %, seed {seed}, the first {until:g} s. Slow start and
-      its logarithmic half end below the BDP (dashed); then the increase is slow. The random losses of this
-      run take little, because the decrease follows the delay in the queue, which is empty. | A line chart of
-      one congestion window over time, which rises fast and then slowly.
-    - figure-5 | Figure 5. Throughput at the start-up of a GEO satellite connection. | One flow, 10 Mbit/s,
-      600 ms, SACK, no random loss: what has been delivered by then over what the link could carry, headers
-      counted; markers are set apart a little. {seeds} Dash: the paper's 80 % for A-LIAD. (b) The same less
-      the share of NewReno; A-LIAD and LIAD coincide. | Two line charts over 5, 10, ... 30 seconds, for eight
-      algorithms: the share of the bandwidth used, and its difference from NewReno's.
-    - figure-6 | Figure 6. Windows at the start-up, with SACK. | {one} The panels differ only in the
-      algorithms that they show; A-LIAD and LIAD begin alike and coincide. | Line charts of the congestion
-      window over time, one line for each algorithm.
-    - figure-7 | Figure 7. Windows at the start-up of A-LIAD and two others. | {one} (a) and (b) are the
-      paper's, with SACK; (c) is what its text says of the others without. Packets lost in 30 s, with and
-      without SACK, mean over the seeds: {lost}. | Line charts of the congestion window over time, one line
-      for each algorithm.
-    - figure-8 | Figure 8. Six competing A-LIAD flows. | 50 Mbit/s, 100 ms. {seeds} Flows are ranked within
-      each run, since the mean of one flow over runs would hide unfairness. Jain's index in the mean: {index}.
-      The paper has about 0.995 in each. | A bar chart of the throughput of six flows at three packet error
-      rates.
-    - figure-9 | Figure 9. Throughput over the RTT. | One flow on 10 Mbit/s for 300 s, no random loss, buffer
-      1 BDP. {seeds} | A line chart of throughput over round-trip time for A-LIAD
-      and CUBIC, both nearly flat.
-    - figure-10 | Figure 10. Packet loss and throughput over GEO. | One flow, 10 Mbit/s, 600 ms, 300 s.
-      {seeds} Black or white marks: about 60 %, which the paper says of A-LIAD without naming the packet
-      error rate. | Two bar charts of the share of the bandwidth that eight algorithms use at two packet error
-      rates.
-    - figure-11 | Figure 11. Windows under packet loss. | {one} The first slow start is cut off. Mean windows
-      over the seeds: {means}. | Line charts of the congestion window over time, one line for each algorithm.
-    - figure-12 | Figure 12. Friendliness with NewReno at 25 ms. | One flow of each algorithm beside five
-      NewReno flows, 10 Mbit/s, 300 s. {seeds} Loss of group B against a sixth NewReno flow: {taken}. Black
-      or white marks: what group B's loss of 45 % (STCP), 38 % (A-LIAD) and 11 % (CUBIC) in the paper would
-      leave of its throughput here. | A bar chart of the throughput of one flow of eight algorithms and of the
-      NewReno flows beside it.
-    - figure-13 | Figure 13. Friendliness with NewReno at 600 ms. | One flow of each algorithm beside five
-      NewReno flows, 10 Mbit/s, 300 s. {seeds} Loss of group B against a sixth NewReno flow: {taken}. | A bar
-      chart of the throughput of one flow of eight algorithms and of the NewReno flows beside it.
-    - alpha | Equation 11: alpha over the RTT. | The increase factor for which an epoch lasts 1.5787 s at any
-      RTT (beta 0.46, packet error rate 1e-8), solved numerically. The controller uses the fit exp(R (10.8606
-      + 0.6194 ln R - 0.165 R)), with R in seconds. Its largest error is {error:.3f} % from 25 to 600 ms. | A
-      line chart of alpha over round-trip time on a logarithmic axis, and the relative error of the fit.
-""")
+WORDS = Words.beside(__file__)
 
 
-def _figure(
-    found: Findings, name: str, fig: MplFigure, rows: list[dict[str, object]], **said: object
-) -> Figure:
+def _figure(found: Findings, name: str, fig: MplFigure, rows: list[dict[str, object]], **said: Any) -> Figure:
     seeds = f"Mean and 95 % interval over {found.seeds} seeds (Student's t)."
-    return CAPTIONS.figure(name, fig, pl.DataFrame(rows), seeds=seeds, **said)
+    return WORDS.figure(name, fig, pl.DataFrame(rows), seeds=seeds, **said)
 
 
 def liad(found: Findings) -> Figure:
@@ -133,7 +82,7 @@ def phases(found: Findings) -> Figure:
     ax.set(xlim=(0, PHASES_S), xlabel="time (s)", ylabel="cwnd (packets)")
     ax.set_ylim(bottom=0)
     fig.legend(loc="outside upper center", ncols=2)
-    return CAPTIONS.figure("figure-2", fig, data, seed=setup.TRACE_SEED, until=PHASES_S)
+    return WORDS.figure("figure-2", fig, data, seed=setup.TRACE_SEED, until=PHASES_S)
 
 
 def start_up(found: Findings) -> Figure:
@@ -207,7 +156,7 @@ def loss(found: Findings) -> Figure:
     return _figure(found, "figure-10", fig, rows)
 
 
-def friendliness(found: Findings, number: int, rtt_s: float) -> Figure:
+def friendliness(found: Findings, name: str, rtt_s: float) -> Figure:
     """Figures 12 and 13: one flow of each algorithm against five of NewReno."""
     rows, fig, (ax,) = [], *draw.figure(2.7)
     alone = interval(values(found.base, "friend", "reno", "newreno_mbps", rtt_s)).mean / setup.NEWRENO_FLOWS
@@ -227,7 +176,7 @@ def friendliness(found: Findings, number: int, rtt_s: float) -> Figure:
     fig.legend(handles=[group_a, group_b], loc="outside upper center", ncols=2)
     cut = claims.reductions(found.base, rtt_s, ALGORITHMS)
     taken = ", ".join(f"{x} {np.mean(v):.0f} %" for x, v in cut.items() if x != claims.NEWRENO)
-    return _figure(found, f"figure-{number}", fig, rows, taken=taken)
+    return _figure(found, name, fig, rows, taken=taken)
 
 
 def _mark(ax: Axes, at: float, width: float, value: float) -> None:
@@ -250,7 +199,7 @@ def alpha(_: Findings) -> Figure:
     bottom.set(xlim=(0, 620), xlabel="RTT (ms)", ylabel="error (%)")
     fig.legend(loc="outside upper center", ncols=3, columnspacing=1.0)
     data = pl.DataFrame({"rtt_s": rtt, "solved": solved, "fitted": fitted})
-    return CAPTIONS.figure("alpha", fig, data, error=float(np.max(np.abs(error))))
+    return WORDS.figure("alpha", fig, data, error=float(np.max(np.abs(error))))
 
 
 def windows_with_sack(found: Findings) -> Figure:
@@ -293,8 +242,8 @@ def windows_under_loss(found: Findings) -> Figure:
         ax.set_ylim(0, 1.05 * max(at.filter(pl.col("t_s") > 20)["cwnd"].to_list(), default=1.0))
         draw.panel_title(ax, f"PER {per * 100:g} %")
         means = claims.groups(found.base, "loss", "cwnd", per=per, of=ALGORITHMS)
-        told = ", ".join(f"{x} {plus_minus(interval(v))}" for x, v in means.items())
-        each.append(f"{per * 100:g} %: {told}")
+        said = ", ".join(f"{x} {plus_minus(interval(v))}" for x, v in means.items())
+        each.append(f"{per * 100:g} %: {said}")
     return _of_windows("figure-11", fig, data, ALGORITHMS, means="; ".join(each))
 
 
@@ -315,7 +264,7 @@ def _windows(
     ax.set(xlim=(0, max(data["t_s"].to_list(), default=1.0)), ylabel="cwnd (packets)")
 
 
-def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[str], **said: object) -> Figure:
+def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[str], **said: Any) -> Figure:
     fig.axes[-1].set_xlabel("time (s)")
     handles = [Line2D([], [], **(LOOKS[cc] | SMALL)) for cc in some]
     handles.append(Line2D([], [], color="black", linewidth=0.7, linestyle="--", label="BDP"))
@@ -324,7 +273,7 @@ def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[st
         f"One flow, 10 Mbit/s, 600 ms; one run each (seed {setup.TRACE_SEED}). Dashed: the BDP, {BDP:.0f} "
         f"packets; with the buffer the path holds {2 * BDP:.0f}."
     )
-    return CAPTIONS.figure(name, fig, data, one=one, **said)
+    return WORDS.figure(name, fig, data, one=one, **said)
 
 
 def _cells(first: Mean, used: Mean, overflow: Mean, *more: Mean) -> list[str]:

@@ -8,26 +8,20 @@ paper's own numbers, else from ns-2.35, the simulator's last version before 2014
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from bentpipe.studies import parts
 from bentpipe.studies.design import (
-    AS_PRINTED,
-    DEFENSIBLE,
-    FITTED,
     Choices,
     Design,
-    Evidence,
     Keys,
-    Reading,
     Replication,
     Size,
-    Variant,
-    where,
 )
+from bentpipe.studies.variants import read_variants
 
 #: The algorithms of the comparison, in the order of the figures. "reno" is NewReno.
 ALGORITHMS = ("a-liad", "liad", "reno", "westwood", "cubic", "bic", "scalable", "highspeed")
@@ -50,8 +44,7 @@ HEADER_BYTES = 40
 MSS_BYTES = 1030
 #: The default length of a queue in ns-2, packets (``Queue set limit_``).
 NS2_QUEUE = 50
-#: The experiments that claims are about, and those in which flows compete.
-JUDGED = ("start-up", "no-sack", "intra", "rtt", "loss", "friend")
+#: The experiments in which flows compete.
 COMPETING = ("intra", "friend")
 #: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
 TRACE_SEED = 1
@@ -160,8 +153,8 @@ class Setup(Choices):
         extra = extra if self.own_rtts else [extra[0]] * len(named)
         flows = [self._flow(*of, run, own) for of, own in zip(named.items(), extra, strict=True)]
         title = f"{run.experiment}: {run.cc}, RTT {run.rtt_s:g} s, packet error rate {per:g}"
-        record = {"record": {"interval": "500 ms" if run.experiment == "loss" else "100 ms"}} if trace else {}
-        return parts.scenario(title, self.duration_s(run), seed, {"bottleneck": link}, flows, **record)
+        every = ("500 ms" if run.experiment == "loss" else "100 ms") if trace else ""
+        return parts.scenario(title, self.duration_s(run), seed, {"bottleneck": link}, flows, every)
 
     def _flow(self, name: str, cc: str, run: Run, extra_s: float) -> dict[str, Any]:
         recovery = self.newreno_recovery if cc == "reno" else self.recovery
@@ -196,41 +189,8 @@ MODULES: Mapping[str, Mapping[str, Any]] = {
     "highspeed": {"form": "linux"},
 }
 BASE = Setup(options=MODULES)
-OLD = BASE.changed(initial_ssthresh={"cubic": 100, "bic": 100})
 #: The bandwidth-delay product over GEO, packets.
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
-
-
-def _tuned(
-    name: str,
-    choice: str,
-    algorithms: tuple[str, ...],
-    evidence: Evidence,
-    source: str,
-    *,
-    quick: bool = False,
-    **options: Any,
-) -> Variant[Setup]:
-    """The base with these parameters of some algorithms in place of those that they had."""
-    setup, touches = BASE.tuned(*algorithms, **options), where(cc=algorithms, experiment=JUDGED)
-    return setup.variant(name, choice, touches, evidence, source, quick=quick)
-
-
-ALL = where(experiment=JUDGED)
-
-
-def _changed(
-    name: str,
-    choice: str,
-    evidence: Evidence,
-    source: str,
-    touches: Callable[[Keys], bool] = ALL,
-    *,
-    quick: bool = False,
-    **values: Any,
-) -> Variant[Setup]:
-    """The base with some choices changed."""
-    return BASE.variant(name, choice, touches, evidence, source, quick=quick, **values)
 
 
 def _has_newreno(keys: Keys) -> bool:
@@ -238,102 +198,7 @@ def _has_newreno(keys: Keys) -> bool:
     return keys["cc"] == "reno" or keys["experiment"] == "friend"
 
 
-PAPER, IMPLIED, DEFAULT = Evidence.PAPER, Evidence.IMPLIED, Evidence.DEFAULT
-OURS, FOUND = Evidence.OURS, Evidence.FITTED
-LIADS, WESTWOOD, SCALABLE = ("a-liad", "liad"), ("westwood",), ("scalable",)
-#: The experiments with random loss, those whose length the paper does not give, and others.
-LOSSY, UNSAID = (where(experiment=of) for of in (("intra", "loss"), ("intra", "rtt", "loss")))
-SHORT = where(rtt_ms=round(SHORT_S * 1e3))
-SWEEP, RIVALS, CUBICS = where(experiment="rtt"), where(experiment=COMPETING), where(cc=("cubic", "bic"))
-
-#: Choices and sources that have more words than a line.
-PUBLISHED = "Westwood of 2001 in place of Westwood+"
-CITED = 'section 2 calls it "TCP-Westwood [12]" and tells Westwood+ from it'
-NS2_FILTER = "Westwood of 2001 with the filter of its authors' ns-2 module"
-OLD_CUBIC = "CUBIC and BIC of Linux 2.6.16: ssthresh 100 at the start"
-OWN_HSTCP = "HighSpeed of ns-2's own sender: the formulas of RFC 3649"
-KELLY = "Scalable as published: Reno up to 16 packets, 0.01 per packet above"
-SWEEP_LOSS = "packet error rate 0.1 % in the RTT sweep of figure 9"
-EVER = 'eq 7: the extreme RTTs "experienced by the flow"'
-AT_W_MAX = "A-LIAD: max-probing again at a Wmax without a loss"
-AS_RENO = "TcpAgent::send_much, which TCP/Linux overrides"
-BY_SEARCH = "1410 to 1500 meet most checks of 1402 (base) to 2400"
-SEARCHED = "0.01 to 0.1 % were tried for figure 9"
-OWN_LIMIT = "real senders have no such limit"
-A_PHASE = "one RTT to the last digit may be an accident of phases"
-
-VARIANTS = (
-    _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK", LIADS, PAPER, "as printed", quick=True, ack_mode="eq6"),
-    _tuned("lifetime", "A-LIAD: RTTmax is the largest ever", LIADS, PAPER, EVER, decrease="lifetime"),
-    _tuned("uncapped", "A-LIAD: beta of eq 7 without a bound", LIADS, PAPER, "as printed", beta_max=1.0),
-    _tuned("probe", "A-LIAD: slow probing by eq 3", LIADS, PAPER, "as printed", probe="eq3"),
-    _tuned("at-w-max", AT_W_MAX, LIADS, OURS, "the paper is silent", quick=True, at_w_max="probe"),
-    _tuned("standard", "A-LIAD: standard slow start", LIADS, OURS, "what eq 2 replaces", start="standard"),
-    _tuned("westwood", PUBLISHED, WESTWOOD, PAPER, CITED, quick=True),
-    _tuned("westwood-ns2", NS2_FILTER, WESTWOOD, OURS, "a module that ns-2 lacks", filter="constant"),
-    _tuned("cubic-rfc", "CUBIC of RFC 9438", ("cubic",), OURS, "a rule of 2023", quick=True),
-    _tuned("highspeed-own", OWN_HSTCP, ("highspeed",), DEFAULT, "Agent/TCP/Sack1 set windowOption_ 8"),
-    OLD.variant("old-cubic", OLD_CUBIC, CUBICS, evidence=OURS, source="Linux 2.6.16, not ns-2.35"),
-    _tuned("stcp-kelly", KELLY, SCALABLE, OURS, "T. Kelly, 2003", legacy_window=16),
-    _changed("window-1500", "window_ of 1500 packets", FOUND, BY_SEARCH, window=1500),
-    _changed("window-none", "first slow start without a limit", OURS, OWN_LIMIT, window=0),
-    _changed("bounded", "window_ bounds what is outstanding", DEFAULT, AS_RENO, bounded=True),
-    _changed("buffer-bdp", "buffer 1 BDP at 25 ms, too", IMPLIED, "delta = 1.93", SHORT, buffer_least=2),
-    _changed("buffer-50", "buffer 50 packets", DEFAULT, "Queue set limit_", buffer_bdp=0.0),
-    _changed("buffer-two", "buffer two BDPs", OURS, "a larger one", buffer_bdp=2.0),
-    _changed("mss-1000", "1000-byte packets", DEFAULT, "Agent/TCP set packetSize_", mss_bytes=1000),
-    _changed("delayed-ack", "delayed ACKs", OURS, "as receivers do", delayed_ack=True),
-    _changed(
-        "no-sack", "no SACK in any run", OURS, "figure 7 only", recovery="newreno", newreno_recovery="newreno"
-    ),
-    _changed(
-        "newreno",
-        "NewReno without SACK",
-        DEFAULT,
-        "Agent/TCP/Newreno",
-        _has_newreno,
-        newreno_recovery="newreno",
-    ),
-    _changed("acks-lost", "ACKs lost at the same rate", OURS, "a lossy way back", LOSSY, acks_lost=True),
-    _changed("length-100", "100 s where no length is given", OURS, "a shorter run", UNSAID, long_s=100.0),
-    _changed(
-        "sweep-loss",
-        SWEEP_LOSS,
-        IMPLIED,
-        "the least that section 4.3 names",
-        SWEEP,
-        quick=True,
-        sweep_per=LOW,
-    ),
-    _changed("rtt-spread", "RTT up to 4 % below the nominal one, by seed", OURS, A_PHASE, spread=0.04),
-    _changed(
-        "own-rtts",
-        "competing flows differ in RTT by up to 4 %",
-        OURS,
-        "real paths",
-        RIVALS,
-        own_rtts=True,
-        spread=0.04,
-    ),
-)
-
-#: Variants that only readings use.
-ONLY_JOINT = (
-    _changed("sweep-0.03", "packet error rate 0.03 % in figure 9", FOUND, SEARCHED, SWEEP, sweep_per=3e-4),
-)
-
-TO_THE_LETTER = "eq 2, 3, 6 and 7 to the letter, and Westwood as cited"
-DEFENDED = "NewReno without SACK, a loss of 0.1 % in figure 9"
-SEARCH = "NewReno without SACK, CUBIC of RFC 9438, window_ of 1500 and a loss of 0.03 % in figure 9"
-OUTSTANDING = "window_ of 1500 bounds what is outstanding, as in ns-2's own senders"
-SHORT_QUEUE = "ns-2's queue of 50 packets everywhere"
-READINGS = (
-    Reading(AS_PRINTED, TO_THE_LETTER, ("eq6", "lifetime", "uncapped", "probe", "westwood")),
-    Reading(DEFENSIBLE, DEFENDED, ("newreno", "sweep-loss"), quick=True),
-    Reading("outstanding", OUTSTANDING, ("bounded", "window-1500")),
-    Reading("short-queue", SHORT_QUEUE, ("buffer-50",)),
-    Reading(FITTED, SEARCH, ("newreno", "cubic-rfc", "window-1500", "sweep-0.03")),
-)
+VARIANTS, READINGS, ONLY_JOINT = read_variants(__file__, BASE, {"has-newreno": _has_newreno})
 
 
 def points(of: Replication[Setup, Size]) -> Iterator[Keys]:

@@ -11,6 +11,7 @@ from bentpipe.studies.claim import Check, above, near, number, ratio_at_least
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import column
 from bentpipe.studies.tolerance import Tolerance
+from bentpipe.studies.words import Words
 
 #: Mbit/s printed in the paper (sections I and IV-B): (algorithm, orbit, BER).
 PRINTED = {
@@ -126,22 +127,9 @@ def _h7(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
+WORDS = Words.beside(__file__)
 CLAIMS = sentences(
-    """
-    - H1 | GEO at the best channel (figure 3) | at a BER of 1e-8 SCPS-TP gets about 6.3 Mbit/s and HSWA 44
-      Mbit/s, about 7 times as much.
-    - H2 | GEO at the worst channel (figure 3) | at a BER of 1e-5 HSWA gets 2.3 Mbit/s and SCPS-TP 34
-      kbit/s, a difference of 66 times.
-    - H3 | HSWA above SCPS-TP (figure 3) | over GEO HSWA outperforms SCPS-TP at every BER from 1e-8 to 1e-5.
-    - H4 | SCPS-TP at 1e-6 (section I) | quoted from a NASA report: SCPS-TP's throughput over a 100 Mbit/s
-      link falls from 6.3 Mbit/s at a BER of 1e-8 to 270 kbit/s at 1e-6.
-    - H5 | HSWA over LEO (figure 4) | HSWA comes close to 99 % of 100 Mbit/s over a range of BERs and to 81
-      Mbit/s at 1e-5. (The text says from 1e-6 to 1e-5, where it cannot be both; read here as 1e-8 to 1e-6.)
-    - H6 | Shorter delay, higher throughput (figure 4) | HSWA's throughput is the higher the shorter the
-      delay; over GEO and MEO it falls to 2 to 4 Mbit/s at 1e-5.
-    - H7 | The increment (figure 1, eq. 4) | between BaseTD and 2 BaseTD the increment falls linearly with TD
-      from S = -10 lg(BER) to 0; beyond it is 0.
-    """,
+    WORDS["Claims"],
     {
         "H1": lambda runs: _times(runs, 1e-8),
         "H2": lambda runs: _times(runs, 1e-5),

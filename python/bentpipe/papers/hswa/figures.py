@@ -15,13 +15,13 @@ from bentpipe.papers.hswa import claims, setup
 from bentpipe.papers.hswa.claims import LABELS, power
 from bentpipe.papers.hswa.setup import BERS, BESIDE, RATE_BPS, RTT_S
 from bentpipe.studies import draw
-from bentpipe.studies.captions import Captions
 from bentpipe.studies.claim import RELATIVE_TOLERANCE, interval
 from bentpipe.studies.design import BASE, where
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.rows import column
 from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,31 +37,7 @@ LARGEST_RATIO = 3.0
 PAPER_MARK: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
 PAPER_MARK |= {"linestyle": "none", "zorder": 5}
 
-CAPTIONS = Captions("""
-    - figure-1 | Figure 1. Increment of the congestion window. | The controller in the simulator: what its
-      window grew by in one round trip, against the delay of the round trip before ({trips} round trips,
-      {inside} of them between 1 and 2; {seeds} seeds for each BER). The path is {rate:g} Mbit/s and {rtt:g}
-      ms without loss; cross traffic, 6 s on and 6 s off, makes the queue rise and fall. Dashed: eq. 4, not
-      fitted. A line fitted to the points between 1 and 2, by BER, with half-widths of 95 % intervals:
-      {fits}. | A scatter plot: for each of four bit
-      error rates the increment falls on a straight line from S at a ratio of 1 to 0 at a ratio of 2.
-    - figure-3 | Figure 3. Throughput over GEO. | Mean and 95 % interval over {seeds} seeds. Open marks: the
-      values that the paper prints (6.3 and 44 Mbit/s at 1e-8, 0.034 and 2.3 Mbit/s at 1e-5); cross: SCPS-TP
-      in the NASA report that it quotes (0.27 Mbit/s). (a) A packet of 1000 bytes is lost with probability 1 -
-      (1 - BER) to the power 8000; (b) to the power 1000. | Two line charts of throughput against bit error
-      rate on logarithmic axes, HSWA-TCP above SCPS-TP.
-    - loss-scan | The loss rates that the numbers printed for a BER of 1e-5 need. | Throughput over the
-      printed value, where each packet is lost with the probability on the axis and HSWA's equations use a BER
-      of 1e-5; {seeds} seeds, {span:g} s. Grey: within 20 % of the printed value. Dashed: the packet loss that
-      errors per byte and per bit give. {ranges} | Two line charts of throughput over printed throughput
-      against packet loss rate: the curves of HSWA cross 1 at a tenth of the loss rate at which that of
-      SCPS-TP does.
-    - figure-4 | Figure 4. Throughput of HSWA-TCP by orbit. | Mean and 95 % interval over {seeds} seeds;
-      round-trip propagation 10, 250 and 500 ms. Open marks: the values that the paper prints (LEO about 99
-      Mbit/s over the better BERs and 81 at 1e-5, GEO 44 Mbit/s at 1e-8, GEO and MEO 2 to 4 Mbit/s at 1e-5).
-      Error rates as in figure 3. | Two line charts of the throughput of HSWA-TCP against bit error rate on
-      logarithmic axes, LEO above MEO above GEO.
-""")
+WORDS = Words.beside(__file__)
 
 
 def increments(found: Findings) -> Figure:
@@ -88,7 +64,7 @@ def increments(found: Findings) -> Figure:
     ax.set(xlabel="TD / BaseTD of the round trip before", ylabel="increment (packets per RTT)")
     ax.legend(loc="upper right")
     ends = {ber: [interval(column(runs, name, ber=ber)) for name in ("at_base", "zero")] for ber in BERS}
-    return CAPTIONS.figure(
+    return WORDS.figure(
         "figure-1",
         fig,
         data,
@@ -116,7 +92,7 @@ def geo(found: Findings) -> Figure:
     handles.append(Line2D([], [], marker="x", markersize=5, label="NASA", **PAPER_MARK))
     spaced = {"ncols": 4, "columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.5}
     fig.legend(handles=handles, loc="outside upper center", **spaced)
-    return CAPTIONS.figure("figure-3", fig, pl.DataFrame(rows), seeds=found.seeds)
+    return WORDS.figure("figure-3", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
 def orbits(found: Findings) -> Figure:
@@ -128,7 +104,7 @@ def orbits(found: Findings) -> Figure:
     handles.append(Line2D([], [], marker="^", markersize=6, label="paper", **PAPER_MARK))
     spaced = {"ncols": 4, "columnspacing": 1.2, "handlelength": 2.6}
     fig.legend(handles=handles, loc="outside upper center", **spaced)
-    return CAPTIONS.figure("figure-4", fig, pl.DataFrame(rows), seeds=found.seeds)
+    return WORDS.figure("figure-4", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
 #: The numbers printed for a BER of 1e-5: algorithm and orbit.
@@ -198,8 +174,14 @@ def loss_scan(found: Findings) -> Figure:
         draw.panel_title(ax, f"packets of {size} bytes")
     axes[-1].set_xlabel("packet loss rate")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, columnspacing=1.2)
-    said = {"seeds": setup.SCAN_SEEDS, "span": setup.SCAN_SPAN_S, "ranges": ranges(found)}
-    return CAPTIONS.figure("loss-scan", fig, pl.DataFrame(rows), **said)
+    return WORDS.figure(
+        "loss-scan",
+        fig,
+        pl.DataFrame(rows),
+        seeds=setup.SCAN_SEEDS,
+        span=setup.SCAN_SPAN_S,
+        ranges=ranges(found),
+    )
 
 
 #: A line of figures 3 and 4: algorithm, orbit, marker and style.

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bentpipe.studies import design, parts
-from bentpipe.studies.design import Choices, Design, Evidence, Keys, Reading, Replication, Variant
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
+from bentpipe.studies.variants import read_variants
 
 RATE_BPS = 100e6
 #: Round-trip propagation delay of each orbit, s (section IV-A).
@@ -73,26 +74,24 @@ class Setup(Choices):
     def scenario(self, cc: str, orbit: str, ber: float, seed: int) -> dict[str, Any]:
         """One run: a bulk flow of ``cc`` alone on the link of ``orbit``."""
         loss: dict[str, Any] = {"kind": "bit-error", "rate": ber}
-        options = dict(self.options.get(cc, {}))
+        known: dict[str, Any] = {}
         if self.unit == "byte" or self.loss is not None:
             loss = {"kind": "packet-error", "rate": self.packet_loss(ber)}
             if cc == "hswa":
-                options["ber"] = ber  # else it gets the bit error rate of its path
+                known = {"ber": ber}  # else it gets the bit error rate of its path
         more: dict[str, Any] = {}
         if self.lossy_acks:
             share = 1.0 - (1.0 - ber) ** (HEADER_BYTES * (8 if self.unit == "bit" else 1))
             more["reverse"] = {"loss": {"kind": "packet-error", "rate": share}}
-        controller = {"name": cc, **options} if options else cc
-        payload = self.packet_bytes - HEADER_BYTES
+        controller, payload = self.controller(cc, **known), self.packet_bytes - HEADER_BYTES
         flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, **self.flow)
         flow["initial_window"] = self.initial_window
         if self.window is not None:
             flow["receive_window"] = f"{self.window} segments"
         title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
         link = parts.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
-        record = {"interval": "1 s"}
         span = self.span_s or SPAN_S[cc, orbit]
-        return parts.scenario(title, span, seed, {"sat": link}, [flow], record=record)
+        return parts.scenario(title, span, seed, {"sat": link}, [flow], "1 s")
 
 
 def bdp_packets(orbit: str, setup: Setup) -> float:
@@ -111,11 +110,11 @@ def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
     title = f"the increment of HSWA at a bit error rate of {ber:g}"
     delay = _one_way(INCREMENT_RTT_S)
     link = parts.link(INCREMENT_RATE_BPS, delay, "50 bdp", reverse={"rate": "10 Gbit/s"})
-    told, payload = {"name": "hswa", "ber": ber}, PACKET_BYTES - HEADER_BYTES
-    flow = parts.flow("x", told, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
+    controller, payload = {"name": "hswa", "ber": ber}, PACKET_BYTES - HEADER_BYTES
+    flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
     cross = {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic}
-    record = {"interval": f"{INCREMENT_SAMPLE_S * 1e3:g} ms"}
-    return parts.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], record=record)
+    every = f"{INCREMENT_SAMPLE_S * 1e3:g} ms"
+    return parts.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], every)
 
 
 def _one_way(rtt_s: float) -> str:
@@ -127,115 +126,7 @@ BASE = Setup()
 BYTES = BASE.changed(unit="byte")
 #: The variant of this reading, which has as many seeds as the base.
 BESIDE = "byte"
-#: One bandwidth-delay product of GEO, packets: a window that lets one flow fill every orbit.
-GEO_BDP = round(bdp_packets("GEO", BASE))
-
-LONG_PACKETS: dict[str, Any] = {
-    "evidence": Evidence.PAPER,
-    "source": "section II, in an example of 1 Gbit/s; the set-up has 'the default values in NS2'",
-    "packet_bytes": 1500,
-}
-FROM_BYTES: dict[str, Any] = {
-    "evidence": Evidence.IMPLIED,
-    "source": "6.3 and 44 Mbit/s at 1e-8 by the square-root law; ns-2's ErrorModel has a unit byte",
-}
-#: Eq. 4 once per ACK: a window is back at its limit within a round trip, so it needs one.
-PER_ACK: dict[str, Any] = {
-    "evidence": Evidence.PAPER,
-    "source": "algorithm 1 read as one update for each ACK",
-    "options": {"hswa": {"eq4": "ack"}},
-    "window": GEO_BDP,
-}
-EQ_4 = f"eq. 4 for each ACK, window of {GEO_BDP} packets"
-NATURAL: dict[str, Any] = {
-    "source": "the function log of C++; no printed value of S tells",
-    "options": {"hswa": {"lg": "ln"}},
-}
-AVERAGE = {"scps": {"average": "connection"}}
-
-VARIANTS = (
-    BASE.variant(BESIDE, "error rate per byte (ns-2's unit byte)", quick=True, unit="byte", **FROM_BYTES),
-    BASE.variant("packet-1500", "packets of 1500 bytes", quick=True, **LONG_PACKETS),
-    BASE.variant(
-        "buffer-50",
-        "buffer 50 packets",
-        quick=True,
-        evidence=Evidence.DEFAULT,
-        source="Queue limit_ of ns-2",
-        buffer="50 packets",
-    ),
-    BASE.variant(
-        "buffer-geo",
-        f"buffer {GEO_BDP} packets (1 BDP of GEO) in every orbit",
-        buffer=f"{GEO_BDP} packets",
-    ),
-    BYTES.variant("byte-buffer-50", "error rate per byte, buffer 50 packets", buffer="50 packets"),
-    BASE.variant("window-geo", f"window of {GEO_BDP} packets (1 BDP of GEO)", window=GEO_BDP),
-    BASE.variant(
-        "window-2000",
-        "window of 2000 packets",
-        evidence=Evidence.FITTED,
-        source="with 1500 bytes 48 Mbit/s over GEO, where the paper has 44",
-        window=2000,
-    ),
-    BASE.variant("newreno", "NewReno recovery, no SACK", quick=True, flow={"recovery": "newreno"}),
-    BASE.variant("reno", "Reno recovery, no SACK", flow={"recovery": "reno"}),
-    BASE.variant("prr", "SACK with proportional rate reduction", flow={"prr": True}),
-    BYTES.variant("byte-prr", "error rate per byte, PRR", flow={"prr": True}),
-    BASE.variant("delayed-ack", "delayed ACKs", flow={"delayed_ack": True}),
-    BASE.variant("initial-10", "initial window 10", initial_window=10),
-    BASE.variant("min-rto", "least timeout 1 s", flow={"min_rto": "1 s"}),
-    BASE.variant("lossy-acks", "ACKs lost too", lossy_acks=True),
-    BASE.variant("from-start", "whole run, slow start included", from_start=True),
-    BASE.variant("span-100", "the first 100 s of a flow, slow start included", from_start=True, span_s=100.0),
-    BASE.variant(
-        "hswa-average",
-        "AvgRTT of HSWA over the whole connection",
-        evidence=Evidence.PAPER,
-        source="section II: 'until currently transmitted segments'",
-        options={"hswa": {"average": "connection"}},
-    ),
-    BASE.variant(
-        "average-connection",
-        "AvgRTT of SCPS-TP over the whole connection",
-        evidence=Evidence.PAPER,
-        source="section II: 'until currently transmitted segments'",
-        options=AVERAGE,
-    ),
-    BASE.variant("ln", "natural logarithm in eq. 5", **NATURAL),
-    BASE.variant("per-ack", EQ_4, quick=True, **PER_ACK),
-    BYTES.variant("byte-ln", "error rate per byte, natural logarithm in eq. 5", **NATURAL),
-    BYTES.variant("byte-per-ack", f"error rate per byte, {EQ_4}", **PER_ACK),
-)
-
-READINGS = (
-    Reading(
-        "defensible",
-        "errors per bit as printed, eq. 4 for each ACK, 1500 bytes, the first 100 s, a queue of 1 BDP of GEO",
-        ("per-ack", "packet-1500", "buffer-geo", "span-100"),
-    ),
-    Reading(
-        "implied",
-        "by its numbers over GEO at 1e-8: errors per byte, packets of 1500 bytes",
-        (BESIDE, "packet-1500"),
-        quick=True,
-    ),
-    Reading(
-        "natural",
-        "by its numbers over LEO: errors per byte, packets of 1500 bytes, natural logarithm",
-        (BESIDE, "packet-1500", "ln"),
-    ),
-    Reading(
-        "each-ack",
-        "eq. 4 for each ACK, with a window and a queue of 1 BDP of GEO in every orbit",
-        ("per-ack", "buffer-geo"),
-    ),
-    Reading(
-        "fitted",
-        "fitted: errors per byte, packets of 1500 bytes, natural logarithm, window of 2000 packets",
-        (BESIDE, "packet-1500", "ln", "window-2000"),
-    ),
-)
+VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
 #: The runs of figure 1, which no choice of the set-up touches.
 INCREMENT = Variant("increment", "", BASE)

@@ -29,6 +29,7 @@ from bentpipe.studies.design import where
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, column
 from bentpipe.studies.tolerance import Tolerance
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -392,44 +393,7 @@ CHECKS: Sequence[Checks] = (
 #: The experiments of K2 to K10; the others are closed forms.
 EXPERIMENTS = ("friendly", "share", "share", "smooth", *STEPS, "square", *CHAINS)
 CLAIMS = sentences(
-    """
-    - K1 | The constants (table 1, equations 4 to 8) | with alpha and c of equations 4 and 5 every control of
-      the family is TCP-friendly; k = 0, l = 1 gives AIMD's alpha = 3 beta / (2 - beta).
-    - K2 | TCP-friendliness (figure 7) | one flow over a link that loses packets at random: SIMD gets what
-      standard TCP gets at low loss rates, never less than 75 % of it (near 15 % loss, SIMD(1/16) being the
-      worst), and more there than AIMD(1/5,1/8).
-    - K3 | TCP-compatibility of SIMD (figures 8 to 10) | n SIMD and n TCP flows share a link: the shares are
-      close at low loss, SIMD's is slightly smaller at high loss; under drop-tail it is smaller and varies
-      more.
-    - K4 | TCP-compatibility of AIAD (figures 11 to 13) | the conclusion is similar for AIAD: compatible over
-      a wide range of parameters.
-    - K5 | Smoothness (figures 14 to 17) | 16 flows beside 16 of TCP: about 0.3 % of the packets dropped at 60
-      Mbit/s, nearly 5 % at 15 Mbit/s. IIAD and AIAD vary least, then AIMD, then SIMD. All vary less than TCP,
-      and all vary more at 15 Mbit/s. There the throughput of AIMD degrades significantly, IIAD and AIAD get
-      less than a fair share, and SIMD comes close to TCP.
-    - K6 | Responsiveness (figure 18a) | the load doubles at 200 s: TCP answers first and varies most, IIAD
-      last and varies least; AIMD and SIMD are between and, against table 3, similar.
-    - K7 | Aggressiveness (figure 18b) | half of the load goes at 200 s: TCP is the fastest to use the room,
-      IIAD the slowest, SIMD faster than AIMD.
-    - K8 | Impulse response (figure 19, table 5) | constant-rate traffic takes half of 1.5 Mbit/s every other
-      30 s. Printed intervals: round trips to double the window: TCP 12.8 to 14.1, AIMD 108.1 to 110.7, IIAD
-      172.8 to 176.0, SIMD 31.6 to 34.6, AIAD 103.3 to 107.9; losses to halve it: TCP 1.54 to 1.63, AIMD 3.85
-      to 5.19, IIAD 4.20 to 5.82, SIMD 4.21 to 5.47, AIAD 3.73 to 4.81. The checks ask whether our intervals
-      overlap these.
-    - K9 | Convergence to fairness (figure 21, table 6) | two flows have windows of 7 and 100 packets. Round
-      trips until they differ by less than 10: TCP 68, AIMD 776, IIAD 4232, SIMD 218. Each needs less than by
-      its closed form.
-    - K10 | Convergence to efficiency (figure 22, table 6) | two flows have windows of about 10 and 30
-      packets. When they fill 110 packets: round trips until then: TCP 55, AIMD 349, IIAD 1284, SIMD 90;
-      difference in packets: TCP 5.8, AIMD 18.6, IIAD 8.1, SIMD 13.6. The round trips are close to the closed
-      forms.
-    - K11 | Closed forms (tables 2, 3, 5 and 6, figure 4c) | smoothness, aggressiveness and responsiveness,
-      T1, the difference then, and T2; SIMD(1/16) converges faster than AIMD(1/16) in most cases, and IIAD is
-      slower than both in all.
-    - K12 | Convergence of two users (section 4, appendix B) | with l = 1 or l = 1/(k+1) two users become
-      fair; otherwise they do if the overshoot and three times the undershoot stay below 2; SIMD's crossing of
-      the efficiency line is fairer than AIMD's if x1 + x2 > 1/3.
-    """,
+    Words.beside(__file__)["Claims"],
     {f"K{i}": checks for i, checks in enumerate(CHECKS, start=1)},
     about=dict.fromkeys(("K1", "K11", "K12"))
     | {f"K{i}": where(experiment=of) for i, of in enumerate(EXPERIMENTS, start=2)}

@@ -22,9 +22,9 @@ from bentpipe.studies.claim import interval
 from bentpipe.studies.design import where
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.prose import text
 from bentpipe.studies.rows import column
 from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bentpipe.stats import Mean
     from bentpipe.studies.study import Key
 
+WORDS = Words.beside(__file__)
 #: Figures 5 and 6: the window before the change.
 WINDOW = 20.0
 #: A start of figure 4a, shares of the two users, and one of figure 4b, windows of 100 packets in all.
@@ -65,12 +66,6 @@ def _row(keys: Mapping[str, Key], name: str, got: Mean) -> dict[str, Key]:
     return {**keys, name: got.mean, "low": got.low, "high": got.high}
 
 
-def worded(fig: MplFigure, data: pl.DataFrame, block: str) -> Figure:
-    """A figure whose name, title, caption and text alternative are a row of cells as in `prose.rows`."""
-    name, title, caption, alt = text(block).split(" | ")
-    return Figure(name, title, caption, alt, fig, data)
-
-
 def family(_: Findings) -> Figure:
     """Figure 2: the spectrum in the (k, l) plane."""
     k = np.linspace(-0.75, 2, 276)
@@ -88,14 +83,7 @@ def family(_: Findings) -> Figure:
     ax.set(xlabel="k (increase)", ylabel="l (decrease)")
     treated = Patch(color="#b9cde0", label="if eq. 14 holds"), Patch(color="#ece7f2", label="not treated")
     _legend(fig, _line("always fair", always, linewidth=2.0), *treated, columnspacing=1.2)
-    said = """
-        figure-2 | Figure 2. The spectrum of controls. | The window grows by alpha / (w - w0)^k per round trip
-        and falls by beta w^l at a loss. Shaded: -1 <= l - 1/(k+1) <= 0, where two users come nearer to equal
-        shares (section 4.1). On the lines l = 1 and l = 1/(k+1) they always do, below them if over- and
-        undershoot are bounded (equation 14). The paper does not treat l < 0. | A map of the plane of the two
-        exponents with the region of the spectrum shaded and three controls marked.
-    """
-    return worded(fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}), said)
+    return WORDS.figure("figure-2", fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}))
 
 
 def crossing(_: Findings) -> Figure:
@@ -122,15 +110,12 @@ def crossing(_: Findings) -> Figure:
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="share of user 1", ylabel="share of user 2")
     ax.grid(visible=False)
     _legend(fig, *(_line(cc.upper(), COLOURS[cc]) for cc in ("simd", "aimd")))
-    said = f"""
-        figure-4a | Figure 4a. Where SIMD crosses the efficiency line nearer to fairness than AIMD. | Arrows:
-        the way of both from shares of {START[0]:g} and {START[1]:g} to the line where the link is full. Area
-        (1), {float(np.mean(fairer[inside])):.1%} of the starts: SIMD's crossing is the fairer one; the paper
-        gives it as x1 + x2 > 1/3. Area (2): AIMD's is. | A map of the shares of two users, with the lines of
-        equal shares and of a full link and two arrows.
-    """
-    return worded(
-        fig, pl.DataFrame({"x1": x1[inside], "x2": x2[inside], "simd_fairer": fairer[inside] > 0.5}), said
+    return WORDS.figure(
+        "figure-4a",
+        fig,
+        pl.DataFrame({"x1": x1[inside], "x2": x2[inside], "simd_fairer": fairer[inside] > 0.5}),
+        start=START,
+        share=float(np.mean(fairer[inside])),
     )
 
 
@@ -160,14 +145,15 @@ def trajectories(_: Findings) -> Figure:
         ]
     axes[0].set_ylabel("window 2 (packets)")
     axes[1].set_xlabel("window 1 (packets)")
-    said = f"""
-        figure-4b | Figure 4b. Two windows on the way to fairness. | From {WINDOWS[0]:g} and {WINDOWS[1]:g}
-        packets (black dot) to the efficiency line W = {TOTAL:g} (T1), and {EPOCHS - 1} synchronised losses on
-        from there. Round trips to the line and to the last loss, with the difference of the windows:
-        {"; ".join(corners)}. Dashed: equal windows. | Three phase plots of two congestion windows, one per
-        control, with the lines of a full link and of equal windows.
-    """
-    return worded(fig, pl.DataFrame(rows), said)
+    return WORDS.figure(
+        "figure-4b",
+        fig,
+        pl.DataFrame(rows),
+        windows=WINDOWS,
+        total=TOTAL,
+        losses=EPOCHS - 1,
+        corners="; ".join(corners),
+    )
 
 
 def region(_: Findings) -> Figure:
@@ -183,13 +169,12 @@ def region(_: Findings) -> Figure:
     simd = Patch(color=colours(1.0), alpha=0.75, label="SIMD faster")
     _legend(fig, simd, Patch(color=colours(0.0), label="AIMD faster"))
     w1, w2 = np.meshgrid(found.w1, found.w2, indexing="ij")
-    said = f"""
-        figure-4c | Figure 4c. Where SIMD(1/16) converges faster than AIMD(1/16). | Closed forms of T1 + T2
-        (table 2) for each pair of windows at the start, W = 100 and epsilon = 1 packet. SIMD is faster from
-        {float(np.mean(found.ratio[inside] > 1)):.1%} of the starts. | A map of the two windows at the start,
-        coloured by which control converges faster.
-    """
-    return worded(fig, pl.DataFrame({"w1": w1[inside], "w2": w2[inside], "ratio": found.ratio[inside]}), said)
+    return WORDS.figure(
+        "figure-4c",
+        fig,
+        pl.DataFrame({"w1": w1[inside], "w2": w2[inside], "ratio": found.ratio[inside]}),
+        share=float(np.mean(found.ratio[inside] > 1)),
+    )
 
 
 def tradeoff(number: int, m: float) -> Figure:
@@ -220,14 +205,9 @@ def tradeoff(number: int, m: float) -> Figure:
     draw.panel_title(axes[1], f"(b) window over {m:g}")
     shown = axes[0].get_legend_handles_labels()
     fig.legend(*shown, loc="outside upper center", ncols=3, columnspacing=0.9, handlelength=1.4)
-    said = f"""
-        figure-{number} | Figure {number}. Smoothness against aggressiveness and responsiveness. | Closed
-        forms of table 3 for a window of {WINDOW:g} packets that must become {m:g} times as large (a) or small
-        (b). Lines: beta from 1/64 to 1/2. For IIAD the variation is the geometric mean of its values before
-        and after. | Two charts on logarithmic axes: round trips to grow, and losses to shrink, over the
-        coefficient of variation, for AIMD, IIAD and SIMD.
-    """
-    return worded(fig, pl.DataFrame(rows), said)
+    return WORDS.figure(
+        f"figure-{number}", fig, pl.DataFrame(rows), of="figures 5 and 6", number=number, window=WINDOW, m=m
+    )
 
 
 def _traded(control: tradeoffs.Control, betas: Array, m: float, panel: str) -> tuple[Array, Array]:
@@ -252,15 +232,15 @@ def friendliness(found: Findings) -> Figure:
     ax.axhline(claims.LEAST_FRIENDLY, color="black", linewidth=0.8, linestyle=(0, (1, 1)))
     ax.set(xscale="log", ylim=(0.5, 1.35), xlabel="loss rate p", ylabel="throughput / TCP's")
     fig.legend(loc="outside upper center", ncols=2)
-    said = f"""
-        figure-7 | Figure 7. TCP-friendliness under random losses. | One flow, infinite link,
-        {found.plan.settings["rounds"]} round trips ({setup.LONGER} times as many from a loss rate of
-        {setup.OFTEN_LOST:g} on, where a run is mostly timeouts); mean and 95 % interval over {found.seeds}
-        seeds of the ratio to TCP under the same seed. Dotted: the 75 % that the paper gives as the least, at
-        about 15 % loss. | A line chart of throughput relative to TCP over the loss rate, one line per
-        control.
-    """
-    return worded(fig, pl.DataFrame(rows), said)
+    return WORDS.figure(
+        "figure-7",
+        fig,
+        pl.DataFrame(rows),
+        rounds=found.plan.settings["rounds"],
+        longer=setup.LONGER,
+        often=setup.OFTEN_LOST,
+        seeds=found.seeds,
+    )
 
 
 def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
@@ -308,14 +288,20 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
     axes[len(links)].set_ylabel("lost or marked (%)" if queue == "red-ecn" else "lost (%)")
     _legend(fig, *(Line2D([], [], **LOOKS[name] | {"markersize": 4}) for name in (cc, "tcp")))
     seeds = [f"{len(claims.present(runs, 'seed', mbps=m))} at {m:g} Mbit/s" for m in links]
-    said = f"""
-        figure-{number} | Figure {number}. TCP competing with {LABELS[cc]}, {QUEUES[queue]}. | Throughput of a
-        flow in the last {last:g} of {end:g} s over an equal share of the link. Large marks: mean of the group
-        with the 95 % interval over the seeds ({", ".join(seeds)}); small marks: single flows of seed
-        {setup.TRACE_SEED}. Below: share of the packets {marked} at the bottleneck. | Charts of the flows'
-        throughput over the number of flows, and of the loss rate below.
-    """
-    return worded(fig, pl.DataFrame(rows), said)
+    return WORDS.figure(
+        f"figure-{number}",
+        fig,
+        pl.DataFrame(rows),
+        of="figures 8 to 13",
+        number=number,
+        control=LABELS[cc],
+        queue=QUEUES[queue],
+        last=last,
+        end=end,
+        seeds=", ".join(seeds),
+        seed=setup.TRACE_SEED,
+        marked=marked,
+    )
 
 
 def _kept(found: Findings, experiment: str, cc: str, **keys: Key) -> pl.DataFrame:
@@ -355,16 +341,21 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
     marks = {"marker": "|", "linestyle": "none", "markersize": 5}
     tcp = COLOURS["tcp"]
     _legend(fig, _line("a TCP flow", tcp, linewidth=0.9), _line("cuts of the window", tcp, **marks))
-    said = f"""
-        figure-{number} | Figure {number}. Throughput over 0.2 s, 16 + 16 flows, {mbps:g} Mbit/s,
-        {QUEUES[queue]}. | One flow of the control (colour) and one of TCP (grey) in the last {STRETCH_S:g} s
-        of {end:g} s, seed {setup.TRACE_SEED}. Ticks: where the flow's window was cut, within {SHORT_S:g} s
-        (the paper has the packets {"marked" if queue == "red-ecn" else "dropped"}). Above each panel: the
-        coefficient of variation of a flow, mean over the 16 and over {found.plan.settings["load_seeds"]}
-        seeds with its 95 % interval. | Four line charts of throughput over time, one per control, each with a
-        TCP flow.
-    """
-    return worded(fig, pl.DataFrame(rows), said)
+    return WORDS.figure(
+        f"figure-{number}",
+        fig,
+        pl.DataFrame(rows),
+        of="figures 14 to 17",
+        number=number,
+        mbps=mbps,
+        queue=QUEUES[queue],
+        stretch=STRETCH_S,
+        end=end,
+        seed=setup.TRACE_SEED,
+        short=SHORT_S,
+        marked="marked" if queue == "red-ecn" else "dropped",
+        seeds=found.plan.settings["load_seeds"],
+    )
 
 
 def variation(found: Findings) -> Figure:
@@ -386,13 +377,9 @@ def variation(found: Findings) -> Figure:
     for ax in axes[::2]:
         ax.set_ylabel("coeff. of variation")
     _legend(fig, Patch(color=COLOURS["tcp"], label="TCP beside it"))
-    said = f"""
-        figure-14-17-variation | Figures 14 to 17 in numbers. Variation of the throughput. | Coefficient of
-        variation of a flow's throughput over 0.2 s under RED, mean over 16 flows of each kind; 95 % interval
-        over {found.plan.settings["load_seeds"]} seeds. In brackets: packets dropped or marked. | Bar charts
-        of the coefficient of variation for four controls and the TCP flows beside them.
-    """
-    return worded(fig, pl.DataFrame(rows), said)
+    return WORDS.figure(
+        "figure-14-17-variation", fig, pl.DataFrame(rows), seeds=found.plan.settings["load_seeds"]
+    )
 
 
 def _window(
@@ -427,14 +414,15 @@ def steps(found: Findings) -> Figure:
         ax.set_ylabel("cwnd (packets)")
     for ax in axes[-2:]:
         ax.set_xlabel("time (s)")
-    said = f"""
-        figure-18 | Figure 18. The window as the load doubles (a) and halves (b). | One run each (seed
-        {setup.TRACE_SEED}), 8 flows before {at:g} s and 16 after, and the other way round. Above each panel:
-        the time until the mean window of the next {AHEAD_S:g} s is within a packet of its later mean, with
-        the half-width of the 95 % interval over {found.plan.settings["step_seeds"]} seeds. | Eight line
-        charts of the congestion window over time around the change of the load.
-    """
-    return worded(fig, pl.concat(rows), said)
+    return WORDS.figure(
+        "figure-18",
+        fig,
+        pl.concat(rows),
+        seed=setup.TRACE_SEED,
+        at=at,
+        ahead=AHEAD_S,
+        seeds=found.plan.settings["step_seeds"],
+    )
 
 
 def impulse(found: Findings) -> Figure:
@@ -453,13 +441,7 @@ def impulse(found: Findings) -> Figure:
         ax.set_ylabel("cwnd (packets)")
     axes[-1].set(xlim=(80, 200), ylim=(0, 32), xlabel="time (s)")
     _legend(fig, Patch(color="#eeeeee", label="constant-rate traffic"))
-    said = f"""
-        figure-19 | Figure 19. Response to a square wave. | Congestion window, one run each (seed
-        {setup.TRACE_SEED}); grey: constant-rate traffic takes half of the 1.5 Mbit/s. The numbers are in
-        table 5 below. | Five line charts of the congestion window over time, one per control, with grey bands
-        while the other traffic is on.
-    """
-    return worded(fig, pl.concat(rows), said)
+    return WORDS.figure("figure-19", fig, pl.concat(rows), seed=setup.TRACE_SEED)
 
 
 def converging(found: Findings, number: int, name: str, what: str, printed: Mapping[str, float]) -> Figure:
@@ -481,23 +463,23 @@ def converging(found: Findings, number: int, name: str, what: str, printed: Mapp
     axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended (s)")
     dark = COLOURS["tcp"]
     _legend(fig, *(_line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
-    said = f"""
-        figure-{20 + number} | Figure {20 + number}. Two flows converge. | Windows in packets of 500 bytes,
-        one run each (seed {setup.TRACE_SEED}): flow 1 dark, flow 2 light. Above each panel: {what}, with the
-        half-width of the 95 % interval over {found.plan.settings["chain_seeds"]} seeds, and the paper's
-        number. | Four line charts, one per control, of the congestion windows of two flows over time.
-    """
-    return worded(fig, pl.concat(rows), said)
+    return WORDS.figure(
+        f"figure-{20 + number}",
+        fig,
+        pl.concat(rows),
+        of="figures 21 and 22",
+        number=20 + number,
+        seed=setup.TRACE_SEED,
+        what=what,
+        seeds=found.plan.settings["chain_seeds"],
+    )
 
 
 def runs_section(base: pl.DataFrame) -> Section:
     """Tables 5 and 6: simulation and analysis from the windows that were measured, and the printed ones."""
     return Section(
         "Simulation and analysis",
-        [
-            "Tables 5 and 6 of the paper, and its closed forms evaluated with the windows that our runs had "
-            "before each change."
-        ],
+        WORDS.paragraphs("Simulation and analysis"),
         [table_5(base), table_6(base)],
     )
 

@@ -9,7 +9,9 @@ from bentpipe.papers.spectrum import claims, figures, sketches, tables
 from bentpipe.papers.spectrum.setup import LABELS, QUEUES, STEPS
 from bentpipe.studies.design import where
 from bentpipe.studies.places import Kind, Place, listed
+from bentpipe.studies.words import Words
 
+WORDS = Words.beside(__file__)
 SMOOTH, SQUARES = (where(experiment=of) for of in ("smooth", "square"))
 #: The prefix of queue names in the checks.
 NAMED = {"red-ecn": "RED with ECN", "red": "RED[,:]", "drop-tail": "drop-tail"}
@@ -40,18 +42,7 @@ COURSES = tuple(
     for number, (mbps, queue) in enumerate(product((60.0, 15.0), ("red-ecn", "red")), start=14)
 )
 BEFORE = listed(
-    """
-    - figure 1 | none | patterns of increase of the window (a sketch)
-    - figure 2 | K1, K12 | the spectrum of controls in the plane of k and l
-    - figure 3 | K12 | convergence of two users (a sketch) | a sketch of one step; figure 4b has the whole way
-      by number, and K12 checks it
-    - figure 4a | K12: section 4.2 | where SIMD reaches a full link fairer than AIMD
-    - figure 4b | K12: epochs | the way of two windows to fairness
-    - figure 4c | K11: figure 4c | where SIMD converges faster than AIMD
-    - figure 5 | K11: section 5 | smoothness against aggressiveness and responsiveness, m = 2
-    - figure 6 | none | the same, m = 5
-    - figure 7 | K2 | TCP-friendliness over the loss rate
-    """,
+    WORDS["Figures before 8"],
     {
         "figure 1": sketches.patterns,
         "figure 2": figures.family,
@@ -65,26 +56,7 @@ BEFORE = listed(
     needs={"figure 7": where(experiment="friendly")},
 )
 AFTER = listed(
-    """
-    - own figure figure-14-17-variation | K5 | the variation behind figures 14 to 17
-    - figure 18 | K6, K7 | the window as the load doubles (a) and halves (b)
-    - figure 19 | K8 | response to a square wave
-    - figure 20 | none | the topology of the test of convergence | three links in a row; the set-up's table
-      has rates, delays and flows
-    - figure 21 | K9 | two flows converge to fairness
-    - figure 22 | K10 | two flows converge to efficiency
-    - figure 23 | K1: appendix A | the window between losses (a sketch of appendix A) | the law of a period
-      between losses; K1 checks the throughput that follows from it
-    - figure 24 | K12: equation 14 | bounded increases and decreases (a sketch of appendix B) | a sketch of
-      the proof; K12 checks its condition, equation 14, on random starts
-    - table 1 | K1: table 1 | special cases: constants of the increase
-    - table 2 | K11: table 6 | times to efficiency and fairness in closed form | formulas; table 6 has their
-      values
-    - table 3 | K11: table 3 | smoothness, aggressiveness and responsiveness in closed form
-    - table 4 | none | the configuration of the network
-    - table 5 | K8, K11: table 5 | response to the square wave in numbers
-    - table 6 | K9, K10, K11: table 6 | times of convergence in numbers
-    """,
+    WORDS["Figures from 18 on, and tables"],
     {
         "own figure figure-14-17-variation": figures.variation,
         "figure 18": figures.steps,

@@ -8,21 +8,16 @@ from itertools import product
 from random import Random
 from typing import Any, NamedTuple
 
-from bentpipe.studies import design
+from bentpipe.studies import design, parts
 from bentpipe.studies.design import (
-    AS_PRINTED,
-    DEFENSIBLE,
     Choices,
     Design,
-    Evidence,
     Keys,
-    Reading,
     Replication,
     Variant,
-    Where,
-    where,
 )
 from bentpipe.studies.study import Key
+from bentpipe.studies.variants import read_variants
 
 #: Table 4: packets of 1000 bytes, and 500 bytes in section 6.3, headers included.
 PACKET_BYTES, CHAIN_PACKET_BYTES, HEADER_BYTES = 1000, 500, 40
@@ -60,11 +55,8 @@ SMOOTH = ("aimd", "iiad", "simd", "aiad")
 FIVE = ("tcp", *SMOOTH)
 FRIENDLY = ("tcp", "simd", "simd-8", "simd-4", "aimd-8")
 CHAIN = ("tcp", "aimd", "iiad", "simd")
-#: The controls that were ns-2's own senders in 2001, and all; SIMD and AIAD were the authors' code.
+#: The controls that were ns-2's own senders in 2001; SIMD and AIAD were the authors' code.
 NS2_CODE = ("tcp", "aimd", "aimd-8", "iiad")
-WHOLE_ALL = tuple(ALGORITHMS)
-#: Those of the paper's own spectrum, and the parameters that each chooses.
-OWN = ("simd", "simd-8", "simd-4", "aiad")
 
 
 class Chain(NamedTuple):
@@ -179,7 +171,7 @@ class Setup(Choices):
         }
         flow = {"name": "x", "cc": self.control(name), "path": ["fat"], **self.common()}
         title = f"{LABELS[name]}, packets lost at random with probability {p:g}"
-        return _scenario(title, rounds * self.friendly_rtt_s, seed, {"fat": link}, [flow])
+        return parts.scenario(title, rounds * self.friendly_rtt_s, seed, {"fat": link}, [flow])
 
     def dumbbell(
         self, groups: Iterable[Group], queue: str, mbps: float, seed: int, duration_s: float, every: str
@@ -199,7 +191,7 @@ class Setup(Choices):
                 flow |= {"path": [path], "ack_path": [ack_path]}
                 flows.append(flow | {"start_jitter": "1 s", "extra_delay": f"{private:.6f} s"})
         title = f"dumbbell of {mbps:g} Mbit/s, {QUEUES[queue]}"
-        return _scenario(title, duration_s, seed, {"out": link, "back": link}, flows, every)
+        return parts.scenario(title, duration_s, seed, {"out": link, "back": link}, flows, every)
 
     def square(self, name: str, seed: int, cycles: int) -> dict[str, Any]:
         """Figure 19 and table 5: one flow against constant-rate traffic that comes and goes."""
@@ -210,7 +202,7 @@ class Setup(Choices):
         wave = {"kind": "cbr", "rate": "0.75 Mbit/s", "packet": f"{PACKET_BYTES} bytes"}
         cbr = {"name": "cbr", "path": ["out"], "traffic": wave | {"on": half, "off": half}}
         title = f"{LABELS[name]} and a square wave of 0.75 Mbit/s"
-        return _scenario(title, cycles * 2 * SQUARE_HALF_S, seed, {"out": link}, [flow, cbr], "change")
+        return parts.scenario(title, cycles * 2 * SQUARE_HALF_S, seed, {"out": link}, [flow, cbr], "change")
 
     def chain(self, name: str, of: Chain, seed: int, switch_s: float, after_s: float) -> dict[str, Any]:
         """Figure 20: b1-b2-b3-b4, where the background flows of the outer links end at ``switch_s``."""
@@ -230,140 +222,16 @@ class Setup(Choices):
         for link, count in (("b1-b2", of.c1), ("b3-b4", of.c2)):
             flows += [{"name": f"{link}-{i + 1}", "path": [link], **far} for i in range(count)]
         title = f"two {LABELS[name]} flows after the background ended"
-        return _scenario(title, switch_s + after_s, seed, links, flows, "100 ms")
+        return parts.scenario(title, switch_s + after_s, seed, links, flows, "100 ms")
 
 
 def _link(mbps: float, delay_s: float, queue: Mapping[str, Any]) -> dict[str, Any]:
     return {"rate": f"{mbps:g} Mbit/s", "delay": f"{delay_s:g} s", "queue": queue}
 
 
-def _scenario(
-    title: str,
-    duration_s: float,
-    seed: int,
-    links: Mapping[str, Any],
-    flows: Sequence[Mapping[str, Any]],
-    every: str = "",
-) -> dict[str, Any]:
-    record = {"record": {"interval": every}} if every else {}
-    named = {"title": title, "duration": f"{duration_s:g} s", "seed": seed, **record}
-    return {**named, "link": links, "flow": flows}
-
-
 BASE = Setup()
 
-
-def _runs(*experiments: str) -> Where:
-    return where(experiment=experiments)
-
-
-PAPER, IMPLIED, DEFAULT, OURS = Evidence.PAPER, Evidence.IMPLIED, Evidence.DEFAULT, Evidence.OURS
-
-_FRIENDLY, _SHARES, _SQUARES = (_runs(of) for of in ("friendly", "share", "square"))
-_STEPS, _CHAINS = _runs(*STEPS), _runs(*CHAINS)
-_CUTS = _runs("friendly", *LOADS, *STEPS, "square", *CHAINS)
-_OWN_CUTS = where(experiment=("friendly", *LOADS, *STEPS, "square", *CHAINS), cc=OWN)
-_GROWTH = where(experiment=("friendly", "share", "square", *CHAINS), cc=OWN)
-_AIAD = where(experiment=(*LOADS, "square"), cc="aiad")
-_SLOW = _runs("share", "smooth")
-_LOSSY, _LIMITS = _runs("friendly", "smooth", "square"), _runs("square", *CHAINS)
-
-_IIAD = where(experiment=("smooth", *STEPS, "square", *CHAINS), cc="iiad")
-
-#: Choices and sources that have more words than a line.
-OWN_CUTS = "a loss in slow start and the first loss cut as any other"
-ONE_RULE = "appendix E has one rule of decrease and no exception"
-SLOWDOWN = "TcpAgent::slowdown without precisionReduce_, ns-2's default until 2006"
-SIMILAR = 'section 6: "similar results for other mechanisms (e.g. Reno, newReno)"'
-PROBED = "ns-2 since November 2001 (singledup_)"
-FIVE_PER_CENT = "nearly 5 % lost at 15 Mbit/s, at the price of the 0.1 s"
-ALIKE = "sections 6.2.1 and 6.2.4: AIAD is as smooth as IIAD"
-SACK_TOO = 'section 6.2.4: SACK "does not qualitatively change the conclusion"'
-
-
-VARIANTS = (
-    BASE.variant("own-cuts", OWN_CUTS, _CUTS, PAPER, ONE_RULE, ss_beta=0.0, halve_first=False),
-    BASE.variant("real-cuts", "no cut to whole numbers", _CUTS, OURS, "ns-2 since 2006", whole=()),
-    BASE.variant(
-        "iiad-real", "IIAD cut to fractions, too", _IIAD, IMPLIED, ALIKE, whole=("tcp", "aimd", "aimd-8")
-    ),
-    BASE.variant(
-        "whole-cuts", "SIMD and AIAD cut to whole numbers, too", _OWN_CUTS, DEFAULT, SLOWDOWN, whole=WHOLE_ALL
-    ),
-    BASE.variant(
-        "aiad-whole", "AIAD cut to whole numbers, too", _AIAD, IMPLIED, ALIKE, whole=(*NS2_CODE, "aiad")
-    ),
-    BASE.variant("limited-transmit", "limited transmit", _LOSSY, OURS, PROBED, limited_transmit=True),
-    BASE.variant(
-        "closed", "SIMD and AIAD by equation 1, not per ACK", _GROWTH, PAPER, "section 2", mode="closed"
-    ),
-    BASE.variant(
-        "share-160s",
-        "figures 8 to 13 from runs of 160 s",
-        _SHARES,
-        OURS,
-        "shorter",
-        quick=True,
-        share_s=160.0,
-    ),
-    BASE.variant("min-rto-1s", "least timeout 1 s", _LOSSY, OURS, "RFC 2988, of 2000", min_rto_s=1.0),
-    BASE.variant("newreno", "NewReno recovery", _FRIENDLY, PAPER, SIMILAR, quick=True, recovery="newreno"),
-    BASE.variant("reno", "Reno recovery", _FRIENDLY, PAPER, SIMILAR, recovery="reno"),
-    BASE.variant(
-        "rtt-200ms", "figure 7 with round trips of 200 ms", _FRIENDLY, OURS, "longer", friendly_rtt_s=0.2
-    ),
-    BASE.variant(
-        "slow-40ms", "15 Mbit/s with 40 ms of propagation", _SLOW, IMPLIED, FIVE_PER_CENT, slow_rtt_s=0.04
-    ),
-    BASE.variant(
-        "bdp-100ms",
-        "limits of the queues by a round trip of 100 ms",
-        _LIMITS,
-        OURS,
-        "the measured one",
-        bdp_rtt_s=0.1,
-    ),
-    BASE.variant(
-        "step-30",
-        "figure 18 with a link of 30 Mbit/s",
-        _STEPS,
-        OURS,
-        "the text gives no rate",
-        step_mbps=30.0,
-    ),
-    BASE.variant(
-        "square-drop-tail",
-        "square wave over a drop-tail queue",
-        _SQUARES,
-        OURS,
-        "ns-2's queue",
-        square_queue="drop-tail",
-    ),
-    BASE.variant(
-        "square-sack", "square wave with SACK", _SQUARES, PAPER, SACK_TOO, quick=True, square_recovery="sack"
-    ),
-    BASE.variant(
-        "square-90ms", "square wave with 90 ms of propagation", _SQUARES, OURS, "longer", square_rtt_s=0.09
-    ),
-    BASE.variant("chain-50ms", "chain with 50 ms of propagation", _CHAINS, OURS, "shorter", chain_rtt_s=0.05),
-    BASE.variant(
-        "chain-5.5", "middle link of 5.5 Mbit/s", _CHAINS, OURS, "below the 6 beside it", middle_mbps=5.5
-    ),
-    BASE.variant(
-        "chain-far", "background with a hop of its own", _CHAINS, OURS, "an access link", background_extra=1.0
-    ),
-)
-
-READINGS = (
-    Reading(AS_PRINTED, "one rule of decrease and equation 1", ("own-cuts", "closed")),
-    Reading(DEFENSIBLE, "IIAD cut to fractions, as AIAD, with which it varies alike", ("iiad-real",)),
-    Reading(
-        "congested",
-        "figures 14 to 17 with AIAD cut to whole numbers, as IIAD, and 40 ms of propagation at 15 Mbit/s",
-        ("aiad-whole", "slow-40ms"),
-        where(experiment="smooth"),
-    ),
-)
+VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
 #: The seed whose runs the figures of single runs draw.
 TRACE_SEED = 1

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe.analysis import spectrum
-from bentpipe.papers.spectrum.figures import COLOURS, worded
+from bentpipe.papers.spectrum.figures import COLOURS, WORDS
 from bentpipe.papers.spectrum.setup import BETA, LABELS, SUBTRACT
 from bentpipe.studies import draw
 from bentpipe.studies.findings import Findings
@@ -38,13 +38,7 @@ def patterns(_: Findings) -> Figure:
         ]
     ax.set(xlim=(0, SPAN), xlabel="time since the loss (RTT)", ylabel="window (packets)")
     fig.legend(loc="outside upper center", ncols=2)
-    said = f"""
-        figure-1 | Figure 1. Patterns of increase. | The window after a loss at {MOST:g} packets, by the
-        closed form of each control (equations 1 and 5; IIAD adds 1/w per round trip). SIMD's grows with the
-        square of the time, AIMD's and AIAD's in a line, IIAD's as a square root. | A line chart of four
-        windows over time, one bent upwards, the others straight or nearly so.
-    """
-    return worded(fig, pl.DataFrame(rows), said)
+    return WORDS.figure("figure-1", fig, pl.DataFrame(rows), most=MOST)
 
 
 def _grown(t: np.ndarray, k: float, fall: float, beta: float) -> np.ndarray:

@@ -25,6 +25,7 @@ from bentpipe.studies.design import where
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, column, seed_means
 from bentpipe.studies.tolerance import Tolerance
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,26 +189,9 @@ def _s7(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
+WORDS = Words.beside(__file__)
 CLAIMS = sentences(
-    """
-    - S1 | Throughput under bit errors (figure 6) | one flow: TCP-STAR has the highest throughput at every
-      bit error rate below 1e-5, also at 0.
-    - S2 | Throughput at BER 1e-5 (figure 6) | timeouts are frequent and all four are almost equal; TCP-STAR
-      is still the best.
-    - S3 | Start-up without errors (figure 7) | TCP-J, WestwoodBR and NewReno coincide and need slow start
-      from 0 s to 8 s; TCP-STAR's window grows quickly.
-    - S4 | Outage of the ACKs from 10 s to 12 s (figure 8) | TCP-STAR restarts at 13 s with the large
-      window, by AEN, and is back at its throughput by 16 s; the others retransmit needlessly, slow-start,
-      and take long. Where ACKs are late, AEN improves the throughput, too (section 4.2.2).
-    - S5 | Fairness with NewReno, BER 1e-8 (figure 9) | Jain's index of N/2 flows of a protocol and N/2 of
-      NewReno is best at N = 10, where there is no congestion, and falls as N grows. TCP-STAR and TCP-J
-      overlap, a little below WestwoodBR except at N = 10.
-    - S6 | Fairness with NewReno, BER 1e-6 (figure 10) | at N = 10 the index is lower than at 1e-8 although
-      there is no congestion, and that at 1e-7 lies between (footnote); TCP-STAR and TCP-J overlap, a little
-      below WestwoodBR.
-    - S7 | Fairness among themselves, BER 1e-6 (figure 11) | flows of one protocol keep the better fairness
-      even if N grows, and the index is almost equal for TCP-STAR, TCP-J and WestwoodBR.
-    """,
+    WORDS["Claims"],
     {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},
     about=dict.fromkeys(("S1", "S2"), where(part="loss"))
     | {"S3": where(part="startup"), "S4": where(part=("outage", "late")), "S7": where(part=("same", "mixed"))}

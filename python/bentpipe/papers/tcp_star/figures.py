@@ -15,14 +15,13 @@ from bentpipe.papers.tcp_star.measure import RATE_S
 from bentpipe.papers.tcp_star.setup import ALGORITHMS, BDP, BERS, COUNTS, OFTEN, RARE, SHARERS
 from bentpipe.stats import jain
 from bentpipe.studies import draw
-from bentpipe.studies.captions import Captions
 from bentpipe.studies.claim import interval
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.prose import paragraphs
 from bentpipe.studies.rows import column, over_seeds
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.tables import MEAN, means
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,41 +38,7 @@ LOOKS = {
     for cc, label in LABELS.items()
 }
 
-CAPTIONS = Captions("""
-    - figure-2 | Figure 2. Windows of TCP-STAR and of TCP-Reno. | The congestion windows of the start-up runs
-      of figure 7 in place of the sketch, whatever the receiver's window; mean over {seeds} seeds. LWC adds
-      the estimated bandwidth to Reno's window (equation 4). | A line chart of two congestion windows over
-      time, that of TCP-STAR above that of NewReno.
-    - figure-4 | Figure 4. Windows when ACKs are lost: TCP-STAR with AEN, and NewReno. | The congestion
-      windows of the runs of figure 8 in place of the sketch; mean over {seeds} seeds. Grey: ACKs sent then
-      are lost, case (b) of the sketch. In case (a), lost data, a timeout sets one segment. | A line chart of
-      two congestion windows around an interval of lost ACKs.
-    - figure-6 | Figure 6. Throughput of one flow under bit errors. | Goodput over {duration:g} s; mean and 95
-      % interval over {seeds} seeds (Student's t). (b) shows the same on a logarithmic axis: at 1e-5 the
-      curves come close on a linear axis only because all are small. The lines guide the eye; the paper prints
-      no numbers. | Two line charts of throughput in Mbit/s over five bit error rates for four protocols, with
-      error bars.
-    - figure-7 | Figure 7. Sending window at BER 0. | The lesser of the congestion window and the receiver's
-      {bdp} segments (dashed), sampled every {interval:g} ms; mean over {seeds} seeds, which differ in the
-      start of the flow (within 0.1 s). TCP-J, WestwoodBR and NewReno lie on one line, as in the paper.
-      Dotted: the 8 s that the paper prints for the end of their slow start. | Line
-      chart of the sending window over the first 12 s for four protocols; three of them coincide.
-    - figure-8 | Figure 8. Throughput when the ACKs sent from 10 s to 12 s are lost. | New data at the
-      receiver per {rate:g} s; mean over {seeds} seeds, which differ in the start of the flow (within 0.1 s).
-      Dotted: the 13 s at which the paper has TCP-STAR restart.
-      WestwoodBR stays slow because its estimate, and with it ssthresh, falls during the silence, and it then
-      grows by one segment per round trip. | Line chart of throughput over time for four protocols, with the
-      interval of lost ACKs shaded.
-    - figure-9 | Figure 9. Fairness of N/2 flows of a protocol and N/2 of NewReno, BER 1e-8. | {index}; the
-      axis begins at 0.5, where one half of the flows would get everything. {apart} {means}. | Line chart of
-      Jain's fairness index over the number of flows for three protocols, BER 1e-8.
-    - figure-10 | Figure 10. Fairness of N/2 flows of a protocol and N/2 of NewReno, BER 1e-6. | {index}; the
-      axis begins at 0.5, where one half of the flows would get everything. {apart} {means}. | Line chart of
-      Jain's fairness index over the number of flows for three protocols, BER 1e-6.
-    - figure-11 | Figure 11. Fairness of N flows of one protocol, BER 1e-6. | {index}; the axis begins at 0.5.
-      {apart} {means}. | Line chart of Jain's fairness index over the number of flows for three protocols, BER
-      1e-6.
-""")
+WORDS = Words.beside(__file__)
 
 
 def throughput(found: Findings) -> Figure:
@@ -94,7 +59,7 @@ def throughput(found: Findings) -> Figure:
     _legend(fig, axes[0])
     points = [draw.row({"ber": b, "cc": cc}, m) for cc in got for b, m in zip(BERS, got[cc], strict=True)]
     length = found.plan.settings["duration_s"]
-    return CAPTIONS.figure("figure-6", fig, pl.DataFrame(points), seeds=found.seeds, duration=length)
+    return WORDS.figure("figure-6", fig, pl.DataFrame(points), seeds=found.seeds, duration=length)
 
 
 def startup(found: Findings) -> Figure:
@@ -108,14 +73,14 @@ def startup(found: Findings) -> Figure:
     ax.axvline(claims.SLOW_START_S, **PRINTED)
     ax.set(ylim=(0, 480), xlim=(0, STARTUP_END), xlabel="time (s)", ylabel="sending window (segments)")
     _legend(fig, ax)
-    return CAPTIONS.figure("figure-7", fig, data, bdp=BDP, interval=setup.INTERVAL_S * 1e3, seeds=found.seeds)
+    return WORDS.figure("figure-7", fig, data, bdp=BDP, interval=setup.INTERVAL_S * 1e3, seeds=found.seeds)
 
 
 def lifted(found: Findings) -> Figure:
     """Figure 2: the addition of LWC to Reno's window at start-up."""
     fig, ax, data = _congestion_windows(found, "startup", 0.0, STARTUP_END)
     ax.set_ylim(0, 2 * BDP)
-    return CAPTIONS.figure("figure-2", fig, data, seeds=found.seeds)
+    return WORDS.figure("figure-2", fig, data, seeds=found.seeds)
 
 
 def answered(found: Findings) -> Figure:
@@ -123,7 +88,7 @@ def answered(found: Findings) -> Figure:
     fig, ax, data = _congestion_windows(found, "outage", OUTAGE_START, OUTAGE_END)
     ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
     ax.set_ylim(bottom=0)
-    return CAPTIONS.figure("figure-4", fig, data, seeds=found.seeds)
+    return WORDS.figure("figure-4", fig, data, seeds=found.seeds)
 
 
 def _congestion_windows(
@@ -162,7 +127,7 @@ def outage(found: Findings) -> Figure:
     ax.set(ylim=(0, 11.2), xlim=(OUTAGE_START, OUTAGE_END))
     ax.set(xticks=np.arange(OUTAGE_START, OUTAGE_END + 1, 2), xlabel="time (s)", ylabel="throughput (Mbit/s)")
     _legend(fig, ax)
-    return CAPTIONS.figure("figure-8", fig, data, rate=RATE_S, seeds=found.seeds)
+    return WORDS.figure("figure-8", fig, data, rate=RATE_S, seeds=found.seeds)
 
 
 def fairness(found: Findings, name: str, part: str, ber: float) -> Figure:
@@ -180,7 +145,7 @@ def fairness(found: Findings, name: str, part: str, ber: float) -> Figure:
         "apart": "Points at the same N are set apart a little.",
         "means": "Mean over all N: " + "; ".join(f"{x} {plus_minus(interval(v))}" for x, v in every.items()),
     }
-    return CAPTIONS.figure(name, fig, points.select("n", pl.exclude("n")), **said)
+    return WORDS.figure(name, fig, points.select("n", pl.exclude("n")), **said)
 
 
 def _legend(fig: MplFigure, ax: Axes, columns: int = 4) -> None:
@@ -262,19 +227,4 @@ def rto_section(found: Findings) -> Section:
         )
         for slow, rule in rules.items()
     ]
-    said = """
-        The last ACK sent before the outage reaches the sender at 10.25 s. A probe is answered only if it
-        reaches the receiver after 12 s, so if the retransmission timeout is more than 1.5 s (at 1.5 s the
-        short probe comes a millisecond too early, and a full segment just in time). ns-2.27's least timeout
-        is 1 s, and a steady round trip of 0.52 s gives no more. With a shorter timeout the first probe goes
-        unanswered, and the paper's own rule then calls for slow start.
-
-        TCP-STAR is back at once all the same, and without AEN too: the first cumulative ACK after the outage
-        makes LWC set the window to Reno's plus the estimate, and the estimate, which is smoothed per ACK and
-        not per time, has outlived the silence. What AEN changes is when that ACK comes, because an unanswered
-        probe does not double the timeout, and that no timeout is counted once the timeout is long enough.
-
-        The second table has the other reading, in which slow start leads to ssthresh before LWC adds the
-        estimate. There AEN alone brings the window back.
-    """
-    return Section("Figure 8: what brings TCP-STAR back", paragraphs(said), tables)
+    return Section("Figure 8: what brings TCP-STAR back", WORDS.paragraphs("Figure 8"), tables)

@@ -10,6 +10,7 @@ from bentpipe.studies.design import where
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.places import listed
 from bentpipe.studies.study import Table
+from bentpipe.studies.words import Words
 
 #: The runs of figures 6, 7 and 8, and of the fairness beside NewReno.
 LOSSES, STARTS, OUTAGES, MIXED = (where(part=of) for of in ("loss", "startup", ("outage", "late"), "mixed"))
@@ -23,23 +24,7 @@ def parameters(found: Findings) -> Table:
 
 
 PLACES = listed(
-    """
-    - figure 1 | none | CWS, the window after a loss (pseudo code) | the rule is the controller star; its
-      tests repeat it
-    - figure 2 | none | windows of TCP-STAR by LWC and of TCP-Reno (a sketch)
-    - figure 3 | none | TCP-Reno's window (pseudo code) | the rule is the controller reno; figure 2 has its
-      window
-    - figure 4 | none | AEN after a loss of data (a) and of ACKs (b) (a sketch)
-    - figure 5 | none | the topology of the simulations | a sender, a satellite link and a receiver; rates and
-      delays are in table 1
-    - figure 6 | S1, S2 | throughput over the bit error rate
-    - figure 7 | S3 | sending windows without errors
-    - figure 8 | S4 | throughput around an outage of the ACKs
-    - figure 9 | S5 | fairness beside NewReno, BER 1e-8
-    - figure 10 | S6 | fairness beside NewReno, BER 1e-6
-    - figure 11 | S7 | fairness among themselves
-    - table 1 | none | parameters of the simulations
-    """,
+    Words.beside(__file__)["Figures and tables"],
     {
         "figure 2": figures.lifted,
         "figure 4": figures.answered,

@@ -11,14 +11,13 @@ from bentpipe.studies import design, parts
 from bentpipe.studies.design import (
     Choices,
     Design,
-    Evidence,
     Keys,
-    Reading,
     Replication,
     Variant,
     base_and_variants,
     where,
 )
+from bentpipe.studies.variants import read_variants
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
 ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
@@ -140,104 +139,15 @@ class Setup(Choices):
             flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
         title = f"{n} x {cc}, {part}, bit error rate {ber:g}"
         traced = part in ("startup", "outage")
-        record = {"record": {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}} if traced else {}
+        interval = f"{INTERVAL_S * 1e3:g} ms"
+        record: dict[str, Any] = {"record": {"interval": interval, "links": False}} if traced else {}
         return parts.scenario(title, seconds, seed, {"sat": link}, flows, **record)
 
 
 BASE = Setup()
-ALONE = where(part=("loss", "startup", "outage", "late"))
-SHARED = where(part=("mixed", "same"))
-#: All but the start-up, in which nothing is lost before the queue is full.
-LOSSY = where(part=("loss", "outage", "late", "mixed", "same"))
-#: Those whose length a mode sets.
-LONG = where(part=("loss", "mixed", "same"))
-
-#: Choices that change several values, or an algorithm.
-BOTH_64 = "64 segments in the link's queue and in the sockets of flows that share"
-QUEUE_64 = BASE.changed(queue=SMALL, shared_queue=SMALL, shared_sockets=BDP)
-J_RAISES = BASE.tuned("tcp-j", **{"raise": True})
-BR_REPEATS = BASE.tuned("westwood-br", repeat="always")
-BR_KEEPS = BASE.tuned("westwood-br", keep_w_on_rto=True)
-RESETS = BASE.tuned("star", bw_at_timeout="reset")
+#: TCP-STAR that slow-starts after a timeout to ssthresh without its estimate.
 SLOW_STARTS = BASE.tuned("star", after_timeout="slow-start")
-
-VARIANTS = (
-    BASE.variant(
-        "newreno",
-        "NewReno recovery for all",
-        quick=True,
-        evidence=Evidence.PAPER,
-        source="a hint: section 3.3 speaks of 'the normal action of TCP-Reno receiver', which sends no SACK",
-        recovery="newreno",
-    ),
-    BASE.variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", recovery="reno"),
-    BASE.variant(
-        "newreno-option-1",
-        "NewReno doubles from what is in flight at the end of a recovery (RFC 6582, option 1)",
-        newreno_exit="flight-size",
-    ),
-    BASE.variant("sack", "SACK for NewReno too", reno_recovery="sack"),
-    BASE.variant("no-delayed-ack", "no delayed ACK", quick=True, delayed_ack=False),
-    BASE.variant("initial-1", "initial window 1", ALONE, initial_window=1),
-    BASE.variant("initial-10", "initial window 10", ALONE, initial_window=10),
-    BASE.variant("byte-counting", "growth counts bytes (RFC 3465)", byte_counting=True),
-    BASE.variant(
-        "wire-1500",
-        "1500 bytes on the wire (1448 of data)",
-        quick=True,
-        evidence=Evidence.PAPER,
-        source="table 1 read without headers: 'data segment size 1448'",
-        segment_bytes=SEGMENT_BYTES + HEADER_BYTES,
-    ),
-    QUEUE_64.variant(
-        "queue-64",
-        "64 segments in the link's queue, sockets 432",
-        quick=True,
-        evidence=Evidence.PAPER,
-        source="table 1: buffer size 64, read as the link's queue",
-    ),
-    BASE.variant("both-64", BOTH_64, SHARED, shared_queue=SMALL),
-    BASE.variant("sockets-864", "sockets of 864 segments (2 BDP)", ALONE, sockets=2 * BDP),
-    BASE.variant("min-rto-200ms", "least RTO 0.2 s", min_rto_s=0.2),
-    BASE.variant(
-        "min-rto-2s",
-        "least RTO 2 s",
-        quick=True,
-        evidence=Evidence.IMPLIED,
-        source="figure 8: a restart at 13 s by an answered probe, which leaves at 11 s + RTO - 0.5 s",
-        min_rto_s=2.0,
-    ),
-    BASE.variant("tick-500ms", "timer granularity 0.5 s", granularity_s=0.5),
-    RESETS.variant("bw-reset", "a timeout resets TCP-STAR's estimate", LOSSY, quick=True),
-    SLOW_STARTS.variant(
-        "slow-start",
-        "after a timeout TCP-STAR slow-starts to ssthresh without the estimate",
-        LOSSY,
-        quick=True,
-        evidence=Evidence.PAPER,
-        source="section 4.2.1: nearly equal because a timeout sets one segment; section 3.3 (I)",
-    ),
-    BASE.variant("no-aen", "TCP-STAR without AEN", LOSSY, quick=True, aen=False),
-    BASE.variant("ack-errors", "bit errors hit ACKs too", LOSSY, ack_errors=True),
-    J_RAISES.variant("j-raise", "TCP-J goes up to its estimate at a loss", LOSSY),
-    BR_REPEATS.variant("br-always", "WestwoodBR repeats all after any error", LOSSY),
-    BR_KEEPS.variant("br-keep", "WestwoodBR keeps its window at an error's timeout", LOSSY),
-    BASE.variant("short", "runs of 30 s", LONG, longer=0.3),
-    BASE.variant("long", "runs of 300 s", LONG, longer=3.0),
-)
-READINGS = (
-    Reading("as-printed", "as printed: a TCP-Reno receiver, so NewReno recovery for all", ("newreno",)),
-    Reading(
-        "defensible",
-        "TCP-Reno receivers, the RTO that figure 8 implies, and one segment and slow start after a timeout",
-        ("newreno", "min-rto-2s", "slow-start"),
-    ),
-    Reading(
-        "slow-timer",
-        "for S1 to S4: NewReno recovery for all, least RTO 2 s, timer granularity 0.5 s",
-        ("newreno", "min-rto-2s", "tick-500ms"),
-    ),
-)
+VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 

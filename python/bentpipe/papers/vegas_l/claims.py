@@ -23,6 +23,7 @@ from bentpipe.studies.claim import (
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, seed_means
 from bentpipe.studies.tolerance import Tolerance
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,21 +136,8 @@ def _v6(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
+WORDS = Words.beside(__file__)
 CLAIMS = sentences(
-    """
-    - V1 | Window, low error rate (figure 4a) | all windows are alike for the first 150 s; then Vegas-L
-      grows steadily, with little fluctuation, to a steady 350 packets, 200 % above Vegas and above Vegas-A
-      and Veno.
-    - V2 | Throughput, low error rate (figure 5a) | Vegas gets 1.1 Mbit/s and Vegas-L 2.9 Mbit/s, the most;
-      Vegas-A and Veno lie between; NewReno gets 3.2 Mbit/s against Vegas and 1.5 Mbit/s against Vegas-L.
-    - V3 | Fairness, low error rate (figure 6a) | Jain's index is 0.8074 for Vegas, the lowest, and 0.9994
-      for Veno.
-    - V4 | Window, high error rate (figure 4b) | windows are much smaller than at the low error rate and
-      fluctuate more densely; those of Vegas-L, Vegas and Veno are alike, and Vegas-A's is below them.
-    - V5 | Throughput, high error rate (figure 5b) | Veno gets the most, then Vegas and Vegas-L, Vegas-A the
-      least; NewReno always gets about 0.5 Mbit/s.
-    - V6 | Fairness, high error rate (figure 6b) | Vegas and Vegas-L tie for the best, then Veno; Vegas-A is
-      the worst.
-    """,
+    WORDS["Claims"],
     {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
 )

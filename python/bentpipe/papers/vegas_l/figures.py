@@ -17,9 +17,11 @@ from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.prose import paragraphs, text
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.tables import MEAN, means
+from bentpipe.studies.words import Words
+
+WORDS = Words.beside(__file__)
 
 PANELS = ((LOW, "(a) PER 10$^{-6}$"), (HIGH, "(b) PER 10$^{-3}$"))
 
@@ -48,20 +50,7 @@ def topology(_: Findings) -> Figure:
     ax.set_xticks(degrees, [f"{d}E" if d <= 180 else f"{360 - d}W" for d in degrees])
     ax.set(ylim=(-8, 55), xlim=(55, 345), xlabel="longitude", ylabel="latitude (degrees north)")
     fig.legend(loc="outside upper center", ncols=3)
-    return Figure(
-        "figure-3",
-        "Figure 3. The terminals and the satellite.",
-        text(f"""
-            The terminals of the two flows, and the longitudes, {west:g} to {east:g} degrees east, of which
-            each seed draws one for the satellite. The paper gives the cities, not the satellite; from there
-            New York and Washington are below the horizon, so the base's path is none of a real
-            satellite. The readings with two satellites or two hops are not drawn.
-        """),
-        "A map of four cities and a range on the equator, with a line from each sender by way of it to its "
-        "receiver.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    return WORDS.figure("figure-3", fig, pl.DataFrame(rows), west=west, east=east)
 
 
 def windows(found: Findings) -> Figure:
@@ -82,27 +71,20 @@ def windows(found: Findings) -> Figure:
     paper = Line2D([], [], color="black", linewidth=0.8, linestyle="--", label="paper, Vegas-L")
     handles = [*(Line2D([], [], **draw.look(cc)) for cc in ALGORITHMS), paper]
     fig.legend(handles=handles, loc="outside upper center", ncols=3, columnspacing=1.2, handlelength=1.8)
-    steady = {
-        per: ", ".join(
-            f"{name} {plus_minus(interval(x))}"
-            for name, x in claims.samples(found.base, "cwnd_steady", per).items()
-        )
+    low, high = (
+        {name: plus_minus(interval(x)) for name, x in claims.samples(found.base, "cwnd_steady", per).items()}
         for per in (LOW, HIGH)
-    }
-    return Figure(
+    )
+    return WORDS.figure(
         "figure-4",
-        "Figure 4. Congestion window of flow 1.",
-        text(f"""
-            One run each (seed {TRACE_SEED}, satellite at {BASE.longitude(TRACE_SEED):g}E), sampled every
-            second; flow 2 is NewReno. Mean over the last {1 - STEADY:.0%} of the run,
-            {found.seeds} seeds, in packets, with the half-width of the 95 % interval:
-            (a): {steady[LOW]}; (b): {steady[HIGH]}. The paper prints a steady 350 packets for Vegas-L in (a),
-            three times the window of Vegas (dashed line: 350).
-        """),
-        "Two line charts of the congestion window over time, one line for each of four algorithms; the upper "
-        "at the low and the lower at the high packet error rate.",
         fig,
         data,
+        seed=TRACE_SEED,
+        longitude=BASE.longitude(TRACE_SEED),
+        steady=1 - STEADY,
+        seeds=found.seeds,
+        low=low,
+        high=high,
     )
 
 
@@ -143,18 +125,8 @@ def throughput(found: Findings) -> Figure:
         ncols=3,
         columnspacing=1.2,
     )
-    return Figure(
-        "figure-5",
-        "Figure 5. Throughput of flow 1 and of the NewReno flow beside it.",
-        text(f"""
-            Goodput over {found.plan.settings["duration_s"]:g} s; mean and 95 % interval over {found.seeds}
-            seeds (Student's t). Black or white marks: the values that the paper prints (1.1 and 2.9, NewReno
-            3.2 and 1.5 Mbit/s in (a); NewReno about 0.5 Mbit/s in (b)); it prints no others.
-        """),
-        "Two bar charts of throughput in Mbit/s for four algorithms and the NewReno flow beside each.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    duration_s = found.plan.settings["duration_s"]
+    return WORDS.figure("figure-5", fig, pl.DataFrame(rows), duration=duration_s, seeds=found.seeds)
 
 
 def fairness(found: Findings) -> Figure:
@@ -174,17 +146,7 @@ def fairness(found: Findings) -> Figure:
         draw.names(ax, list(LABELS.values()), slanted=True)
         draw.panel_title(ax, title)
     axes[0].set_ylabel("Jain's index")
-    return Figure(
-        "figure-6",
-        "Figure 6. Fairness between flow 1 and NewReno.",
-        f"Jain's index of the two throughputs, mean and 95 % interval over {found.seeds} "
-        "seeds; the axis begins at 0.5, the least that two flows can have. Black or white marks: the values "
-        "that the paper prints (Vegas 0.8074, Veno 0.9994).",
-        "Two bar charts of Jain's fairness index for four algorithms, at the low and the high packet error "
-        "rate.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    return WORDS.figure("figure-6", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
 MEASURES = (
@@ -217,12 +179,7 @@ def runs_section(found: Findings) -> Section:
     """A table of the main measures per algorithm and error rate."""
     return Section(
         "What the runs did",
-        paragraphs("""
-            The window and its variation (standard deviation over mean) are those of flow 1 over the second
-            half of a run; a cut is a fall by more than a tenth from one second to the next. RTT and queue are
-            means over the run; queue and share are those of the shared downlink, ACKs included; losses are
-            data packets, wherever they were lost.
-        """),
+        WORDS.paragraphs("What the runs did"),
         [
             Table(
                 [MEAN, *LABELS.values()],

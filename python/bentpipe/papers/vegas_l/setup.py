@@ -14,7 +14,8 @@ from random import Random
 from typing import Any, Literal
 
 from bentpipe.studies import design, parts
-from bentpipe.studies.design import Choices, Design, Evidence, Keys, Reading, Replication
+from bentpipe.studies.design import Choices, Design, Keys, Replication
+from bentpipe.studies.variants import read_variants
 
 #: The algorithms of flow 1, in the order of the paper's figures.
 ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
@@ -210,146 +211,7 @@ def _geo(longitude: float) -> dict[str, Any]:
 
 BASE = Setup()
 
-
-def _with(*algorithms: str, **options: Any) -> Setup:
-    """The base with some more parameters of some algorithms."""
-    return BASE.changed(
-        options={**BASE.options, **{cc: {**BASE.options.get(cc, {}), **options} for cc in algorithms}}
-    )
-
-
-#: Two satellites with a link between them, for flow 1 or for both flows.
-LINKED = BASE.changed(between="satellites")
-#: Vegas-L and the algorithm that it is built on.
-FAMILY = ("vegas-a", "vegas-l")
-NS2_VEGAS = "ns-2.35 tcp/tcp-vegas.cc, on which Vegas-A builds"
-IMPLIED_RTT = "350 packets at 2.9 Mbit/s are a round trip of 0.99 s"
-
-VARIANTS = (
-    BASE.variant(
-        "washington-as-printed",
-        "flow 2 to the printed 28.9N 77E, near New Delhi",
-        quick=True,
-        evidence=Evidence.PAPER,
-        source="section IV-A prints these coordinates and names Washington",
-        destination="washington-as-printed",
-    ),
-    LINKED.variant(
-        "two-satellites",
-        "both flows by two satellites with a link between them",
-        quick=True,
-        evidence=Evidence.IMPLIED,
-        source=IMPLIED_RTT,
-        hops=(2, 2),
-    ),
-    LINKED.variant(
-        "two-satellites-flow-1",
-        "flow 1 by two satellites with a link between them",
-        evidence=Evidence.IMPLIED,
-        source=f"{IMPLIED_RTT}; NewReno's 0.5 Mbit/s at 1e-3 one of 0.63 s at most",
-        hops=(2, 1),
-    ),
-    BASE.variant(
-        "two-hops",
-        "both flows by two hops, with a relay station between the satellites",
-        evidence=Evidence.IMPLIED,
-        source=IMPLIED_RTT,
-        hops=(2, 2),
-    ),
-    BASE.variant("no-acks", "ACKs do not share the downlink", quick=True, acks_share=False),
-    BASE.variant(
-        "satellite-95W",
-        "satellite at 95W for every seed",
-        evidence=Evidence.DEFAULT,
-        source="the GEO satellite of ns-2's example sat-repeater.tcl",
-        satellite=(-95.0, -95.0),
-    ),
-    BASE.variant(
-        "satellite-pacific",
-        "satellite over the Pacific (180 to 135W), between Beijing and New York",
-        satellite=(-180.0, -135.0),
-    ),
-    BASE.variant(
-        "satellite-americas",
-        "satellite over the Americas (115W to 70W), above the receivers",
-        satellite=(-115.0, -70.0),
-    ),
-    BASE.variant("satellite-anywhere", "satellite at any longitude", quick=True, satellite=(-180.0, 180.0)),
-    BASE.variant("buffer-25", "buffer 25 packets", buffer_packets=25),
-    BASE.variant("buffer-40", "buffer 40 packets", evidence=Evidence.FITTED, buffer_packets=40),
-    BASE.variant("buffer-100", "buffer 100 packets", buffer_packets=100),
-    BASE.variant("buffer-300", "buffer 300 packets (1 BDP)", buffer_packets=300),
-    _with("vegas-l", line_15="scaled").variant(
-        "line-15-scaled",
-        "Vegas-L's cases scale line 15 of figure 1 as well",
-        quick=True,
-        source="they would then scale every step up; line 15 does not have their condition",
-    ),
-    _with(*FAMILY, diff="rounded", equal_diff="inside").variant(
-        "ns2-diff",
-        "Diff as in ns-2's Vegas: a whole number, and equal to alpha or beta counts as between them",
-        quick=True,
-        evidence=Evidence.DEFAULT,
-        source=NS2_VEGAS,
-    ),
-    _with(*FAMILY, diff="rounded").variant(
-        "rounded-diff",
-        "Vegas-A and Vegas-L round Diff, and Diff equal to alpha or beta changes nothing",
-        evidence=Evidence.DEFAULT,
-        source=NS2_VEGAS,
-    ),
-    _with(*FAMILY, alpha_at_timeout="keep").variant(
-        "alpha-kept",
-        "Vegas-A and Vegas-L keep alpha at a timeout",
-        evidence=Evidence.PAPER,
-        source="figures 1 and 2 change alpha nowhere else",
-    ),
-    _with("vegas-l", reading="A").variant(
-        "reading-a",
-        "Vegas-L's cases replace Vegas-A's steps (reading A)",
-        evidence=Evidence.PAPER,
-        source="figure 2 to the letter, without figure 1",
-    ),
-    _with(*FAMILY, a1_dec=True).variant("a1-dec", "Vegas-A and Vegas-L step down on delay at alpha = 1 too"),
-    _with("veno", rtt="round").variant(
-        "veno-round",
-        "Veno judges by the smallest RTT of the last round trip",
-        quick=True,
-        source="the paper of Veno; ns-2's only Veno takes that of the latest ACK",
-    ),
-    BASE.variant("newreno", "flow 1 recovers as NewReno does", recovery="newreno"),
-    BASE.variant(
-        "newreno-option-1",
-        "NewReno ends a recovery by option 1 of RFC 6582",
-        newreno_exit="flight-size",
-    ),
-    BASE.variant("equal-sizes", "packets of one size, 1080 bytes on the wire", without_header=()),
-    BASE.variant("no-link-header", "no link-layer header", link_bytes=0),
-    BASE.variant("loss-data", "no ACK lost at random", lossy="data"),
-    BASE.variant("loss-every-link", "packets lost on the uplinks too", lossy="every"),
-)
-
-PHYSICAL = "a path that light can take: both flows by two linked satellites in view of their stations"
-READINGS = (
-    Reading(
-        "as-printed",
-        "as printed: flow 2 to 28.9N 77E; alpha kept at a timeout",
-        ("washington-as-printed", "alpha-kept"),
-        quick=True,
-    ),
-    Reading(
-        "implied",
-        "by its own numbers: flow 1 by two linked satellites, flow 2 by one to 28.9N 77E",
-        ("washington-as-printed", "two-satellites-flow-1"),
-    ),
-    Reading("physical", PHYSICAL, ("two-satellites",), quick=True),
-    Reading("defensible", "Diff as in ns-2's Vegas", ("ns2-diff",), quick=True),
-    Reading(
-        "fitted",
-        "fitted: Diff as in ns-2's Vegas, a buffer of 40 packets",
-        ("ns2-diff", "buffer-40"),
-    ),
-)
+VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
 #: The seed whose windows figure 4 draws.
 TRACE_SEED = 1
