@@ -91,7 +91,7 @@ pub(crate) const SQRT: Entry = Entry {
 fn hosted(k: f64, l: f64, args: &Args, start: Start) -> Box<dyn Controller> {
     let beta = args.number(BETA.name);
     let alpha = if args.given(ALPHA.name) { args.number(ALPHA.name) } else { 1.5 * beta };
-    Box::new(Windowed::new(Binomial { k, l, alpha, beta, cuts: Cuts::new(args) }, start))
+    Windowed::hosted(Binomial { k, l, alpha, beta, cuts: Cuts::new(args) }, start)
 }
 
 /// The binomial window rules.

@@ -19,8 +19,6 @@
 //!    100 ms; W_est never grows as fast as Reno. RTTmin's reset at a timeout is left out, and the window is real.
 //!  * `rules = "linux"` is that of Linux 6: cubic_of_linux.rs.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::cubic_of_linux::CubicOfLinux;
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
@@ -41,9 +39,9 @@ pub(crate) const ENTRY: Entry = Entry {
     marker: "X",
     build: |args, start| {
         if args.is("rules", "linux") {
-            return Box::new(Windowed::new(CubicOfLinux::new(args), start));
+            return Windowed::hosted(CubicOfLinux::new(args), start);
         }
-        Box::new(Windowed::new(Cubic::new(args), start))
+        Windowed::hosted(Cubic::new(args), start)
     },
 };
 

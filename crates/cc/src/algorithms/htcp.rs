@@ -20,14 +20,11 @@
 //!  * Delta starts at the congestion and again when recovery ends. ECN is answered as a loss.
 //!  * RTTs are this ACK's own; Linux's come in clock ticks.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::windowed::{Cut, Policy, Window, Windowed, additive};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "htcp",
@@ -48,7 +45,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#661100",
     marker: "3",
-    build: |args, start| Box::new(Windowed::new(Htcp::new(args), start)),
+    build: |args, start| Windowed::hosted(Htcp::new(args), start),
 };
 
 /// Delta_L: up to this many seconds after a congestion growth is Reno's.

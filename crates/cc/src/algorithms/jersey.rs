@@ -14,9 +14,6 @@
 //!  * ACKs at the same instant are added up, and the first only starts the clock, as in TCP-J's estimate. After an idle time
 //!    the clock starts anew.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -34,7 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#aa3377",
     marker: "2",
-    build: |args, start| Box::new(Windowed::new(Jersey::new(args), start)),
+    build: |args, start| Windowed::hosted(Jersey::new(args), start),
 };
 
 /// The parameters of Jersey and New Jersey.
@@ -113,10 +110,6 @@ impl Jersey {
 impl Policy for Jersey {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.on_data_acked(flow.now, flow, ack);
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {

@@ -116,7 +116,7 @@ fn hosted(k: f64, l: f64, args: &Args, start: Start) -> Box<dyn Controller> {
         epoch: None,
         before: None,
     };
-    Box::new(Windowed::new(policy, start))
+    Windowed::hosted(policy, start)
 }
 
 /// The constants of one member of the family.

@@ -20,8 +20,6 @@
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). r is at least one packet in 64 s.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::model::{LARGEST, times};
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::event::{Congestion, Event};
@@ -49,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "v",
-    build: |args, start| Box::new(RateBased::new(Lda::new(args, start), start)),
+    build: |args, start| RateBased::hosted(Lda::new(args, start), start),
 };
 
 const LONGEST_GAP: f64 = 64.0;

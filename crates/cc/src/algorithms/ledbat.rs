@@ -29,8 +29,6 @@
 
 mod delays;
 
-use alloc::boxed::Box;
-
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -55,7 +53,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "o",
-    build: |args, start| Box::new(Windowed::new(Ledbat::new(args), start)),
+    build: |args, start| Windowed::hosted(Ledbat::new(args), start),
 };
 
 /// MIN_CWND.

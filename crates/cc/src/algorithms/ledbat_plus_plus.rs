@@ -34,8 +34,6 @@
 //!  * Apple's delay of 30 s for a slowdown after a decrease is not in the draft and left out.
 //!  * an idle restart drops the current delays and begins anew (Apple, `tcp_ledbat_after_idle`): the pause was a slowdown.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::ledbat::{DelayHistory, LEAST, halved};
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
@@ -63,7 +61,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "s",
-    build: |args, start| Box::new(Windowed::new(PlusPlus::new(args), start)),
+    build: |args, start| Windowed::hosted(PlusPlus::new(args), start),
 };
 
 /// BASE_HISTORY in minutes and CURRENT_FILTER in samples.

@@ -32,14 +32,11 @@
 //!  * like in the module ssthresh stays at an early congestion, so that slow start goes on after the inference.
 //!  * ECN halves. An idle restart changes nothing, as in the module.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event};
+use crate::event::Event;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::windowed::{Policy, Window, Windowed, additive, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lp",
@@ -62,7 +59,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "^",
-    build: |args, start| Box::new(Windowed::new(Lp::new(args), start)),
+    build: |args, start| Windowed::hosted(Lp::new(args), start),
 };
 
 /// See the head of this file.
@@ -165,10 +162,6 @@ impl Policy for Lp {
         if !self.drop_early(w) && !self.infers {
             additive(w, flow, ack, 1.0);
         }
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
     }
 
     fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {

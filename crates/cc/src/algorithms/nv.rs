@@ -26,8 +26,6 @@
 //!    seconds.
 //!  * an ECN echo keeps 80 % too. An idle restart changes nothing, as in the module.
 
-use alloc::boxed::Box;
-
 use crate::controller::Needs;
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
@@ -54,7 +52,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#eedd88",
     marker: "s",
-    build: |args, start| Box::new(Windowed::new(Nv::new(args), start)),
+    build: |args, start| Windowed::hosted(Nv::new(args), start),
 };
 
 /// The smallest window that a decision leaves.

@@ -23,8 +23,6 @@
 //!  * IPG is at most 64 s, so that a flow does not die out.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held, and an application-limited step does not raise it.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::model::LARGEST;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::event::Event;
@@ -53,7 +51,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "s",
-    build: |args, start| Box::new(RateBased::new(Rap::new(args, start), start)),
+    build: |args, start| RateBased::hosted(Rap::new(args, start), start),
 };
 
 /// The longest and the shortest time between packets, seconds.

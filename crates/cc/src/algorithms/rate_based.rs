@@ -57,6 +57,14 @@ impl<P: RatePolicy> RateBased<P> {
         Self { policy, mss, cwnd, collapsed: false }
     }
 
+    /// The same as a [`Controller`] of its own.
+    pub(crate) fn hosted(policy: P, start: Start) -> Box<dyn Controller>
+    where
+        P: 'static,
+    {
+        Box::new(Self::new(policy, start))
+    }
+
     fn follow(&mut self, in_flight: Option<f64>) {
         self.cwnd = in_flight.map_or(self.cwnd, |bytes| guard(GUARD, bytes, self.mss));
     }

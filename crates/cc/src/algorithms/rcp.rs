@@ -22,14 +22,13 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::{guard, pace};
-use crate::algorithms::reno::additive;
 use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event};
 use crate::header::{Header, Newest, seconds};
 use crate::registry::{Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Time, whole};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+use crate::windowed::{Policy, Start, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "rcp",
@@ -63,15 +62,7 @@ struct Rcp {
 #[derive(Debug)]
 struct Fallback;
 
-impl Policy for Fallback {
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
-    }
-}
+impl Policy for Fallback {}
 
 impl Rcp {
     fn new(start: Start) -> Self {

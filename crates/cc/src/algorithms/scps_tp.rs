@@ -29,7 +29,6 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
-use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
 use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
 use crate::event::{Congestion, Event, Life};
@@ -70,9 +69,9 @@ pub(crate) const ENTRY: Entry = Entry {
     marker: "o",
     build: |args, start| {
         if args.is("mode", "vegas") {
-            Box::new(Windowed::new(VegasMode::new(args), start))
+            Windowed::hosted(VegasMode::new(args), start)
         } else {
-            Box::new(Windowed::new(VanJacobson { rate: RateControl::new(args) }, start))
+            Windowed::hosted(VanJacobson { rate: RateControl::new(args) }, start)
         }
     },
 };
@@ -196,10 +195,6 @@ struct VanJacobson {
 }
 
 impl Policy for VanJacobson {
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
-    }
-
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
         let flight = flow.in_flight as f64 / f64::from(flow.mss.max(1));
         Cut::standard(libm::ceil(w.cwnd.min(flight) / 2.0).max(2.0).min(w.cwnd), why)

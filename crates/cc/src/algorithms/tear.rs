@@ -48,7 +48,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { header: 4, ..SenderOptions::NONE },
     colour: "#663333",
     marker: "D",
-    build: |_, start| Box::new(RateBased::new(Tear::new(start), start)),
+    build: |_, start| RateBased::hosted(Tear::new(start), start),
 };
 
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];

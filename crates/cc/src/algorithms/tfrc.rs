@@ -37,7 +37,6 @@ mod history;
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::algorithms::model::{LARGEST, times};
@@ -75,7 +74,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#bb5566",
     marker: "o",
-    build: |args, start| Box::new(RateBased::new(Tfrc::new(args, start), start)),
+    build: |args, start| RateBased::hosted(Tfrc::new(args, start), start),
 };
 
 /// t_mbi of section 4.3: at least one packet in this time, seconds.
