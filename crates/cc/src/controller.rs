@@ -56,8 +56,8 @@ pub struct Backoff {
     pub cwnd: u64,
     /// The new slow-start threshold.
     pub ssthresh: u64,
-    /// Retransmit every outstanding segment, not only those known to be lost (TCPW with Bulk Repeat, ICC 2003). Only
-    /// honoured by a sender whose `bulk_repeat` option is on.
+    /// Retransmit every outstanding segment, not only those known to be lost (TCPW with Bulk Repeat, ICC
+    /// 2003). Only honoured by a sender whose `bulk_repeat` option is on.
     pub repeat: bool,
 }
 
