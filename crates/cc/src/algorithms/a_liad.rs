@@ -29,11 +29,7 @@
 
 use crate::algorithms::hoe::Hoe;
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Window, Windowed, additive, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "a-liad",

@@ -16,7 +16,7 @@
 
 use crate::algorithms::coupled::{Coupled, Coupling, Path};
 use crate::algorithms::increments::PER_ACK;
-use crate::registry::{Entry, Grade, SenderOptions};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "balia",

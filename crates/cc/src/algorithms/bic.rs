@@ -15,10 +15,7 @@
 //!  * up to `low_window` growth and cut are Reno's.
 //!  * a timeout sets T by `beta` and forgets M; a spurious congestion brings it back. ECN is answered as a loss.
 
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed, additive};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "bic",

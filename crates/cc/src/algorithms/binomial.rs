@@ -14,11 +14,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::aimd::{Cuts, HALVE_FIRST, SS_BETA, WHOLE_CUTS};
-use crate::controller::Controller;
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 const SOURCE: &str = "D. Bansal, H. Balakrishnan: Binomial Congestion Control Algorithms, IEEE INFOCOM, 2001";
 const REFERENCE: &str = "doi:10.1109/INFCOM.2001.916251";

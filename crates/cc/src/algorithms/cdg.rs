@@ -30,10 +30,7 @@
 use alloc::collections::VecDeque;
 use core::f64::consts::FRAC_1_SQRT_2;
 
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed, additive, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "cdg",
@@ -84,7 +81,6 @@ enum Queue {
     NotFull,
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Cdg {
     length: usize,

@@ -32,9 +32,8 @@
 //! nothing is done here.
 
 use crate::algorithms::peach::{Peach, RWND};
+use crate::algorithms::prelude::*;
 use crate::extra::ExtraPayload;
-use crate::registry::{Entry, Grade, Param, SenderOptions};
-use crate::windowed::Windowed;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "cherry",

@@ -23,11 +23,8 @@
 //!  * an idle restart drops the round under way and dwnd, and keeps baseRTT (module, `tcp_compound_cwnd_event`); the window
 //!    itself is the sender's matter, so what was dwnd becomes cwnd.
 
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, SAMPLES};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "compound",
@@ -63,7 +60,6 @@ const SHARE: f64 = 0.75;
 /// And gamma moves this share of the way to g.
 const LAMBDA: f64 = 0.5;
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Compound {
     alpha: f64,

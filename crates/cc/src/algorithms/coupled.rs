@@ -7,12 +7,8 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use crate::algorithms::increments::Increments;
-use crate::controller::{Controller, Needs};
-use crate::event::{Congestion, Event};
-use crate::registry::Args;
-use crate::report::{Ack, Flow, Subflow};
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+use crate::algorithms::prelude::*;
+use crate::report::Subflow;
 
 /// One path in the units of the equations.
 #[derive(Clone, Copy, Debug)]

@@ -20,11 +20,7 @@
 //!  * `rules = "linux"` is that of Linux 6: cubic_of_linux.rs.
 
 use crate::algorithms::cubic_of_linux::CubicOfLinux;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "cubic",
@@ -87,7 +83,6 @@ struct CubicEpoch {
     lost: bool,
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(crate) struct Cubic {
     /// `rules = "linux-2.6.22"`.

@@ -16,11 +16,7 @@
 //! Deviations: the kernel's clock here ticks in jiffies of 1 to 10 ms; this one does not tick, and the cubic root is exact.
 
 use crate::algorithms::cubic::after_descent;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::Args;
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window};
+use crate::algorithms::prelude::*;
 
 const SCALE: f64 = 1024.0;
 const BETA: f64 = 717.0 / SCALE;

@@ -21,11 +21,8 @@
 //!
 //! The rules of the paper and of the RFC are from knowledge of them; the rules of the receiver were compared with Linux (tcp_dctcp.h, 6.1).
 
-use crate::controller::Needs;
-use crate::event::Congestion;
-use crate::registry::{Args, Entry, Grade, Marks, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
+use crate::registry::Marks;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "dctcp",

@@ -17,11 +17,7 @@
 //! The sender must not undo spurious timeouts by itself, as profiles `modern` and `linux` do: with `spurious = "none"` or profile `paper`
 //! the method is alone. A second timeout in a row keeps the values from before the first. Idle times are Reno's: nothing changes.
 
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::{Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "enhanced",

@@ -20,11 +20,9 @@
 //!    on a long path.)
 //!  * T follows the window down, so that an update never leads back into slow start. A loss, or an ECN echo, halves.
 
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
 use crate::round::Measured;
-use crate::windowed::{Policy, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "fast",

@@ -11,10 +11,7 @@
 //!    would go on to fall below zero.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule.
 
-use crate::event::Congestion;
-use crate::registry::{Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed, additive};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "highspeed",

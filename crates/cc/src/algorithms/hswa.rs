@@ -19,11 +19,8 @@
 //! A queue that persists for more than ten rounds enters BaseTD and is no longer seen; the paper's rule does the same.
 
 use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
-use crate::event::Event;
-use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
-use crate::report::{Ack, Flow};
+use crate::algorithms::prelude::*;
 use crate::round::Round;
-use crate::windowed::{Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "hswa",

@@ -20,11 +20,7 @@
 //!  * Delta starts at the congestion and again when recovery ends. ECN is answered as a loss.
 //!  * RTTs are this ACK's own; Linux's come in clock ticks.
 
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed, additive};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "htcp",
@@ -205,7 +201,7 @@ impl Policy for Htcp {
     }
 
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
-        let left = crate::windowed::exponential(w, ack.segments(flow));
+        let left = exponential(w, ack.segments(flow));
         self.window = w.cwnd;
         left
     }

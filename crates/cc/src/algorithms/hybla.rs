@@ -26,12 +26,8 @@
 //!  * ECN is answered as a loss.
 
 use crate::algorithms::increments::{Increments, PER_ACK};
-use crate::controller::Pacing;
-use crate::event::{Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Rate, Span, Time, whole};
-use crate::windowed::{Policy, Window, Windowed, additive, exponential};
+use crate::algorithms::prelude::*;
+use crate::time::whole;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "hybla",

@@ -17,14 +17,10 @@
 //!  * all rounds are measured, recovery included; ECN is answered as a loss.
 //!  * a spurious congestion gives the window back; coefficients follow the next round anyway.
 
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, base_rtt};
-use crate::event::{Congestion, Event};
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
 use crate::round::Round;
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Window, Windowed, additive};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "illinois",

@@ -14,11 +14,7 @@
 //!  * ACKs at the same instant are added up, and the first only starts the clock, as in TCP-J's estimate. After an idle time
 //!    the clock starts anew.
 
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "jersey",

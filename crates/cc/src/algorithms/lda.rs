@@ -21,12 +21,8 @@
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
 use crate::algorithms::model::{LARGEST, times};
+use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lda-plus",

@@ -29,10 +29,7 @@
 
 mod delays;
 
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 pub(crate) use delays::DelayHistory;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -64,7 +61,6 @@ pub(crate) fn halved(cwnd: f64) -> f64 {
     cwnd.min((cwnd / 2.0).max(LEAST))
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Ledbat {
     target: f64,

@@ -35,11 +35,7 @@
 //!  * an idle restart drops the current delays and begins anew (Apple, `tcp_ledbat_after_idle`): the pause was a slowdown.
 
 use crate::algorithms::ledbat::{DelayHistory, LEAST, halved};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ledbat-plus-plus",
@@ -74,7 +70,6 @@ const EXIT: f64 = 0.75;
 /// Round trips from the end of slow start to the first slowdown, and with two segments during each.
 const ROUNDS: f64 = 2.0;
 
-/// See the head of this file.
 #[derive(Debug)]
 struct PlusPlus {
     target: f64,

@@ -15,7 +15,7 @@
 
 use crate::algorithms::coupled::{Coupled, Coupling, Path};
 use crate::algorithms::increments::PER_SEGMENT;
-use crate::registry::{Entry, Grade, SenderOptions};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lia",

@@ -9,8 +9,7 @@
 //! `start = "standard"` leaves the first out.
 
 use crate::algorithms::a_liad::{Liad, PARAMS};
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::windowed::Windowed;
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "liad",

@@ -11,12 +11,10 @@
 //!  * a timeout leaves Wmax as it was; an ECN echo sets it as a loss does.
 
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood_plus::{FILTER, RULES, Retreat};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed, additive};
+use crate::registry::Kind;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "log-westwood-plus",

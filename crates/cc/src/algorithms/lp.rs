@@ -32,11 +32,7 @@
 //!  * like in the module ssthresh stays at an early congestion, so that slow start goes on after the inference.
 //!  * ECN halves. An idle restart changes nothing, as in the module.
 
-use crate::event::Event;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Policy, Window, Windowed, additive, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lp",
@@ -62,7 +58,6 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| Windowed::hosted(Lp::new(args), start),
 };
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Lp {
     threshold: f64,

@@ -20,13 +20,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::jersey::{Jersey, PARAMS};
-use crate::controller::Needs;
-use crate::event::{Congestion, Event};
+use crate::algorithms::prelude::*;
 use crate::header::{Arrived, Echo, Header};
-use crate::registry::{Args, Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "new-jersey",

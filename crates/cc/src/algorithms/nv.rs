@@ -26,12 +26,7 @@
 //!    seconds.
 //!  * an ECN echo keeps 80 % too. An idle restart changes nothing, as in the module.
 
-use crate::controller::Needs;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "nv",
@@ -73,7 +68,6 @@ const BUNDLE_STEP: f64 = 2.0;
 const BUNDLE_MOST: f64 = 81.0;
 const FIRST_RESET: Span = Span::from_millis(2000);
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Nv {
     pad: f64,

@@ -31,13 +31,8 @@
 //!  * A sender that never asks for dummy segments (the Linux kernel's, QUIC's) makes it Reno, slow start included.
 //!  * After an idle time the window stays and no Sudden Start follows; the source is said to begin one at the start of a connection.
 
-use crate::controller::Needs;
-use crate::event::{Congestion, Event, Life};
+use crate::algorithms::prelude::*;
 use crate::extra::{ExtraOrder, ExtraPayload};
-use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::Span;
-use crate::windowed::{Policy, Window, Windowed, additive, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "peach",

@@ -14,9 +14,8 @@
 //! repaired by the NIL segments of a recovery or of the next one, if the path has room for them.
 
 use crate::algorithms::peach::{Peach, RWND};
+use crate::algorithms::prelude::*;
 use crate::extra::ExtraPayload;
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::windowed::Windowed;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "peach-plus",

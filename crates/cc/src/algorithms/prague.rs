@@ -28,12 +28,8 @@
 //!  * idle restart: nothing changes, as in the reference.
 
 use crate::algorithms::dctcp::MarkedShare;
-use crate::controller::{Needs, Pacing};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Marks, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Rate, Span, Time};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed, additive};
+use crate::algorithms::prelude::*;
+use crate::registry::Marks;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "prague",
@@ -152,7 +148,7 @@ impl Policy for Prague {
 
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         self.slow = true;
-        crate::windowed::exponential(w, ack.segments(flow))
+        exponential(w, ack.segments(flow))
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {

@@ -24,12 +24,8 @@
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held, and an application-limited step does not raise it.
 
 use crate::algorithms::model::LARGEST;
+use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::event::Event;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "rap",

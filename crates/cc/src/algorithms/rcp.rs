@@ -22,13 +22,9 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::{guard, pace};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event};
+use crate::algorithms::prelude::*;
 use crate::header::{Header, Newest, seconds};
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Time, whole};
-use crate::windowed::{Policy, Start, Windowed};
+use crate::time::whole;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "rcp",
@@ -47,7 +43,6 @@ pub(crate) const ENTRY: Entry = Entry {
 /// The gain of its guard.
 const GAIN: f64 = 2.0;
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Rcp {
     /// What it does until a rate comes back.

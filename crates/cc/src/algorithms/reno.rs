@@ -11,10 +11,7 @@
 //!    less than one part in 2W.
 //!  * `beta_ecn` (RFC 8511 section 3.1) is 0.5, RFC 3168's answer, unless given.
 
-use crate::event::Congestion;
-use crate::registry::{Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed, additive};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "reno",

@@ -12,10 +12,7 @@
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule, as `tcp_enter_loss` of Linux does
 //!    with every module. (RFC 5681 section 3.1, eq. 4, would halve.)
 
-use crate::event::Congestion;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "scalable",

@@ -17,11 +17,8 @@
 //!    Jacobson), SNACK and header compression are not part of a window rule.
 
 use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, step_down};
-use crate::event::Event;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Policy, Window, Windowed, additive};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "scps",

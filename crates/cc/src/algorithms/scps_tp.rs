@@ -29,13 +29,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Rate, Time};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
 
 const SOURCE: &str = "Consultative Committee for Space Data Systems: Space Communications Protocol Specification (SCPS), Transport Protocol, 2006";
 
@@ -242,11 +237,11 @@ impl Controller for PureRate {
 
     fn decision(&self) -> Decision {
         let pacing = if self.open { Pacing::Rate(self.rate) } else { Pacing::Off };
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
+        Decision::of_model(self.cwnd, pacing)
     }
 
     fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
+        Backoff::of_model(self.cwnd)
     }
 
     fn needs(&self) -> Needs {

@@ -24,11 +24,7 @@
 //!    `after_timeout = "slow-start"` takes this and section 3.3 (I) at their word: Reno's slow start leads from one segment to T = cwnd_abe,
 //!    and only from there does LWC add the estimate. A recovery in between ends it too. A spurious timeout gives LWC back.
 
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "star",

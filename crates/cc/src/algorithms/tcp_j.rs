@@ -11,12 +11,9 @@
 //!  * `raise` sets W = T even where that is more than W, which the words allow as well.
 //!  * ECN is answered as a loss. What ABE counts is said at TCP-STAR.
 
+use crate::algorithms::prelude::*;
 use crate::algorithms::star::{Abe, BW_SAMPLES};
 use crate::algorithms::westwood::to_estimate;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "tcp-j",

@@ -29,13 +29,9 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
+use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::event::{Congestion, Event};
 use crate::header::{Arrived, Echo, Header, seconds};
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "tear",

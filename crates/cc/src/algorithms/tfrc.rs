@@ -40,12 +40,8 @@ mod tests;
 use alloc::vec::Vec;
 
 use crate::algorithms::model::{LARGEST, times};
+use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::Start;
 use history::LossHistory;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -104,7 +100,6 @@ fn interval_for(target: f64, s: f64, r: f64, t_rto: f64) -> f64 {
     libm::exp(short)
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Tfrc {
     prevents_oscillation: bool,

@@ -21,13 +21,8 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::Needs;
-use crate::event::Event;
+use crate::algorithms::prelude::*;
 use crate::header::{Header, Load, Newest, seconds};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Span, Time};
-use crate::windowed::{Policy, Window, Windowed, additive, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "vcp",

@@ -25,13 +25,9 @@
 
 use core::mem;
 
-use crate::event::{Congestion, Event, Life};
+use crate::algorithms::prelude::*;
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
 use crate::round::{Measured, Round};
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Window, Windowed, additive, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "vegas",

@@ -17,11 +17,8 @@
 //!  * ECN says that there is congestion: half.
 //!  * a timeout sets ssthresh by the same rule; an idle restart forgets BaseRTT (Linux does both).
 
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, SAMPLES};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed, additive};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "veno",

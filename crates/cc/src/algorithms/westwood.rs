@@ -18,13 +18,9 @@
 //!  * compressed ACKs overstate the rate by the ratio of burst to link rate; `max_sample` bounds b_k (off, as published).
 //!  * ECN is answered as duplicate ACKs are.
 
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, base_rtt};
-use crate::event::Congestion;
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "westwood",

@@ -17,12 +17,9 @@
 //!  * a timeout by congestion is Westwood's; an ECN echo halves.
 //!  * the RTO is fixed in both cases: the sender's option knows no causes. Westwood's decisions on the estimate hold here.
 
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood::{Bandwidth, FILTER, MAX_SAMPLE, TAU, to_estimate};
-use crate::event::Congestion;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "westwood-br",

@@ -21,13 +21,8 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::Needs;
-use crate::event::Event;
+use crate::algorithms::prelude::*;
 use crate::header::{Arrived, Echo, Header, seconds};
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::Time;
-use crate::windowed::{Policy, Window, Windowed, additive, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "xcp",

@@ -17,11 +17,8 @@
 //!  * T follows a drained window, so that it does not lead back into slow start.
 //!  * Linux's counters are changed at every loss and timeout alike; ECN is answered as a loss. Undo gives them back.
 
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, SAMPLES};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "yeah",
