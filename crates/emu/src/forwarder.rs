@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -18,6 +18,7 @@ use crate::device::Device;
 use crate::ip::{self, Refused};
 use crate::route::Hop;
 use crate::status::{HopStatus, Sample, WayStatus};
+use crate::system_call::{checked, owned};
 
 /// Packets that are read before checking what is due, and packets that are written before checking what has
 /// come.
@@ -94,15 +95,10 @@ impl Forwarder {
         clock: Clock,
         recording: Recording,
     ) -> io::Result<Self> {
-        // SAFETY: no memory of ours is an argument.
-        let bell = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if bell < 0 {
-            return Err(io::Error::last_os_error());
-        }
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
-            // SAFETY: the descriptor is new, open, and nobody else's.
-            bell: unsafe { OwnedFd::from_raw_fd(bell) },
+            // SAFETY: no memory of ours is an argument.
+            bell: owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?,
             wanted: AtomicBool::new(false),
             status: Mutex::default(),
             answered: Condvar::new(),
@@ -350,8 +346,7 @@ impl Worker {
         // SAFETY: the descriptors and the timeout are ours and outlive the call; no signal mask is given.
         let n =
             unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout, std::ptr::null()) };
-        if n < 0 {
-            let error = io::Error::last_os_error();
+        if let Err(error) = checked(n) {
             return if error.kind() == io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
         }
         if fds[1].revents != 0 {

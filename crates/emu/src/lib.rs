@@ -45,6 +45,7 @@ pub mod relay;
 mod route;
 mod routing;
 mod status;
+mod system_call;
 
 pub use chain::{Chain, Delivery, HopCounts};
 pub use error::EmulationError;
