@@ -82,7 +82,7 @@ struct Before {
     old_max: f64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Htcp {
     rtt_scaling: bool,
     bandwidth_switch: bool,
@@ -108,14 +108,10 @@ impl Htcp {
             rtt_scaling: args.flag("rtt_scaling"),
             bandwidth_switch: args.flag("bandwidth_switch"),
             beta_max: args.number("beta_max"),
-            since: Time::default(),
             beta: BETA_MIN,
-            adapts: false,
             rtt_min: f64::INFINITY,
-            rtt_max: 0.0,
-            throughput: Throughput::default(),
             window: 1.0,
-            before: None,
+            ..Self::default()
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) const PARAMS: &[Param] = &[
 ];
 
 /// The rules, by whatever clock.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Jersey {
     k: f64,
     raise: bool,
@@ -54,16 +54,7 @@ pub(super) struct Jersey {
 
 impl Jersey {
     pub(super) fn new(args: &Args) -> Self {
-        Self {
-            k: args.number("k"),
-            raise: args.flag("raise"),
-            rate: 0.0,
-            at: None,
-            pending: 0.0,
-            marked: (false, false),
-            controlled: None,
-            before: None,
-        }
+        Self { k: args.number("k"), raise: args.flag("raise"), ..Self::default() }
     }
 
     /// Takes `segments` acknowledged at `now` with an RTT of `rtt` seconds.

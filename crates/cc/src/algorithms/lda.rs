@@ -55,7 +55,7 @@ fn equation(m: f64, tau: f64, l: f64) -> f64 {
     m / (fast + slow)
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Lda {
     interval: f64,
     first_increase: f64,
@@ -88,12 +88,8 @@ impl Lda {
             given,
             bottleneck: if given { bytes("bottleneck") } else { f64::INFINITY },
             initial: times(start.initial_window.max(1.0), u64::from(start.mss.max(1))),
-            rate: None,
-            first: None,
             since: (Time(0), 0, 0),
-            busy: false,
-            marked: 0,
-            before: None,
+            ..Self::default()
         }
     }
 

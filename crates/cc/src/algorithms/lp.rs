@@ -58,7 +58,7 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| Windowed::hosted(Lp::new(args), start),
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Lp {
     threshold: f64,
     inference: f64,
@@ -85,14 +85,9 @@ impl Lp {
             inference: args.number("inference"),
             smoothing: args.number("smoothing"),
             forgets: args.is("extremes", "linux"),
-            smoothed: None,
             least: f64::INFINITY,
-            greatest: 0.0,
-            reserve: 0.0,
             ready: args.is("extremes", "linux"),
-            dropped_at: None,
-            infers: false,
-            early: None,
+            ..Self::default()
         }
     }
 

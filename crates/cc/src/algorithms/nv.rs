@@ -68,7 +68,7 @@ const BUNDLE_STEP: f64 = 2.0;
 const BUNDLE_MOST: f64 = 81.0;
 const FIRST_RESET: Span = Span::from_millis(2000);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Nv {
     pad: f64,
     pad_buffer: f64,
@@ -105,18 +105,10 @@ impl Nv {
             decrease: args.number("decrease"),
             keep: args.number("keep"),
             grows: true,
-            growth: 0,
-            average: None,
             least: f64::INFINITY,
             least_next: f64::INFINITY,
-            reset_at: None,
-            rate: 0.0,
-            samples: 0,
-            rounds: 0,
-            calm: 0,
             bundle: BUNDLE,
-            acked: 0.0,
-            due: false,
+            ..Self::default()
         }
     }
 

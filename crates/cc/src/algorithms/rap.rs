@@ -54,7 +54,7 @@ pub(crate) const ENTRY: Entry = Entry {
 const LONGEST: f64 = 64.0;
 const SHORTEST: f64 = 1e-9;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rap {
     alpha: f64,
     beta: f64,
@@ -85,12 +85,7 @@ impl Rap {
             gains: [args.number("short_gain"), args.number("long_gain")],
             srtt_gain: args.number("srtt_gain"),
             initial: start.initial_window.max(1.0),
-            gap: None,
-            means: [0.0; 2],
-            srtt: 0.0,
-            stepped: Time(0),
-            busy: false,
-            before: None,
+            ..Self::default()
         }
     }
 

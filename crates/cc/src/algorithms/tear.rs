@@ -68,7 +68,7 @@ impl Epoch {
 }
 
 /// TCP, emulated by what arrives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Receiver {
     mss: f64,
     rtt: f64,
@@ -93,22 +93,7 @@ struct Receiver {
 
 impl Receiver {
     fn new(mss: u32, window: f64) -> Self {
-        Self {
-            mss: f64::from(mss),
-            rtt: 0.0,
-            w: window,
-            threshold: f64::INFINITY,
-            of_round: window,
-            come: 0.0,
-            expected: 0,
-            last_at: Time(0),
-            behind_gap: None,
-            until: 0,
-            lost_at: Time(0),
-            now: Epoch::default(),
-            past: [0.0; 8],
-            epochs: 0,
-        }
+        Self { mss: f64::from(mss), w: window, threshold: f64::INFINITY, of_round: window, ..Self::default() }
     }
 
     /// A packet that counts for the window.

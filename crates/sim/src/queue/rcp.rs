@@ -73,7 +73,7 @@ impl QueuePlan for Rcp {
 }
 
 /// The rate that the queue offers. Rates are in bytes per second, times in seconds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RateOffer {
     plan: Rcp,
     /// What it gives out.
@@ -105,11 +105,7 @@ impl RateOffer {
             update_at: Time(0) + interval,
             interval,
             mean_rtt: FIRST_RTT,
-            sample: 0.0,
-            input: 0.0,
-            told: 0.0,
-            sum_rtt: 0.0,
-            settled: false,
+            ..Self::default()
         }
     }
 

@@ -67,7 +67,7 @@ impl QueuePlan for Vcp {
 }
 
 /// Measures the load.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct LoadMeter {
     plan: Vcp,
     /// Bytes that full load brings in an update interval.
@@ -94,11 +94,8 @@ impl LoadMeter {
             sample,
             sample_at: Time(0) + sample,
             measure_at: Time(0) + update,
-            came: 0,
-            sum: 0,
-            samples: 0,
-            queue: 0.0,
             load: Load::Low,
+            ..Self::default()
         }
     }
 

@@ -69,7 +69,7 @@ impl QueuePlan for Xcp {
 }
 
 /// The two controllers. Rates are in bytes per second, times in seconds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Controllers {
     plan: Xcp,
     capacity: f64,
@@ -104,15 +104,7 @@ impl Controllers {
             measure_at: first,
             interval: FIRST,
             mean_rtt: FIRST,
-            input: 0.0,
-            sum_spacing: 0.0,
-            sum_rtt: 0.0,
-            positive: 0.0,
-            negative: 0.0,
-            per_spacing: 0.0,
-            per_byte: 0.0,
-            queue: 0.0,
-            least: 0,
+            ..Self::default()
         }
     }
 
