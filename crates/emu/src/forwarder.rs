@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bentpipe_cc::{Span, Time};
+use bentpipe_sim::record::LinkRow;
 
 use crate::capture::{Captor, Spot};
 use crate::chain::Chain;
@@ -17,7 +18,7 @@ use crate::clock::Clock;
 use crate::device::Device;
 use crate::ip::{self, Refused};
 use crate::route::Hop;
-use crate::status::{HopStatus, Sample, WayStatus};
+use crate::status::{HopStatus, WayStatus};
 use crate::system_call::{checked, owned};
 
 /// Packets that are read before checking what is due, and packets that are written before checking what has
@@ -183,7 +184,7 @@ struct Worker {
     /// When the next samples are taken, and the samples of each hop so far.
     next_sample: Option<Time>,
     burst: Burst,
-    samples: Vec<Vec<Sample>>,
+    samples: Vec<Vec<LinkRow>>,
     from: Device,
     to: Device,
     mtu: usize,
@@ -365,17 +366,9 @@ impl Worker {
             for i in 0..self.hops.len() {
                 let (counts, (queue_packets, _)) = self.chain.look(i, at);
                 let Hop::Direction { plan, .. } = &self.hops[i] else { continue };
-                let (rate_bps, delay) = plan.at(at);
-                self.samples[i].push(Sample {
-                    t_s: at.secs(),
-                    queue_packets,
-                    delivered_packets: counts.delivered_packets,
-                    dropped_packets: counts.dropped_queue + counts.dropped_error,
-                    dropped_queue: counts.dropped_queue,
-                    rate_bps,
-                    delay_s: delay.secs(),
-                    handovers: plan.handovers().partition_point(|handover| *handover <= at) as u32,
-                });
+                let dropped = counts.dropped_queue + counts.dropped_error;
+                let counted = [queue_packets, counts.delivered_packets, dropped, counts.dropped_queue];
+                self.samples[i].push(LinkRow::of(i as u32, plan, at, counted));
             }
             at = at + interval;
         }

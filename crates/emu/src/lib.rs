@@ -51,4 +51,4 @@ pub use chain::{Chain, Delivery, HopCounts};
 pub use error::EmulationError;
 pub use network::{Link, Network, Record};
 pub use route::{Hop, Packets, Route, route_of};
-pub use status::{HopStatus, Lateness, LinkStatus, Sample, WayStatus};
+pub use status::{HopStatus, Lateness, LinkStatus, WayStatus};
