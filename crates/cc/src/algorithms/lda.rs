@@ -88,7 +88,6 @@ impl Lda {
             given,
             bottleneck: if given { bytes("bottleneck") } else { f64::INFINITY },
             initial: times(start.initial_window.max(1.0), u64::from(start.mss.max(1))),
-            since: (Time(0), 0, 0),
             ..Self::default()
         }
     }
