@@ -57,7 +57,7 @@ const fn at(
 }
 
 impl Named {
-    /// A star: the planes are spread over so many degrees.
+    /// A star: its planes are spread over `raan_span_deg`.
     const fn star(mut self, raan_span_deg: f64) -> Self {
         self.shell.raan_span_deg = raan_span_deg;
         self

@@ -120,7 +120,7 @@ traces! {
 }
 
 impl LinkRow {
-    /// What a direction shows at an instant at which so many packets waited in it, had been delivered, had been dropped, and had been
+    /// What a direction shows at an instant, given the packets that wait in it then and those delivered, dropped and
     /// dropped at its queue.
     pub fn of(
         link: u32,
