@@ -6,9 +6,8 @@ use bentpipe_cc::{Pacing, Rate, Time};
 
 use crate::environment::agent::Instruction;
 use crate::environment::failure::EnvironmentError;
-use crate::environment::measures::{ALL, Life, MEASURES, StepInterval, number, values};
+use crate::environment::measures::{ALL, Life, MEASURES, SenderState, StepInterval, number, values};
 use crate::environment::settings::{Acts, Settings};
-use crate::environment::transport::SenderState;
 use crate::resolve::plan::{FlowPlan, Plan, Source};
 
 /// A rate-controlled sender has at most this multiple of what its rate sends in a round trip in flight, and

@@ -10,8 +10,6 @@ use std::ops::RangeInclusive;
 
 use bentpipe_cc::Span;
 
-use crate::environment::transport::SenderState;
-
 /// A measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Measure {
@@ -44,6 +42,21 @@ impl Measure {
     const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }
+}
+
+/// The state of an agent's sender at the end of an interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SenderState {
+    /// Bytes of payload sent, acknowledged and declared lost so far.
+    pub(super) counters: [u64; 3],
+    /// Bytes of payload in flight.
+    pub(super) in_flight: u64,
+    /// Congestion window, bytes; 0 without one.
+    pub(super) cwnd: u64,
+    /// The smallest sample of the round-trip time so far, s.
+    pub(super) rtt_min: Option<f64>,
+    /// What acknowledgements have brought in the interval.
+    pub(super) brought: Brought,
 }
 
 /// The interval of a step, in bytes and seconds.
