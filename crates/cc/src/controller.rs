@@ -48,6 +48,14 @@ pub struct Decision {
     pub deadline: Time,
 }
 
+impl Decision {
+    /// That of a controller with a model of the path: it has no slow-start threshold. Nothing is due.
+    #[must_use]
+    pub fn of_model(cwnd: u64, pacing: Pacing) -> Self {
+        Self { cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
+    }
+}
+
 /// A controller's answer to congestion, in bytes. A datapath that cannot call the controller in time (the
 /// kernel at a loss) keeps the last answer as a standing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +64,17 @@ pub struct Backoff {
     pub cwnd: u64,
     /// The new slow-start threshold.
     pub ssthresh: u64,
-    /// Retransmit every outstanding segment, not only those known to be lost (TCPW with Bulk Repeat, ICC 2003). Only
-    /// honoured by a sender whose `bulk_repeat` option is on.
+    /// Retransmit every outstanding segment, not only those known to be lost (TCPW with Bulk Repeat, ICC
+    /// 2003). Only honoured by a sender whose `bulk_repeat` option is on.
     pub repeat: bool,
+}
+
+impl Backoff {
+    /// That of a controller with a model of the path: it has no slow-start threshold.
+    #[must_use]
+    pub fn of_model(cwnd: u64) -> Self {
+        Self { cwnd, ssthresh: u64::MAX, repeat: false }
+    }
 }
 
 /// The sender's features that a controller uses. A sender asks before the first event and keeps no state that

@@ -2,8 +2,8 @@
 
 use crate::time::{Span, Time};
 
-/// The smallest value of the last `window`, exact to half a window. Two halves are stored, and the older one is
-/// dropped when it is over. A window of `Span::MAX` never forgets.
+/// The smallest value of the last `window`, exact to half a window. Two halves are stored, and the older one
+/// is dropped when it is over. A window of `Span::MAX` never forgets.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowedMin {
     window: Span,

@@ -180,8 +180,8 @@ mod tests {
         near(rig.w(), 152.0, 0.02);
     }
 
-    /// From 8 to 2 Mbit/s a quarter of the window is left, and of the threshold. A higher rate changes nothing, nor does the hint to an
-    /// algorithm that has no answer to it.
+    /// From 8 to 2 Mbit/s a quarter of the window is left, and of the threshold. A higher rate changes
+    /// nothing, nor does the hint to an algorithm that has no answer to it.
     #[test]
     fn a_rate_that_falls_takes_its_share_of_the_window() {
         for (given, to, w, t) in

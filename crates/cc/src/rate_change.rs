@@ -19,8 +19,8 @@ pub struct RateChange {
 }
 
 impl RateChange {
-    /// The share of a window that fits the path after the change: less than 1 if the rate falls, and 1 otherwise, since nobody has
-    /// promised the new room to this flow.
+    /// The share of a window that fits the path after the change: less than 1 if the rate falls, and 1
+    /// otherwise, since nobody has promised the new room to this flow.
     pub fn share(&self) -> f64 {
         (self.to.0 as f64 / self.from.0.max(1) as f64).min(1.0)
     }

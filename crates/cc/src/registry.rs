@@ -474,8 +474,8 @@ pub fn choices(shared: &str) -> &'static [&'static str] {
     }
 }
 
-/// The parameters with which algorithm `id` runs where acknowledgements come from real hosts, which bunch them, if they are not its
-/// defaults. Empty for most.
+/// The parameters with which algorithm `id` runs where acknowledgements come from real hosts, which bunch
+/// them, if they are not its defaults. Empty for most.
 pub fn on_real_hosts(id: &str) -> &'static [(&'static str, &'static str)] {
     match id {
         "star" | "tcp-j" => &[("bw_samples", "ticks")],
@@ -483,8 +483,8 @@ pub fn on_real_hosts(id: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// The parameters with which algorithm `id` runs in Linux where they are not its defaults here: the kernel's own rules for its own, and
-/// [`on_real_hosts`] for ours. Empty for most.
+/// The parameters with which algorithm `id` runs in Linux where they are not its defaults here: the kernel's
+/// own rules for its own, and [`on_real_hosts`] for ours. Empty for most.
 pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
     match id {
         "cubic" => &[("rules", "linux"), (SLOW_START, HYSTART)],

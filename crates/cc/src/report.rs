@@ -126,8 +126,8 @@ pub struct RateSample {
 pub struct Ack {
     /// Acknowledgements merged into this report.
     pub acks: u32,
-    /// Bytes newly delivered, cumulatively or selectively; without SACK a duplicate ACK counts one segment and the
-    /// cumulative ACK that follows counts that much less.
+    /// Bytes newly delivered, cumulatively or selectively; without SACK a duplicate ACK counts one segment
+    /// and the cumulative ACK that follows counts that much less.
     pub acked: u64,
     /// Of `acked`, the bytes that must not make a window grow. Counting ACKs, bytes above one segment an ACK (RFC 5681
     /// section 3.1). Counting bytes, bytes above two segments in slow start, one after a timeout (RFC 3465). All of them, if no

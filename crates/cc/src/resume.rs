@@ -1,9 +1,9 @@
 //! Careful Resume: N. Kuhn, E. Stephan, G. Fairhurst, R. Secchi, C. Huitema: Convergence of Congestion Control from Retained State, RFC
 //! 9959, 2026. A connection begins with what an earlier one over the same path has measured, and takes it back if it no longer holds.
 //!
-//! Grade A: read as draft-ietf-tsvwg-careful-resume-24, the version that became the RFC (the repository's state of
-//! October 2025, 7048ede, says the same). Unit: bytes; the window in segments. Beside any
-//! policy; section numbers are the RFC's.
+//! Grade A: read as draft-ietf-tsvwg-careful-resume-24, the version that became the RFC (the repository's
+//! state of October 2025, 7048ede, says the same). Unit: bytes; the window in segments. Beside any policy;
+//! section numbers are the RFC's.
 //!
 //! | phase          | window                            | left                                                                          |
 //! |----------------|-----------------------------------|-------------------------------------------------------------------------------|
@@ -13,12 +13,12 @@
 //! | Safe Retreat   | PipeSize / 2, no growth           | its last segment acknowledged, losses repaired: T = Beta PipeSize, Normal      |
 //! | Normal         | by the algorithm                  | never                                                                         |
 //!
-//! PipeSize is what was in flight before the jump and all that has been acknowledged since. Congestion in Reconnaissance ends Careful
-//! Resume; so does an RTT of saved_rtt / 2 or less, or of more than 10 saved_rtt. Congestion after the jump leads to Safe Retreat, a
-//! timeout to Normal.
+//! PipeSize is what was in flight before the jump and all that has been acknowledged since. Congestion in
+//! Reconnaissance ends Careful Resume; so does an RTT of saved_rtt / 2 or less, or of more than 10 saved_rtt.
+//! Congestion after the jump leads to Safe Retreat, a timeout to Normal.
 //!
-//! Where the saved state comes from, for how long it holds, and that one connection uses it at a time is the business of who gives it
-//! (sections 3.1 and 4.2.1): a scenario gives it to a flow.
+//! Where the saved state comes from, for how long it holds, and that one connection uses it at a time is the
+//! business of who gives it (sections 3.1 and 4.2.1): a scenario gives it to a flow.
 //!
 //! Decisions:
 //!  * a window that has grown to jump_cwnd in Reconnaissance has no use of a jump: Normal.

@@ -26,8 +26,8 @@ pub struct Round {
 }
 
 impl Round {
-    /// Adds `ack`. On the ACK that ends a round, returns the round's measurements. `None` if it had no RTT sample; its
-    /// bytes are then carried over into the next.
+    /// Adds `ack`. On the ACK that ends a round, returns the round's measurements. `None` if it had no RTT
+    /// sample; its bytes are then carried over into the next.
     pub fn add(&mut self, ack: &Ack) -> Option<Measured> {
         self.rtt = match (self.rtt, ack.rtt) {
             (Some(a), Some(b)) => Some(a.and(b)),

@@ -53,13 +53,16 @@ pub struct Start {
     pub initial_ssthresh: f64,
 }
 
-/// The part of a window-based algorithm that a paper defines.
+/// The part of a window-based algorithm that a paper defines. What it does not say is as Reno does it.
 pub trait Policy: Debug + Send {
     /// Every ACK, also in recovery and when application-limited: feed filters here, change nothing else.
     fn observe(&mut self, _flow: &Flow, _ack: &Ack) {}
 
-    /// Congestion avoidance: called for ACKs outside recovery while the window limits the sender and W >= T.
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack);
+    /// Congestion avoidance: called for ACKs outside recovery while the window limits the sender and W >= T. Default: one segment per round
+    /// trip (RFC 5681 eq. 3).
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        additive(w, flow, ack, 1.0);
+    }
 
     /// Slow start: called as [`Policy::avoid`] is, while W < T. Returns the segments that were left over when W reached T;
     /// the host passes them on to congestion avoidance. Default: one segment per acknowledged segment (RFC 5681
@@ -68,8 +71,10 @@ pub trait Policy: Debug + Send {
         exponential(w, ack.segments(flow))
     }
 
-    /// The answer to congestion. Pure.
-    fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut;
+    /// The answer to congestion. Pure. Default: half of the window (RFC 5681 eq. 4).
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        Cut::standard(w.cwnd / 2.0, why)
+    }
 
     /// Something else happened; the window may be changed. At [`Event::Congestion`] `w` is the window before the cut, which the host makes:
     /// remember the state that the next epoch needs. At [`Event::Undo`] the host has restored `w` already. Never [`Event::Deadline`].
@@ -116,6 +121,11 @@ pub fn exponential(w: &mut Window, acked: f64) -> f64 {
     acked - used
 }
 
+/// `per_round` segments of growth per round trip, spread over its ACKs: that share of 1/W for each acknowledged segment.
+pub(crate) fn additive(w: &mut Window, flow: &Flow, ack: &Ack, per_round: f64) {
+    w.cwnd += per_round * ack.segments(flow) / w.cwnd;
+}
+
 /// A [`Policy`] in its host: a complete [`Controller`].
 #[derive(Debug)]
 pub struct Windowed<P> {
@@ -142,6 +152,14 @@ impl<P: Policy> Windowed<P> {
         let mut host = Self { policy, w, threshold: (f64::NAN, 0), mss, added: None, collapsed: false };
         host.settle();
         host
+    }
+
+    /// The same as a [`Controller`] of its own.
+    pub fn hosted(policy: P, start: Start) -> Box<dyn Controller>
+    where
+        P: 'static,
+    {
+        Box::new(Self::new(policy, start))
     }
 
     /// Keeps the window in its range; ssthresh is at least 2 (RFC 5681 eq. 4).

@@ -3,51 +3,41 @@
 use super::Error;
 use super::parser::split_at_commas;
 
-/// What can be asked of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quantity {
-    Cwnd,
-    Ssthresh,
-    Unacked,
-    Sacked,
-    Lost,
-    Retrans,
-    TotalRetrans,
-    CaState,
-    Mss,
-    Rtt,
-    MinRtt,
-    /// RFC 6675's pipe; Linux reports its terms.
-    Pipe,
-    Timeouts,
-    SpuriousTimeouts,
-    Recoveries,
-    SpuriousRecoveries,
-    Probes,
-    Received,
+/// Makes the quantities, each with the name that a script has for it.
+macro_rules! quantities {
+    ($($(#[$about:meta])* $quantity:ident = $name:literal,)*) => {
+        /// What can be asked of a connection.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Quantity {
+            $($(#[$about])* $quantity,)*
+        }
+
+        /// Names as in Linux's `tcp_info` where there is one; `bentpipe_` counters otherwise.
+        const NAMES: &[(&str, Quantity)] = &[$(($name, Quantity::$quantity)),*];
+    };
 }
 
-/// Names as in Linux's `tcp_info` where there is one; `bentpipe_` counters otherwise.
-const NAMES: &[(&str, Quantity)] = &[
-    ("tcpi_snd_cwnd", Quantity::Cwnd),
-    ("tcpi_snd_ssthresh", Quantity::Ssthresh),
-    ("tcpi_unacked", Quantity::Unacked),
-    ("tcpi_sacked", Quantity::Sacked),
-    ("tcpi_lost", Quantity::Lost),
-    ("tcpi_retrans", Quantity::Retrans),
-    ("tcpi_total_retrans", Quantity::TotalRetrans),
-    ("tcpi_ca_state", Quantity::CaState),
-    ("tcpi_snd_mss", Quantity::Mss),
-    ("tcpi_rtt", Quantity::Rtt),
-    ("tcpi_min_rtt", Quantity::MinRtt),
-    ("bentpipe_pipe", Quantity::Pipe),
-    ("bentpipe_timeouts", Quantity::Timeouts),
-    ("bentpipe_spurious_timeouts", Quantity::SpuriousTimeouts),
-    ("bentpipe_recoveries", Quantity::Recoveries),
-    ("bentpipe_spurious_recoveries", Quantity::SpuriousRecoveries),
-    ("bentpipe_probes", Quantity::Probes),
-    ("bentpipe_received", Quantity::Received),
-];
+quantities! {
+    Cwnd = "tcpi_snd_cwnd",
+    Ssthresh = "tcpi_snd_ssthresh",
+    Unacked = "tcpi_unacked",
+    Sacked = "tcpi_sacked",
+    Lost = "tcpi_lost",
+    Retrans = "tcpi_retrans",
+    TotalRetrans = "tcpi_total_retrans",
+    CaState = "tcpi_ca_state",
+    Mss = "tcpi_snd_mss",
+    Rtt = "tcpi_rtt",
+    MinRtt = "tcpi_min_rtt",
+    /// RFC 6675's pipe; Linux reports its terms.
+    Pipe = "bentpipe_pipe",
+    Timeouts = "bentpipe_timeouts",
+    SpuriousTimeouts = "bentpipe_spurious_timeouts",
+    Recoveries = "bentpipe_recoveries",
+    SpuriousRecoveries = "bentpipe_spurious_recoveries",
+    Probes = "bentpipe_probes",
+    Received = "bentpipe_received",
+}
 
 /// States of Linux. `Disorder` is an open sender with segments SACKed; none here is ever in `CWR`.
 const STATES: &[(&str, i64)] = &[

@@ -1,6 +1,7 @@
 //! Plays a plan: time, arrivals, what the sender or the receiver answers, and what the script says of it.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 
 use bentpipe_cc::{Phase, Start, Time, registry};
 use bentpipe_tcp::{AckSegment, Block, Data, Receiver, Sender};
@@ -160,10 +161,7 @@ impl<'a> Player<'a> {
             Action::Read(segments) => {
                 let got = self.receiver.delivered();
                 if *segments > got {
-                    return Err(Error::differs(
-                        step.line,
-                        format!("{}\n  expected: {segments} segments to read\n  came: {got}", step.source),
-                    ));
+                    return Err(step.differs(format!("{segments} segments to read"), got));
                 }
                 let update = self.receiver.read(*segments);
                 self.acknowledge(update);
@@ -307,10 +305,7 @@ impl<'a> Player<'a> {
                 (true, _) => format!("at {}", seconds(from)),
                 _ => format!("from {} to {}", seconds(from), seconds(to)),
             };
-            Error::differs(
-                step.line,
-                format!("{}\n  expected: {expected}, {when}\n  came: {came}", step.source),
-            )
+            step.differs(format!("{expected}, {when}"), came)
         };
         let Some((at, left)) = self.left.pop_front() else {
             let next = self.deadline().map_or("no timer is armed".to_string(), |t| {
@@ -351,8 +346,7 @@ impl<'a> Player<'a> {
     }
 
     fn other(&self, step: &Step, expected: &str, left: &Left) -> Error {
-        let came = self.describe(self.now, left);
-        Error::differs(step.line, format!("{}\n  expected: {expected}\n  came: {came}", step.source))
+        step.differs(expected, self.describe(self.now, left))
     }
 
     fn compare_data(
@@ -401,15 +395,8 @@ impl<'a> Player<'a> {
             let want = i64::from(val.wrapping_sub(*script) as i32) * 1000;
             let got = i64::from(data.tsval.wrapping_sub(*own) as i32);
             if (want - got).unsigned_abs() > 1000 + self.plan.tolerance / 1000 {
-                let came = format!("{} ms after the first", got / 1000);
-                return Err(Error::differs(
-                    step.line,
-                    format!(
-                        "{}\n  expected: a timestamp {} ms after the first\n  came: {came}",
-                        step.source,
-                        want / 1000
-                    ),
-                ));
+                let after = |us: i64| format!("{} ms after the first", us / 1000);
+                return Err(step.differs(format!("a timestamp {}", after(want)), after(got)));
             }
         }
         self.stamps.push((val, data.tsval));
@@ -473,6 +460,13 @@ impl<'a> Player<'a> {
             text += " with ECE";
         }
         text
+    }
+}
+
+impl Step {
+    /// What came is not what the script says.
+    fn differs(&self, expected: impl Display, came: impl Display) -> Error {
+        Error::differs(self.line, format!("{}\n  expected: {expected}\n  came: {came}", self.source))
     }
 }
 

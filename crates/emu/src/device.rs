@@ -7,10 +7,11 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use crate::routing;
+use crate::system_call::{checked, owned};
 
 /// Packets that wait in the kernel until they are read. The queue of the link is the emulator's; this one must never be the bottleneck.
 const TRANSMIT_QUEUE: i32 = 10_000;
@@ -59,13 +60,10 @@ impl Device {
     pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         // SAFETY: the buffer is ours and as long as is said.
         let n = unsafe { libc::read(self.file.as_raw_fd(), into.as_mut_ptr().cast(), into.len()) };
-        if n >= 0 {
-            return Ok(Some(n as usize));
-        }
-        let error = io::Error::last_os_error();
-        match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
-            _ => Err(error),
+        match checked(n) {
+            Ok(n) => Ok(Some(n as usize)),
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -73,8 +71,7 @@ impl Device {
     #[inline]
     pub(crate) fn write(&self, packet: &[u8]) -> io::Result<()> {
         // SAFETY: the buffer is ours and as long as is said.
-        let n = unsafe { libc::write(self.file.as_raw_fd(), packet.as_ptr().cast(), packet.len()) };
-        if n >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        checked(unsafe { libc::write(self.file.as_raw_fd(), packet.as_ptr().cast(), packet.len()) }).map(drop)
     }
 }
 
@@ -110,12 +107,7 @@ fn up(socket: RawFd, mut request: libc::ifreq) -> io::Result<()> {
 /// A socket by which devices of this thread's namespace are controlled.
 fn socket() -> io::Result<OwnedFd> {
     // SAFETY: no memory of ours is an argument.
-    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new, open, and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    owned(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })
 }
 
 /// An empty request about a device; its name has at most 15 bytes.
@@ -137,8 +129,5 @@ fn address(address: Ipv4Addr) -> libc::sockaddr {
 
 fn control(fd: RawFd, what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
     // SAFETY: all requests made here take an ifreq, which is ours.
-    match unsafe { libc::ioctl(fd, what, request) } {
-        0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::ioctl(fd, what, request) }).map(drop)
 }

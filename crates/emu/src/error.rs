@@ -5,10 +5,11 @@ use std::io;
 use bentpipe_sim::pcap::CaptureError;
 
 /// Why there is no emulation. Each message is one line.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmulationError {
     /// The machine or the user's privileges do not allow it.
+    #[error("cannot {what}: {source}; {needs}")]
     Unable {
         /// What was tried.
         what: &'static str,
@@ -18,8 +19,10 @@ pub enum EmulationError {
         source: io::Error,
     },
     /// The request is wrong.
+    #[error("{0}")]
     Wrong(String),
     /// A link has stopped forwarding on its own.
+    #[error("the emulated link has failed ({thread}): {why}")]
     Failed {
         /// The thread that forwarded: link and way.
         thread: String,
@@ -27,28 +30,8 @@ pub enum EmulationError {
         why: String,
     },
     /// Packets cannot be captured.
+    #[error(transparent)]
     Capture(CaptureError),
-}
-
-impl std::fmt::Display for EmulationError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unable { what, needs, source } => write!(f, "cannot {what}: {source}; {needs}"),
-            Self::Wrong(what) => f.write_str(what),
-            Self::Failed { thread, why } => write!(f, "the emulated link has failed ({thread}): {why}"),
-            Self::Capture(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for EmulationError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unable { source, .. } => Some(source),
-            Self::Wrong(_) | Self::Failed { .. } => None,
-            Self::Capture(error) => error.source(),
-        }
-    }
 }
 
 /// Names what was tried, where the system refuses something.

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bentpipe_cc::{Span, Time};
+use bentpipe_sim::record::LinkRow;
 
 use crate::capture::{Captor, Spot};
 use crate::chain::Chain;
@@ -17,7 +18,8 @@ use crate::clock::Clock;
 use crate::device::Device;
 use crate::ip::{self, Refused};
 use crate::route::Hop;
-use crate::status::{HopStatus, Sample, WayStatus};
+use crate::status::{HopStatus, WayStatus};
+use crate::system_call::{checked, owned};
 
 /// Packets that are read before checking what is due, and packets that are written before checking what has
 /// come.
@@ -94,15 +96,10 @@ impl Forwarder {
         clock: Clock,
         recording: Recording,
     ) -> io::Result<Self> {
-        // SAFETY: no memory of ours is an argument.
-        let bell = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if bell < 0 {
-            return Err(io::Error::last_os_error());
-        }
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
-            // SAFETY: the descriptor is new, open, and nobody else's.
-            bell: unsafe { OwnedFd::from_raw_fd(bell) },
+            // SAFETY: no memory of ours is an argument.
+            bell: owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?,
             wanted: AtomicBool::new(false),
             status: Mutex::default(),
             answered: Condvar::new(),
@@ -187,7 +184,7 @@ struct Worker {
     /// When the next samples are taken, and the samples of each hop so far.
     next_sample: Option<Time>,
     burst: Burst,
-    samples: Vec<Vec<Sample>>,
+    samples: Vec<Vec<LinkRow>>,
     from: Device,
     to: Device,
     mtu: usize,
@@ -350,8 +347,7 @@ impl Worker {
         // SAFETY: the descriptors and the timeout are ours and outlive the call; no signal mask is given.
         let n =
             unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout, std::ptr::null()) };
-        if n < 0 {
-            let error = io::Error::last_os_error();
+        if let Err(error) = checked(n) {
             return if error.kind() == io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
         }
         if fds[1].revents != 0 {
@@ -370,17 +366,9 @@ impl Worker {
             for i in 0..self.hops.len() {
                 let (counts, (queue_packets, _)) = self.chain.look(i, at);
                 let Hop::Direction { plan, .. } = &self.hops[i] else { continue };
-                let (rate_bps, delay) = plan.at(at);
-                self.samples[i].push(Sample {
-                    t_s: at.secs(),
-                    queue_packets,
-                    delivered_packets: counts.delivered_packets,
-                    dropped_packets: counts.dropped_queue + counts.dropped_error,
-                    dropped_queue: counts.dropped_queue,
-                    rate_bps,
-                    delay_s: delay.secs(),
-                    handovers: plan.handovers().partition_point(|handover| *handover <= at) as u32,
-                });
+                let dropped = counts.dropped_queue + counts.dropped_error;
+                let counted = [queue_packets, counts.delivered_packets, dropped, counts.dropped_queue];
+                self.samples[i].push(LinkRow::of(i as u32, plan, at, counted));
             }
             at = at + interval;
         }

@@ -45,9 +45,10 @@ pub mod relay;
 mod route;
 mod routing;
 mod status;
+mod system_call;
 
 pub use chain::{Chain, Delivery, HopCounts};
 pub use error::EmulationError;
 pub use network::{Link, Network, Record};
 pub use route::{Hop, Packets, Route, route_of};
-pub use status::{HopStatus, Lateness, LinkStatus, Sample, WayStatus};
+pub use status::{HopStatus, Lateness, LinkStatus, WayStatus};

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::counters::Counters;
 use crate::error::{EmulationError, unable};
+use crate::system_call::checked;
 
 const NEEDS: &str = "run it as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN";
 
@@ -41,9 +42,8 @@ impl Namespace {
         // anything else.
         let made = std::thread::spawn(|| {
             // SAFETY: unshare has no memory of ours as an argument; it changes this thread alone.
-            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-                return Err(unable("make a network namespace", NEEDS)(io::Error::last_os_error()));
-            }
+            checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+                .map_err(unable("make a network namespace", NEEDS))?;
             let open = unable("open a network namespace", "mount /proc");
             let file = File::open("/proc/thread-self/ns/net").map_err(open)?;
             configure().map_err(unable("set a network namespace up", "/proc/sys must be writable"))?;
@@ -57,10 +57,7 @@ impl Namespace {
     /// Moves the calling thread there. Threads and processes that it starts from now on are there, too.
     pub(crate) fn enter(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open and that of a namespace; setns changes this thread alone.
-        match unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
     }
 
     /// Does `work` in a thread inside.

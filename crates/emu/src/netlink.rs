@@ -3,7 +3,9 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use crate::system_call::{checked, owned};
 
 /// The length of a message's header, `struct nlmsghdr`.
 const HEADER: usize = 16;
@@ -72,28 +74,19 @@ impl Socket {
     pub(crate) fn open(family: libc::c_int) -> io::Result<Self> {
         // SAFETY: no memory of ours is an argument.
         let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, family) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is new, open, and nobody else's.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        owned(fd).map(Self)
     }
 
     /// Sends messages as one datagram; waits for `answers` acknowledgements.
     pub(crate) fn ask(&self, messages: &[u8], answers: usize) -> io::Result<()> {
         let fd = self.0.as_raw_fd();
         // SAFETY: the bytes are ours and as many as is said.
-        if unsafe { libc::send(fd, messages.as_ptr().cast(), messages.len(), 0) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(unsafe { libc::send(fd, messages.as_ptr().cast(), messages.len(), 0) })?;
         let mut seen = 0;
         let mut buffer = [0_u8; 8192];
         while seen < answers {
             // SAFETY: the buffer is ours and as long as is said.
-            let n = unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
-            if n < 0 {
-                return Err(io::Error::last_os_error());
-            }
+            let n = checked(unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), 0) })?;
             let mut rest = &buffer[..n as usize];
             while let Some(error) = rest.get(HEADER..HEADER + 4) {
                 // An error number below zero, or zero.

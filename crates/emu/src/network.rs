@@ -17,7 +17,7 @@ use crate::namespace::{Namespace, without_ipv6};
 use crate::netlink;
 use crate::outside::Outside;
 use crate::relay::{self, Relay, RelayCounts, RelaySettings};
-use crate::route::{Hop, Route};
+use crate::route::{Hop, Route, address};
 use crate::routing::{Ipv4Route, add_ipv4};
 use crate::status::{LinkStatus, WayStatus};
 
@@ -136,12 +136,12 @@ impl Network {
 
     /// The address of the near end of link `i`.
     pub fn near_address(i: usize) -> Ipv4Addr {
-        Ipv4Addr::new(10, 77, i as u8, 1)
+        address(i, 1)
     }
 
     /// The address of the far end of link `i`.
     pub fn far_address(i: usize) -> Ipv4Addr {
-        Ipv4Addr::new(10, 77, i as u8, 2)
+        address(i, 2)
     }
 
     /// The addresses of the far end of link `i`, each with the index of its flow in the scenario.

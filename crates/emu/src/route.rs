@@ -158,11 +158,15 @@ pub fn route_of(plan: &Plan, link: usize) -> Option<Route> {
     Some(Route { forward, reverse, further })
 }
 
+/// The address of host `last` in the network of link `link`: 1 is its near end, 2 its far end.
+pub(crate) fn address(link: usize, last: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 77, link as u8, last)
+}
+
 /// The address of the far end of link `link` for the flow with this index in the scenario; `None` if the
 /// network of the link has no more addresses.
 fn flow_address(link: usize, flow: usize) -> Option<Ipv4Addr> {
-    let last = u8::try_from(flow + 2).ok().filter(|last| *last < u8::MAX)?;
-    Some(Ipv4Addr::new(10, 77, link as u8, last))
+    u8::try_from(flow + 2).ok().filter(|last| *last < u8::MAX).map(|last| address(link, last))
 }
 
 /// Of the flows of a table, the parts of the first connection that data crosses one after the other.

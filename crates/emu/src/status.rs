@@ -1,6 +1,6 @@
 //! What an emulation has done so far.
 
-use bentpipe_sim::record::LinkReport;
+use bentpipe_sim::record::{LinkReport, LinkRow};
 use hdrhistogram::Histogram;
 
 use crate::chain::HopCounts;
@@ -16,29 +16,8 @@ pub struct HopStatus {
     pub queue_bytes: u64,
     /// What it has done as a run's report says it: at the end, and not for access delays.
     pub report: Option<LinkReport>,
-    /// Samples over time, if they were asked for: at the end.
-    pub samples: Vec<Sample>,
-}
-
-/// A hop at one instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    /// Seconds since the start.
-    pub t_s: f64,
-    /// Packets waiting.
-    pub queue_packets: u64,
-    /// Packets that have left the far end so far.
-    pub delivered_packets: u64,
-    /// Packets dropped or lost so far.
-    pub dropped_packets: u64,
-    /// Of these, dropped at the queue.
-    pub dropped_queue: u64,
-    /// Rate at the instant, bits per second.
-    pub rate_bps: u64,
-    /// Propagation delay at the instant, one way, seconds.
-    pub delay_s: f64,
-    /// Handovers so far.
-    pub handovers: u32,
+    /// Samples over time, each with the index of the hop in its way, if they were asked for: at the end.
+    pub samples: Vec<LinkRow>,
 }
 
 /// One way of a link.

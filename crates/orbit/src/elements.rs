@@ -26,12 +26,16 @@ pub enum Notation {
     Kvn,
 }
 
+fn bad(file: &str, line: usize, what: String) -> OrbitError {
+    OrbitError::Elements { file: file.to_owned(), line, what }
+}
+
 /// Reads the satellites of a TLE text; `file` is its name in messages.
 ///
 /// # Errors
 /// The first line that is wrong, and how.
 pub fn read_tle(text: &str, file: &str) -> Result<Vec<Satellite>, OrbitError> {
-    let bad = |line: usize, what: String| OrbitError::Elements { file: file.to_owned(), line, what };
+    let bad = |line, what| bad(file, line, what);
     let mut found = Vec::new();
     let mut first: Option<(usize, &str)> = None;
     for (index, line) in text.lines().enumerate() {
@@ -100,7 +104,7 @@ pub fn read_omm(text: &str, notation: Notation, file: &str) -> Result<Vec<Satell
                 let (field, what) = (e.path().to_string(), e.into_inner().to_string());
                 let what = if field == "." { what } else { format!("{field}: {what}") };
                 let what = what.chars().take(LONGEST).collect(); // it repeats the value
-                OrbitError::Elements { file: file.to_owned(), line, what }
+                bad(file, line, what)
             })?;
         found.push((line, elements));
     }
@@ -131,7 +135,7 @@ fn with_defaults(mut fields: Map<String, Value>) -> Map<String, Value> {
 type Message = (usize, Map<String, Value>);
 
 fn json_messages(text: &str, file: &str) -> Result<Vec<Message>, OrbitError> {
-    let bad = |line: usize, what: String| OrbitError::Elements { file: file.to_owned(), line, what };
+    let bad = |line, what| bad(file, line, what);
     let value: Value = serde_json::from_str(text).map_err(|e| bad(e.line(), e.to_string()))?;
     let list = match value {
         Value::Array(list) => list,
@@ -163,7 +167,7 @@ fn csv_messages(text: &str, file: &str) -> Result<Vec<Message>, OrbitError> {
         if cells.len() != names.len() {
             let (expected, given) = (names.len(), cells.len());
             let what = format!("{given} cells, but the first line names {expected}");
-            return Err(OrbitError::Elements { file: file.to_owned(), line: index + 1, what });
+            return Err(bad(file, index + 1, what));
         }
         let fields = names.iter().zip(cells).map(|(n, c)| ((*n).to_owned(), Value::from(c))).collect();
         messages.push((index + 1, fields));
@@ -185,7 +189,7 @@ fn kvn_messages(text: &str, file: &str) -> Result<Vec<Message>, OrbitError> {
         }
         let Some((name, value)) = line.split_once('=') else {
             let what = "it is not NAME = VALUE".to_owned();
-            return Err(OrbitError::Elements { file: file.to_owned(), line: index + 1, what });
+            return Err(bad(file, index + 1, what));
         };
         let (name, value) = (name.trim(), value.trim());
         // A message begins with its version, or with its name where the version is left out.
@@ -206,8 +210,7 @@ fn kvn_messages(text: &str, file: &str) -> Result<Vec<Message>, OrbitError> {
 /// Propagators from elements; of two with one number the newer stays.
 fn satellites(found: Vec<(usize, Elements)>, file: &str) -> Result<Vec<Satellite>, OrbitError> {
     if found.is_empty() {
-        let what = "no orbital elements".to_owned();
-        return Err(OrbitError::Elements { file: file.to_owned(), line: 1, what });
+        return Err(bad(file, 1, "no orbital elements".to_owned()));
     }
     let mut newest: BTreeMap<u64, (usize, Elements)> = BTreeMap::new();
     for (line, elements) in found {
@@ -216,11 +219,7 @@ fn satellites(found: Vec<(usize, Elements)>, file: &str) -> Result<Vec<Satellite
             newest.insert(elements.norad_id, (line, elements));
         }
     }
-    newest
-        .into_values()
-        .map(|(line, e)| satellite(&e).map_err(|what| (line, what)))
-        .collect::<Result<_, _>>()
-        .map_err(|(line, what): (usize, String)| OrbitError::Elements { file: file.to_owned(), line, what })
+    newest.into_values().map(|(line, e)| satellite(&e).map_err(|what| bad(file, line, what))).collect()
 }
 
 fn satellite(elements: &Elements) -> Result<Satellite, String> {

@@ -35,3 +35,11 @@ pub enum OrbitError {
 pub(crate) fn wrong<T>(message: impl Into<String>) -> Result<T, OrbitError> {
     Err(OrbitError::Request(message.into()))
 }
+
+/// A number that a request may have only from `low` to `high`; `name` is its key, or what messages call it.
+pub(crate) fn within(name: &str, value: f64, low: f64, high: f64) -> Result<(), OrbitError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    wrong(format!("{name} is {value}, but must be from {low} to {high}"))
+}

@@ -3,29 +3,23 @@
 use serde::Deserialize;
 
 use crate::earth::{Vector, dot, geodetic, minus, on_vertical, vertical};
-use crate::error::{OrbitError, wrong};
+use crate::error::{OrbitError, within, wrong};
 
 /// A ground point of a request: fixed (`lat`, `lon`, `alt_m`) or moving (`waypoints`).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// What messages call it.
-    #[serde(default)]
     pub name: Option<String>,
     /// Geodetic latitude, degrees, north positive (WGS 84).
-    #[serde(default)]
     pub lat: Option<f64>,
     /// Longitude, degrees, east positive.
-    #[serde(default)]
     pub lon: Option<f64>,
     /// Height above the ellipsoid, m.
-    #[serde(default)]
     pub alt_m: Option<f64>,
     /// `[t_s, lat, lon, alt_m]`, times rising.
-    #[serde(default)]
     pub waypoints: Option<Vec<[f64; 4]>>,
     /// Least elevation here, degrees, instead of that of the request.
-    #[serde(default)]
     pub min_elevation_deg: Option<f64>,
 }
 
@@ -64,12 +58,7 @@ impl Ground {
         for (index, [t_s, lat, lon, alt_m]) in rows.into_iter().enumerate() {
             let at =
                 if point.waypoints.is_some() { format!("{key}.waypoints[{index}]") } else { key.to_owned() };
-            let within = |name: &str, value: f64, low: f64, high: f64| {
-                if (low..=high).contains(&value) {
-                    return Ok(());
-                }
-                wrong(format!("{at}: {name} is {value}, but must be from {low} to {high}"))
-            };
+            let within = |name, value, low, high| within(&format!("{at}: {name}"), value, low, high);
             within("time in seconds", t_s, -1e9, 1e9)?;
             within("latitude", lat, -90.0, 90.0)?;
             within("longitude", lon, -180.0, 360.0)?;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use sgp4::chrono::{Datelike, NaiveDate, NaiveDateTime};
 
 use crate::elements::{self, Notation};
-use crate::error::{OrbitError, wrong};
+use crate::error::{OrbitError, within, wrong};
 use crate::ground::Point;
 use crate::satellites::Satellite;
 use crate::shell::{Shell, default_elevation};
@@ -19,7 +19,6 @@ pub struct Request {
     /// The first point.
     pub a: Point,
     /// The other one. `None` only with gateways: the path then ends at the gateway.
-    #[serde(default)]
     pub b: Option<Point>,
     /// Gateways of a bent pipe. Without any, `b` is at the other end.
     #[serde(default)]
@@ -29,10 +28,8 @@ pub struct Request {
     /// Between two rows, s.
     pub step_s: f64,
     /// The instant of the start, UTC. By default that of the shell, or of the newest elements.
-    #[serde(default)]
     pub epoch: Option<String>,
     /// By lasers or by a bent pipe. By default lasers if the shell has them.
-    #[serde(default)]
     pub mode: Option<Mode>,
     /// Which satellite is chosen.
     #[serde(default)]
@@ -41,13 +38,11 @@ pub struct Request {
     #[serde(default)]
     pub when: When,
     /// Least elevation, degrees. By default the shell's; 25 for a TLE or OMM.
-    #[serde(default)]
     pub min_elevation_deg: Option<f64>,
     /// The rule that says when a satellite is in reach.
     #[serde(default)]
     pub reach: Rule,
     /// For the rule `length`, km. By default the shell's, or altitude / sin(least elevation).
-    #[serde(default)]
     pub greatest_length_km: Option<f64>,
     /// For how long the path is down after a change of the first satellite, the last one or the gateway, s.
     #[serde(default)]
@@ -69,22 +64,16 @@ fn in_fibre() -> f64 {
 #[serde(deny_unknown_fields)]
 pub struct Satellites {
     /// The name of a shell.
-    #[serde(default)]
     pub shell: Option<String>,
     /// A shell by its numbers.
-    #[serde(default)]
     pub walker: Option<Shell>,
     /// The text of a TLE file.
-    #[serde(default)]
     pub tle: Option<String>,
     /// The text of an OMM file.
-    #[serde(default)]
     pub omm: Option<String>,
     /// The notation of `omm`.
-    #[serde(default)]
     pub format: Option<Notation>,
     /// What messages call the text.
-    #[serde(default)]
     pub file: Option<String>,
 }
 
@@ -192,12 +181,6 @@ impl Request {
     }
 
     fn check(&self) -> Result<(), OrbitError> {
-        let within = |name: &str, value: f64, low: f64, high: f64| {
-            if (low..=high).contains(&value) {
-                return Ok(());
-            }
-            wrong(format!("{name} is {value}, but must be from {low} to {high}"))
-        };
         within("duration_s", self.duration_s, 1e-3, 366.0 * 86_400.0)?;
         within("step_s", self.step_s, 1e-6, 86_400.0)?;
         if self.duration_s / self.step_s > MOST_ROWS {
@@ -262,7 +245,7 @@ impl Satellites {
         let (shell, name) = match (&self.shell, &self.walker) {
             (Some(name), _) => {
                 let known = shells::find(name).ok_or_else(|| unknown_shell(name))?;
-                (Some(known.shell()), Some(known.name))
+                (Some(known.shell.clone()), Some(known.name))
             }
             (None, walker) => (walker.clone(), None),
         };

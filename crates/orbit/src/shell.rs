@@ -8,18 +8,21 @@
 //! is the satellite nearest in phase; with the phase `half-slot` it is the one of the same slot, as in satgenpy's `generate_plus_grid_isls`.
 //! Planes that do not span the whole circle (a Walker star) have no lasers between the last plane and the first.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use sgp4::chrono::NaiveDateTime;
 use sgp4::{Constants, Orbit, WGS72};
 
-use crate::error::{OrbitError, wrong};
+use crate::error::{OrbitError, within, wrong};
 use crate::satellites::Satellite;
 
 /// How the satellites of one plane stand against those of the plane before.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Odd planes are ahead by half a slot (Hypatia).
+    #[default]
     HalfSlot,
     /// Walker's F: each plane is ahead by F x 360 / (planes x per_plane) degrees (J. G. Walker, JBIS 24, 369).
     Walker(u32),
@@ -36,29 +39,26 @@ pub struct Shell {
     /// Inclination, degrees.
     pub inclination_deg: f64,
     /// Height of the mean orbit over the equatorial radius of WGS 72, km. Either this or the mean motion.
-    #[serde(default)]
     pub altitude_km: Option<f64>,
     /// Mean motion of a TLE (Kozai's), revolutions a day. Hypatia gives this one.
-    #[serde(default)]
     pub mean_motion_rev_per_day: Option<f64>,
     /// The arc of the equator over which the ascending nodes are spread, degrees: 360, or about 180 for a star.
     #[serde(default = "whole_circle")]
     pub raan_span_deg: f64,
     /// How planes stand against each other.
-    #[serde(default = "half_slot")]
+    #[serde(default)]
     pub phase: Phase,
     /// Least elevation, degrees.
     #[serde(default = "default_elevation")]
     pub min_elevation_deg: f64,
     /// The greatest length of a link to the ground by Hypatia's rule, km; without it altitude / sin(least elevation).
-    #[serde(default)]
     pub greatest_length_km: Option<f64>,
     /// Do the satellites have lasers?
     #[serde(default = "yes")]
     pub lasers: bool,
     /// The instant at which the elements hold, UTC.
     #[serde(default = "default_epoch")]
-    pub epoch: String,
+    pub epoch: Cow<'static, str>,
 }
 
 /// Radius of the Earth in WGS 72, km.
@@ -70,10 +70,6 @@ fn whole_circle() -> f64 {
     360.0
 }
 
-fn half_slot() -> Phase {
-    Phase::HalfSlot
-}
-
 /// Degrees above the horizon that a satellite needs where nothing else is said.
 pub(crate) fn default_elevation() -> f64 {
     25.0
@@ -83,8 +79,8 @@ fn yes() -> bool {
     true
 }
 
-fn default_epoch() -> String {
-    "2000-01-01T00:00:00Z".to_owned()
+pub(crate) const fn default_epoch() -> Cow<'static, str> {
+    Cow::Borrowed("2000-01-01T00:00:00Z")
 }
 
 impl Shell {
@@ -104,12 +100,7 @@ impl Shell {
                 "{key}: {planes} planes of {per_plane} satellites; 1 to 100000 satellites are possible"
             ));
         }
-        let within = |name: &str, value: f64, low: f64, high: f64| {
-            if (low..=high).contains(&value) {
-                return Ok(());
-            }
-            wrong(format!("{key}.{name} is {value}, but must be from {low} to {high}"))
-        };
+        let within = |name, value, low, high| within(&format!("{key}.{name}"), value, low, high);
         within("inclination_deg", self.inclination_deg, 0.0, 180.0)?;
         within("raan_span_deg", self.raan_span_deg, 0.0, 360.0)?;
         within("min_elevation_deg", self.min_elevation_deg, 0.0, 90.0)?;

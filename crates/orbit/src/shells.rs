@@ -4,10 +4,10 @@
 
 use serde::Serialize;
 
-use crate::shell::{Phase, Shell};
+use crate::shell::{Phase, Shell, default_epoch};
 
 /// A named shell.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Named {
     /// What a user writes.
     pub name: &'static str,
@@ -15,47 +15,9 @@ pub struct Named {
     pub about: &'static str,
     /// Where its numbers come from.
     pub source: &'static str,
-    /// Planes.
-    pub planes: u32,
-    /// Satellites per plane.
-    pub per_plane: u32,
-    /// Inclination, degrees.
-    pub inclination_deg: f64,
-    /// Height, km, if the source gives it.
-    pub altitude_km: Option<f64>,
-    /// Mean motion, revolutions a day, if the source gives it.
-    pub mean_motion_rev_per_day: Option<f64>,
-    /// Arc over which the planes are spread, degrees.
-    pub raan_span_deg: f64,
-    /// Phase between planes.
-    pub phase: Phase,
-    /// Least elevation, degrees.
-    pub min_elevation_deg: f64,
-    /// Hypatia's greatest length of a link to the ground, km.
-    pub greatest_length_km: Option<f64>,
-    /// Are there links between satellites?
-    pub lasers: bool,
-    /// Instant of the elements, UTC.
-    pub epoch: &'static str,
-}
-
-impl Named {
-    /// The numbers alone.
-    pub fn shell(&self) -> Shell {
-        Shell {
-            planes: self.planes,
-            per_plane: self.per_plane,
-            inclination_deg: self.inclination_deg,
-            altitude_km: self.altitude_km,
-            mean_motion_rev_per_day: self.mean_motion_rev_per_day,
-            raan_span_deg: self.raan_span_deg,
-            phase: self.phase,
-            min_elevation_deg: self.min_elevation_deg,
-            greatest_length_km: self.greatest_length_km,
-            lasers: self.lasers,
-            epoch: self.epoch.to_owned(),
-        }
-    }
+    /// Its numbers.
+    #[serde(flatten)]
+    pub shell: Shell,
 }
 
 /// The shell of this name.
@@ -78,10 +40,7 @@ const fn at(
     altitude_km: f64,
     min_elevation_deg: f64,
 ) -> Named {
-    Named {
-        name,
-        about,
-        source,
+    let shell = Shell {
         planes,
         per_plane,
         inclination_deg,
@@ -92,17 +51,29 @@ const fn at(
         min_elevation_deg,
         greatest_length_km: None,
         lasers: true,
-        epoch: "2000-01-01T00:00:00Z",
-    }
+        epoch: default_epoch(),
+    };
+    Named { name, about, source, shell }
 }
 
-/// One of Hypatia's shells: a mean motion, and the greatest length of its scripts.
-const fn hypatia(shell: Named, mean_motion: f64, greatest_length_km: f64) -> Named {
-    Named {
-        altitude_km: None,
-        mean_motion_rev_per_day: Some(mean_motion),
-        greatest_length_km: Some(greatest_length_km),
-        ..shell
+impl Named {
+    /// A star: its planes are spread over `raan_span_deg`.
+    const fn star(mut self, raan_span_deg: f64) -> Self {
+        self.shell.raan_span_deg = raan_span_deg;
+        self
+    }
+
+    const fn without_lasers(mut self) -> Self {
+        self.shell.lasers = false;
+        self
+    }
+
+    /// One of Hypatia's shells: a mean motion, and the greatest length of its scripts.
+    const fn of_hypatia(mut self, mean_motion: f64, greatest_length_km: f64) -> Self {
+        self.shell.altitude_km = None;
+        self.shell.mean_motion_rev_per_day = Some(mean_motion);
+        self.shell.greatest_length_km = Some(greatest_length_km);
+        self
     }
 }
 
@@ -116,10 +87,7 @@ pub const SHELLS: &[Named] = &[
     at("kuiper-k1", "Kuiper, first shell", KUIPER, (34, 34), 51.9, 630.0, 30.0),
     at("kuiper-k2", "Kuiper, second shell", KUIPER, (36, 36), 42.0, 610.0, 30.0),
     at("kuiper-k3", "Kuiper, third shell", KUIPER, (28, 28), 33.0, 590.0, 30.0),
-    Named {
-        raan_span_deg: 180.0,
-        lasers: false,
-        ..at(
+    at(
             "oneweb",
             "OneWeb as filed: a star without lasers",
             "FCC SAT-LOI-20160428-00041; del Portillo, Cameron, Crawley: IAC-18-B2.1.7, table 1: 18 planes of 40, 55 degrees",
@@ -127,13 +95,10 @@ pub const SHELLS: &[Named] = &[
             87.9,
             1_200.0,
             55.0,
-        )
-    },
+    ).star(180.0).without_lasers(),
     at("telesat-polar", "Telesat Lightspeed, polar", TELESAT, (27, 13), 98.98, 1_015.0, 10.0),
     at("telesat-inclined", "Telesat Lightspeed, inclined", TELESAT, (40, 33), 50.88, 1_325.0, 10.0),
-    Named {
-        lasers: false,
-        ..at(
+    at(
             "o3b-mpower",
             "O3b mPOWER, medium orbit over the equator",
             "FCC SAT-MOD-20160624-00060: equatorial, 8062 km; SpaceNews, 17 December 2024: 11 satellites and 2 more; the least elevation of \
@@ -142,11 +107,8 @@ pub const SHELLS: &[Named] = &[
             0.0,
             8_062.0,
             5.0,
-        )
-    },
-    Named {
-        raan_span_deg: 189.6,
-        ..at(
+    ).without_lasers(),
+    at(
             "iridium",
             "Iridium, a star with links between satellites",
             "Fossa, Raines, Gunsch, Temple: An overview of the Iridium low Earth orbit satellite system, NAECON 1998: 6 planes of \
@@ -155,10 +117,8 @@ pub const SHELLS: &[Named] = &[
             86.4,
             780.0,
             8.2,
-        )
-    },
-    hypatia(
-        at(
+    ).star(189.6),
+    at(
             "hypatia-kuiper-k1",
             "Kuiper's first shell as in Hypatia",
             "Hypatia, paper/satellite_networks_state/main_kuiper_630.py",
@@ -166,12 +126,9 @@ pub const SHELLS: &[Named] = &[
             51.9,
             630.0,
             30.0,
-        ),
-        14.80,
-        1_260.0, // 630 km / sin 30 degrees
-    ),
-    hypatia(
-        at(
+    )
+    .of_hypatia(14.80, 1_260.0), // 630 km / sin 30 degrees
+    at(
             "hypatia-starlink-s1",
             "Starlink's first shell as in Hypatia",
             "Hypatia, paper/satellite_networks_state/main_starlink_550.py",
@@ -179,12 +136,9 @@ pub const SHELLS: &[Named] = &[
             53.0,
             550.0,
             25.0,
-        ),
-        15.19,
-        1_089.686_418_2, // sqrt(940.7^2 + 550^2) km
-    ),
-    hypatia(
-        at(
+    )
+    .of_hypatia(15.19, 1_089.686_418_2), // sqrt(940.7^2 + 550^2) km
+    at(
             "hypatia-telesat-t1",
             "Telesat's first shell as in Hypatia",
             "Hypatia, paper/satellite_networks_state/main_telesat_1015.py",
@@ -192,10 +146,8 @@ pub const SHELLS: &[Named] = &[
             98.98,
             1_015.0,
             10.0,
-        ),
-        13.66,
-        5_845.152_040_4, // 1015 km / sin 10 degrees
-    ),
+    )
+    .of_hypatia(13.66, 5_845.152_040_4), // 1015 km / sin 10 degrees
 ];
 
 #[cfg(test)]
@@ -205,7 +157,7 @@ mod tests {
     #[test]
     fn every_named_shell_passes_the_checks_of_a_user_s() {
         for named in SHELLS {
-            named.shell().check(named.name).expect(named.name);
+            named.shell.check(named.name).expect(named.name);
             assert_eq!(find(named.name).map(|n| n.source), Some(named.source));
         }
     }
@@ -213,7 +165,7 @@ mod tests {
     #[test]
     fn greatest_lengths_are_those_of_hypatia_s_scripts() {
         // math.sqrt(cone^2 + altitude^2), worked out with the scripts' constants.
-        let length = |name| find(name).and_then(|n| n.greatest_length_km).expect(name);
+        let length = |name| find(name).and_then(|n| n.shell.greatest_length_km).expect(name);
         let sin = |degrees: f64| libm::sin(degrees.to_radians());
         assert!((length("hypatia-kuiper-k1") - 630.0 / sin(30.0)).abs() < 1e-4);
         assert!((length("hypatia-starlink-s1") - libm::hypot(940.7, 550.0)).abs() < 1e-4);
@@ -223,9 +175,8 @@ mod tests {
     #[test]
     fn the_filed_numbers_of_satellites_add_up() {
         // FCC 21-48: 4408 with shells of 1584, 1584, 720, 348 and 172; Kuiper 3236; Telesat phase 1 351 and 1320 = 1671.
-        let sum = |prefix: &str| {
-            SHELLS.iter().filter(|s| s.name.starts_with(prefix)).map(|s| s.shell().size()).sum()
-        };
+        let sum =
+            |prefix: &str| SHELLS.iter().filter(|s| s.name.starts_with(prefix)).map(|s| s.shell.size()).sum();
         let (starlink, kuiper, telesat): (usize, usize, usize) =
             (sum("starlink"), sum("kuiper"), sum("telesat"));
         assert_eq!((starlink, kuiper, telesat), (4_408, 3_236, 1_671));

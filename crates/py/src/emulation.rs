@@ -12,7 +12,7 @@ use bentpipe_emu::{
 };
 use bentpipe_sim::RunError;
 use bentpipe_sim::pcap::{Capture, Place};
-use bentpipe_sim::record::{LinkReport, LinkTrace};
+use bentpipe_sim::record::{LinkReport, LinkRow, LinkTrace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -189,17 +189,7 @@ impl EmulatedNetwork {
         let hops = self.hops(py)?;
         let mut trace = LinkTrace::default();
         for (i, hop) in hops.iter().filter(|hop| hop.report.is_some()).enumerate() {
-            for sample in &hop.samples {
-                trace.t_s.push(sample.t_s);
-                trace.link.push(i as u32);
-                trace.queue_packets.push(sample.queue_packets as f64);
-                trace.delivered_packets.push(sample.delivered_packets);
-                trace.dropped_packets.push(sample.dropped_packets);
-                trace.dropped_queue.push(sample.dropped_queue);
-                trace.rate_bps.push(sample.rate_bps as f64);
-                trace.delay_s.push(sample.delay_s);
-                trace.handovers.push(sample.handovers);
-            }
+            hop.samples.iter().for_each(|row| trace.push(LinkRow { link: i as u32, ..*row }));
         }
         link_columns(py, trace)
     }

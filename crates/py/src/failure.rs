@@ -34,6 +34,15 @@ impl Failure {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
+    /// Calls `progress`, if there is one, with the `share` of the work that is done, and looks for signals. False if either raised: the work
+    /// must end.
+    pub(crate) fn report(&self, progress: Option<&Py<PyAny>>, share: f64) -> bool {
+        Python::attach(|py| {
+            let told = progress.map_or(Ok(()), |progress| progress.call1(py, (share,)).map(drop));
+            py.check_signals().and(told).map_err(|error| self.set(error)).is_ok()
+        })
+    }
+
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -352,13 +352,6 @@ mod built {
         };
         Ok(unpinned || datapath::sweep(name))
     }
-
-    pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
-        m.add_class::<KernelAgent>()?;
-        m.add_class::<KernelGroup>()?;
-        m.add_function(wrap_pyfunction!(kernel_status, m)?)?;
-        m.add_function(wrap_pyfunction!(kernel_detach, m)?)
-    }
 }
 
 #[cfg(not(feature = "kernel"))]
@@ -408,12 +401,5 @@ mod missing {
     #[pyo3(signature = (_name, _pin = None))]
     pub(crate) fn kernel_detach(_name: &str, _pin: Option<std::path::PathBuf>) -> PyResult<bool> {
         Err(without())
-    }
-
-    pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
-        m.add_class::<KernelAgent>()?;
-        m.add_class::<KernelGroup>()?;
-        m.add_function(wrap_pyfunction!(kernel_status, m)?)?;
-        m.add_function(wrap_pyfunction!(kernel_detach, m)?)
     }
 }

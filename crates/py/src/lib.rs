@@ -304,10 +304,7 @@ fn run(
             if progress.is_none() && !reminder.is_due() {
                 return true;
             }
-            Python::attach(|py| {
-                let told = progress.map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
-                py.check_signals().and(told).map_err(|e| failure.set(e)).is_ok()
-            })
+            failure.report(progress, share)
         })
     });
     if let Some(error) = failure.take() {
@@ -361,9 +358,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<environment::Environments>()?;
     #[cfg(target_os = "linux")]
     m.add_class::<emulation::EmulatedNetwork>()?;
+    m.add_class::<kernel::KernelAgent>()?;
+    m.add_class::<kernel::KernelGroup>()?;
+    m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(queues, m)?)?;
-    m.add_function(wrap_pyfunction!(environment::measures, m)?)?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(parse, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
@@ -371,13 +370,14 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
+    m.add_function(wrap_pyfunction!(environment::measures, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
-    m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
     m.add_function(wrap_pyfunction!(kernel::kernel_support, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_gaps, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_sweep_groups, m)?)?;
-    kernel::add(m)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_status, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_detach, m)?)?;
     Ok(())
 }

@@ -32,13 +32,7 @@ pub(crate) fn orbit_path<'py>(
     let reminder = Reminder::every(Duration::from_millis(100));
     let result = py.detach(|| {
         bentpipe_orbit::path(&request, &mut |share| {
-            if !reminder.is_due() {
-                return true;
-            }
-            Python::attach(|py| {
-                let told = progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
-                py.check_signals().and(told).map_err(|e| failure.set(e)).is_ok()
-            })
+            !reminder.is_due() || failure.report(progress.as_ref(), share)
         })
     });
     if let Some(error) = failure.take() {

@@ -8,7 +8,7 @@ use crate::options::{Options, RtoRule};
 const THIN_LINEAR_RETRIES: u8 = 6;
 
 /// The estimator of one sender. It is kept small, because the sender's state has no room for more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Estimator {
     /// SRTT in nanoseconds, as the timer's coarse clock measures it; before the first sample, the initial
     /// timeout.
@@ -55,19 +55,11 @@ impl Estimator {
     pub(crate) fn new(options: &Options) -> Self {
         let mut new = Self {
             srtt: options.initial_rto.0,
-            var: 0,
-            deviation: Deviation::default(),
-            coarse: 0,
-            rto: Span::ZERO,
             min_rto: options.min_rto,
             max_rto: options.max_rto,
             granularity: options.granularity,
-            backoff: 0,
-            expiries: 0,
             linux: options.rto == RtoRule::Linux,
-            measured: false,
-            rests: false,
-            after_repeated_syn: false,
+            ..Self::default()
         };
         new.changed();
         new

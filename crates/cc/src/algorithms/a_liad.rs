@@ -27,16 +27,9 @@
 //! At RTTs above 0.4 s alpha exceeds 60. One round trip after a single loss the window is back, and losses far apart do not
 //! lower it.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::hoe::Hoe;
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "a-liad",
@@ -49,7 +42,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#cc3311",
     marker: "d",
-    build: |args, start| Box::new(Windowed::new(Liad::new(args, true), start)),
+    build: |args, start| Windowed::hosted(Liad::new(args, true), start),
 };
 
 /// The parameters of A-LIAD and LIAD; see the head of this file.

@@ -16,14 +16,9 @@
 //!  * ECN is answered as a loss.
 //!  * a report of many segments is applied at once, as Reno's.
 
-use alloc::boxed::Box;
 use core::mem;
 
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "aimd",
@@ -46,7 +41,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#882255",
     marker: "<",
-    build: |args, start| Box::new(Windowed::new(Aimd::new(args), start)),
+    build: |args, start| Windowed::hosted(Aimd::new(args), start),
 };
 
 /// How a loss in slow start is answered, the same parameter for every algorithm of the paper.

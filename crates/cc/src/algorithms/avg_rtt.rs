@@ -1,7 +1,7 @@
 //! AvgRTT of SCPS-TP and HSWA-TCP (X. Ge, F. Y. Li, F. Reichert, section II): the mean of a round, or of all segments "until currently transmitted".
 
-use crate::registry::{Args, Param};
-use crate::report::{Ack, RttSample};
+use crate::algorithms::prelude::*;
+use crate::report::RttSample;
 
 /// The parameter.
 pub(crate) const AVERAGE: Param = Param::choice("average", &["round", "connection"])

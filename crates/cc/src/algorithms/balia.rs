@@ -14,11 +14,9 @@
 //!  * alpha_r is a real number; Linux divides integers. Both are computed for each ACK and each loss, Linux does so once a window.
 //!  * after a timeout ssthresh is that of a loss, as Linux does, and the window is one segment.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::coupled::{Coupled, Coupling, Path};
 use crate::algorithms::increments::PER_ACK;
-use crate::registry::{Entry, Grade, SenderOptions};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "balia",
@@ -31,7 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#0077bb",
     marker: "X",
-    build: |args, start| Box::new(Coupled::windowed(Balia, args, start)),
+    build: |args, start| Coupled::hosted(Balia, args, start),
 };
 
 /// BALIA's window rules.

@@ -34,12 +34,7 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Rate, Span, Time};
-use crate::windowed::Start;
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "bbr",
@@ -149,7 +144,6 @@ pub(crate) struct Plain;
 
 impl Extension for Plain {}
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(crate) struct Bbr<E> {
     extension: E,
@@ -543,16 +537,11 @@ impl<E: Extension> Controller for Bbr<E> {
     }
 
     fn decision(&self) -> Decision {
-        Decision {
-            cwnd: self.cwnd,
-            ssthresh: u64::MAX,
-            pacing: Pacing::Rate(self.pacer.rate()),
-            deadline: Time::MAX,
-        }
+        Decision::of_model(self.cwnd, Pacing::Rate(self.pacer.rate()))
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
-        Backoff { cwnd: self.answer(flow, why), ssthresh: u64::MAX, repeat: false }
+        Backoff::of_model(self.answer(flow, why))
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -32,7 +32,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::bbr3::{Bbr3, UpEnd, VersionRules};
-use crate::registry::{Entry, Grade, SenderOptions};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "bbr2",

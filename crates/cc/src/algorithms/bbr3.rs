@@ -42,12 +42,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase, RateSample};
-use crate::time::{Span, Time};
-use crate::windowed::Start;
+use crate::algorithms::prelude::*;
+use crate::report::RateSample;
 use cycle::{Acks, State};
 pub(crate) use rules::{UpEnd, VersionRules};
 
@@ -101,7 +97,6 @@ struct Saved {
     inflight_hi: u64,
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(crate) struct Bbr3 {
     rules: &'static VersionRules,
@@ -492,16 +487,11 @@ impl Controller for Bbr3 {
     }
 
     fn decision(&self) -> Decision {
-        Decision {
-            cwnd: self.cwnd,
-            ssthresh: u64::MAX,
-            pacing: Pacing::Rate(self.pacer.rate()),
-            deadline: Time::MAX,
-        }
+        Decision::of_model(self.cwnd, Pacing::Rate(self.pacer.rate()))
     }
 
     fn backoff(&self, _flow: &Flow, why: Congestion) -> Backoff {
-        Backoff { cwnd: self.answer(why), ssthresh: u64::MAX, repeat: false }
+        Backoff::of_model(self.answer(why))
     }
 
     fn needs(&self) -> Needs {

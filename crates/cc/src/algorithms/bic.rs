@@ -15,13 +15,7 @@
 //!  * up to `low_window` growth and cut are Reno's.
 //!  * a timeout sets T by `beta` and forgets M; a spurious congestion brings it back. ECN is answered as a loss.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "bic",
@@ -55,7 +49,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#004488",
     marker: "x",
-    build: |args, start| Box::new(Windowed::new(Bic::new(args), start)),
+    build: |args, start| Windowed::hosted(Bic::new(args), start),
 };
 
 #[derive(Debug)]

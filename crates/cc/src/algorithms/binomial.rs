@@ -14,11 +14,7 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::aimd::{Cuts, HALVE_FIRST, SS_BETA, WHOLE_CUTS};
-use crate::controller::Controller;
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 const SOURCE: &str = "D. Bansal, H. Balakrishnan: Binomial Congestion Control Algorithms, IEEE INFOCOM, 2001";
 const REFERENCE: &str = "doi:10.1109/INFCOM.2001.916251";
@@ -91,7 +87,7 @@ pub(crate) const SQRT: Entry = Entry {
 fn hosted(k: f64, l: f64, args: &Args, start: Start) -> Box<dyn Controller> {
     let beta = args.number(BETA.name);
     let alpha = if args.given(ALPHA.name) { args.number(ALPHA.name) } else { 1.5 * beta };
-    Box::new(Windowed::new(Binomial { k, l, alpha, beta, cuts: Cuts::new(args) }, start))
+    Windowed::hosted(Binomial { k, l, alpha, beta, cuts: Cuts::new(args) }, start)
 }
 
 /// The binomial window rules.

@@ -27,15 +27,10 @@
 //!  * an ECN echo counts as a loss.
 //!  * an idle restart forgets gradients, backoffs and shadow window; the module does so where the pause was longer than an RTO.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::f64::consts::FRAC_1_SQRT_2;
 
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "cdg",
@@ -63,7 +58,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#44bb99",
     marker: "^",
-    build: |args, start| Box::new(Windowed::new(Cdg::new(args, start.initial_window), start)),
+    build: |args, start| Windowed::hosted(Cdg::new(args, start.initial_window), start),
 };
 
 /// A fall of the sums by this counts as effect, seconds.
@@ -86,7 +81,6 @@ enum Queue {
     NotFull,
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Cdg {
     length: usize,

@@ -31,12 +31,9 @@
 //! none with 1 s. TCP-Peach has it too (3, 9 and 8), TCP-Peach+ has not. It is the timer's error and not of these rules, so
 //! nothing is done here.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::peach::{Peach, RWND};
+use crate::algorithms::prelude::*;
 use crate::extra::ExtraPayload;
-use crate::registry::{Entry, Grade, Param, SenderOptions};
-use crate::windowed::Windowed;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "cherry",
@@ -56,7 +53,7 @@ pub(crate) const ENTRY: Entry = Entry {
     marker: "p",
     build: |args, start| {
         let payload = ExtraPayload::Unsent { ahead: 0 };
-        Box::new(Windowed::new(Peach::new(args, payload, args.number("spare")), start))
+        Windowed::hosted(Peach::new(args, payload, args.number("spare")), start)
     },
 };
 

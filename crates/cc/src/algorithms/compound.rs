@@ -23,13 +23,8 @@
 //!  * an idle restart drops the round under way and dwnd, and keeps baseRTT (module, `tcp_compound_cwnd_event`); the window
 //!    itself is the sender's matter, so what was dwnd becomes cwnd.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
+use crate::algorithms::vegas::{BASE_WINDOW, Gauge, SAMPLES};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "compound",
@@ -57,17 +52,14 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#44bb99",
     marker: "s",
-    build: |args, start| Box::new(Windowed::new(Compound::new(args), start)),
+    build: |args, start| Windowed::hosted(Compound::new(args), start),
 };
 
-/// RTT samples that a round needs to be used.
-const SAMPLES: u32 = 3;
 /// g is this share of what a Reno flow would queue.
 const SHARE: f64 = 0.75;
 /// And gamma moves this share of the way to g.
 const LAMBDA: f64 = 0.5;
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Compound {
     alpha: f64,

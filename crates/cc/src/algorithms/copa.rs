@@ -25,13 +25,8 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event, Life};
+use crate::algorithms::prelude::*;
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Rate, Span, Time};
-use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "copa",
@@ -87,7 +82,6 @@ impl Sliding {
     }
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Copa {
     delta_default: f64,
@@ -268,12 +262,12 @@ impl Controller for Copa {
         } else {
             Pacing::Off
         };
-        Decision { cwnd: self.bytes(self.cwnd), ssthresh: u64::MAX, pacing, deadline: Time::MAX }
+        Decision::of_model(self.bytes(self.cwnd), pacing)
     }
 
     fn backoff(&self, _flow: &Flow, why: Congestion) -> Backoff {
         let cwnd = if self.collapsed { self.cwnd } else { self.answer(why) };
-        Backoff { cwnd: self.bytes(cwnd), ssthresh: u64::MAX, repeat: false }
+        Backoff::of_model(self.bytes(cwnd))
     }
 
     fn needs(&self) -> Needs {

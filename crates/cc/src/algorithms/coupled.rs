@@ -2,16 +2,13 @@
 //! algorithm is a [`Coupling`]. Slow start and, unless a coupling says otherwise, the answer to losses are those of RFC 5681, for each
 //! subflow alone.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use crate::algorithms::increments::Increments;
-use crate::controller::Needs;
-use crate::event::{Congestion, Event};
-use crate::registry::Args;
-use crate::report::{Ack, Flow, Subflow};
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+use crate::algorithms::prelude::*;
+use crate::report::Subflow;
 
 /// One path in the units of the equations.
 #[derive(Clone, Copy, Debug)]
@@ -58,11 +55,11 @@ pub(crate) struct Coupled<C> {
     own: usize,
 }
 
-impl<C: Coupling> Coupled<C> {
+impl<C: Coupling + 'static> Coupled<C> {
     /// A complete controller on a connection that begins as `start` says.
-    pub(crate) fn windowed(coupling: C, args: &Args, start: Start) -> Windowed<Self> {
+    pub(crate) fn hosted(coupling: C, args: &Args, start: Start) -> Box<dyn Controller> {
         let increments = Increments::new(args);
-        Windowed::new(Self { coupling, increments, all: Vec::new(), own: 0 }, start)
+        Windowed::hosted(Self { coupling, increments, all: Vec::new(), own: 0 }, start)
     }
 }
 

@@ -19,14 +19,8 @@
 //!    100 ms; W_est never grows as fast as Reno. RTTmin's reset at a timeout is left out, and the window is real.
 //!  * `rules = "linux"` is that of Linux 6: cubic_of_linux.rs.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::cubic_of_linux::CubicOfLinux;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "cubic",
@@ -41,9 +35,9 @@ pub(crate) const ENTRY: Entry = Entry {
     marker: "X",
     build: |args, start| {
         if args.is("rules", "linux") {
-            return Box::new(Windowed::new(CubicOfLinux::new(args), start));
+            return Windowed::hosted(CubicOfLinux::new(args), start);
         }
-        Box::new(Windowed::new(Cubic::new(args), start))
+        Windowed::hosted(Cubic::new(args), start)
     },
 };
 
@@ -89,7 +83,6 @@ struct CubicEpoch {
     lost: bool,
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(crate) struct Cubic {
     /// `rules = "linux-2.6.22"`.

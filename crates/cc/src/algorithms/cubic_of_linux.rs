@@ -16,11 +16,7 @@
 //! Deviations: the kernel's clock here ticks in jiffies of 1 to 10 ms; this one does not tick, and the cubic root is exact.
 
 use crate::algorithms::cubic::after_descent;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::Args;
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window};
+use crate::algorithms::prelude::*;
 
 const SCALE: f64 = 1024.0;
 const BETA: f64 = 717.0 / SCALE;
@@ -31,7 +27,7 @@ const FIRST_GROWTH: f64 = 20.0;
 const FASTEST_GROWTH: f64 = 2.0;
 
 /// See the head of this file. Names in the comments are those of `struct bictcp`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CubicOfLinux {
     beta: f64,
     c: f64,
@@ -73,17 +69,8 @@ impl CubicOfLinux {
             c: number("c", C),
             fast_convergence: args.flag("fast_convergence"),
             friendly,
-            cnt: 0.0,
-            credit: 0.0,
-            w_max: 0.0,
             computed: (0.0, Time::default()),
-            origin: 0.0,
-            k: 0.0,
-            rtt_min: None,
-            epoch: None,
-            acked: 0.0,
-            w_est: 0.0,
-            seen: Time::default(),
+            ..Self::default()
         }
     }
 

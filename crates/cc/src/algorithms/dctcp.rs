@@ -6,7 +6,7 @@
 //!  * alpha = (1 - g) alpha + g F once per window, F being the share of bytes acknowledged as marked (paper eq. 1, RFC 8257
 //!    section 3.3) -> `observe`.
 //!  * W (1 - alpha/2) once per window with marks (paper eq. 2, RFC section 3.3) -> `backoff`.
-//!  * growth of Reno -> `avoid`.
+//!  * growth of Reno, the default of [`Policy`].
 //!
 //! The receiver's part, an exact echo of marks, is an option of the connection, `ecn = "dctcp"`, for which the entry asks. With the echo of
 //! RFC 3168 alpha is the share of bytes acknowledged between a mark and CWR, which is more than was marked.
@@ -21,14 +21,8 @@
 //!
 //! The rules of the paper and of the RFC are from knowledge of them; the rules of the receiver were compared with Linux (tcp_dctcp.h, 6.1).
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::controller::Needs;
-use crate::event::Congestion;
-use crate::registry::{Args, Entry, Grade, Marks, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
+use crate::registry::Marks;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "dctcp",
@@ -44,7 +38,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { marks: Marks::Dctcp, ..SenderOptions::NONE },
     colour: "#bbcc33",
     marker: "o",
-    build: |args, start| Box::new(Windowed::new(Dctcp { share: MarkedShare::new(args) }, start)),
+    build: |args, start| Windowed::hosted(Dctcp { share: MarkedShare::new(args) }, start),
 };
 
 /// The smoothed share of marked bytes.
@@ -96,10 +90,6 @@ impl Policy for Dctcp {
         if ack.round_end {
             self.share.end_window();
         }
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0); // RFC 5681 eq. 3
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {

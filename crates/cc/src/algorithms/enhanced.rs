@@ -17,14 +17,7 @@
 //! The sender must not undo spurious timeouts by itself, as profiles `modern` and `linux` do: with `spurious = "none"` or profile `paper`
 //! the method is alone. A second timeout in a row keeps the values from before the first. Idle times are Reno's: nothing changes.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "enhanced",
@@ -43,7 +36,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "^",
-    build: |args, start| Box::new(Windowed::new(Enhanced::new(args), start)),
+    build: |args, start| Windowed::hosted(Enhanced::new(args), start),
 };
 
 #[derive(Debug)]
@@ -67,10 +60,6 @@ impl Enhanced {
 }
 
 impl Policy for Enhanced {
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
-    }
-
     /// After a timeout the first acknowledgement of new data is always in slow start.
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         if let Some((sent, threshold)) = self.judged.take()
@@ -81,10 +70,6 @@ impl Policy for Enhanced {
             self.restored += 1;
         }
         exponential(w, ack.segments(flow))
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
     }
 
     fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {

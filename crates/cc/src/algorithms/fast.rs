@@ -20,14 +20,9 @@
 //!    on a long path.)
 //!  * T follows the window down, so that an update never leads back into slow start. A loss, or an ECN echo, halves.
 
-use alloc::boxed::Box;
-
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::event::Congestion;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
 use crate::round::Measured;
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "fast",
@@ -52,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#ee3377",
     marker: "3",
-    build: |args, start| Box::new(Windowed::new(Fast::new(args), start)),
+    build: |args, start| Windowed::hosted(Fast::new(args), start),
 };
 
 #[derive(Debug)]
@@ -118,10 +113,6 @@ impl Policy for Fast {
         let target = (1.0 - self.gamma) * w.cwnd + self.gamma * (fits + self.alpha(&round));
         w.cwnd = target.clamp(1.0, 2.0 * w.cwnd);
         w.ssthresh = w.ssthresh.min(w.cwnd);
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

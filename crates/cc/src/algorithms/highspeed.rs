@@ -11,13 +11,7 @@
 //!    would go on to fall below zero.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::event::Congestion;
-use crate::registry::{Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "highspeed",
@@ -38,7 +32,7 @@ pub(crate) const ENTRY: Entry = Entry {
             () if args.is("form", "linux") => row_above,
             () => coefficients,
         };
-        Box::new(Windowed::new(HighSpeed { coefficients }, start))
+        Windowed::hosted(HighSpeed { coefficients }, start)
     },
 };
 

@@ -9,8 +9,7 @@
 //!  * the estimate of a round is the median of its first three close gaps, and the estimate is the median of the rounds'.
 //!  * a gap gives the rate of what its last ACK acknowledges, so that delayed ACKs do not halve it.
 
-use crate::report::{Ack, Flow};
-use crate::time::Time;
+use crate::algorithms::prelude::*;
 
 /// Gaps that a round takes.
 const GAPS: usize = 3;

@@ -18,14 +18,9 @@
 //!
 //! A queue that persists for more than ten rounds enters BaseTD and is no longer seen; the paper's rule does the same.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
-use crate::report::{Ack, Flow};
+use crate::algorithms::prelude::*;
 use crate::round::Round;
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "hswa",
@@ -48,7 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#e69f00",
     marker: "D",
-    build: |args, start| Box::new(Windowed::new(Hswa::new(args), start)),
+    build: |args, start| Windowed::hosted(Hswa::new(args), start),
 };
 
 /// Rounds that BaseTD looks back (eq. 3).
@@ -138,10 +133,6 @@ impl Policy for Hswa {
         let updates = if self.per_ack { 1.0 } else { self.at_round_start };
         let grown = w.cwnd + self.increment * ack.segments(flow) / updates;
         w.cwnd = grown.min(limit.max(w.cwnd)); // eq. 4: min(S, cwnd_lim - cwnd)
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
     }
 
     fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {

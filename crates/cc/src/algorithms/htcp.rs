@@ -20,14 +20,7 @@
 //!  * Delta starts at the congestion and again when recovery ends. ECN is answered as a loss.
 //!  * RTTs are this ACK's own; Linux's come in clock ticks.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "htcp",
@@ -48,7 +41,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#661100",
     marker: "3",
-    build: |args, start| Box::new(Windowed::new(Htcp::new(args), start)),
+    build: |args, start| Windowed::hosted(Htcp::new(args), start),
 };
 
 /// Delta_L: up to this many seconds after a congestion growth is Reno's.
@@ -89,7 +82,7 @@ struct Before {
     old_max: f64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Htcp {
     rtt_scaling: bool,
     bandwidth_switch: bool,
@@ -115,14 +108,10 @@ impl Htcp {
             rtt_scaling: args.flag("rtt_scaling"),
             bandwidth_switch: args.flag("bandwidth_switch"),
             beta_max: args.number("beta_max"),
-            since: Time::default(),
             beta: BETA_MIN,
-            adapts: false,
             rtt_min: f64::INFINITY,
-            rtt_max: 0.0,
-            throughput: Throughput::default(),
             window: 1.0,
-            before: None,
+            ..Self::default()
         }
     }
 
@@ -208,7 +197,7 @@ impl Policy for Htcp {
     }
 
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
-        let left = crate::windowed::exponential(w, ack.segments(flow));
+        let left = exponential(w, ack.segments(flow));
         self.window = w.cwnd;
         left
     }

@@ -25,16 +25,9 @@
 //!    stays Reno's until the first loss.
 //!  * ECN is answered as a loss.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::increments::{Increments, PER_ACK};
-use crate::algorithms::reno::additive;
-use crate::controller::Pacing;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Rate, Span, Time, whole};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
+use crate::time::whole;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "hybla",
@@ -58,7 +51,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#332288",
     marker: "4",
-    build: |args, start| Box::new(Windowed::new(Hybla::new(args), start)),
+    build: |args, start| Windowed::hosted(Hybla::new(args), start),
 };
 
 /// Hoe's estimate of the bottleneck's rate from the spacing of ACKs.
@@ -156,10 +149,6 @@ impl Policy for Hybla {
             return additive(w, flow, ack, 1.0);
         }
         w.cwnd += self.rho * self.rho * self.increments.of(flow, ack) / w.cwnd;
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
     }
 
     fn on(&mut self, _w: &mut Window, flow: &Flow, event: Event<'_>) {

@@ -17,17 +17,10 @@
 //!  * all rounds are measured, recovery included; ECN is answered as a loss.
 //!  * a spurious congestion gives the window back; coefficients follow the next round anyway.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::algorithms::vegas::BASE_WINDOW;
-use crate::event::{Congestion, Event};
+use crate::algorithms::prelude::*;
+use crate::algorithms::vegas::{BASE_WINDOW, base_rtt};
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
 use crate::round::Round;
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "illinois",
@@ -51,7 +44,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#665500",
     marker: "+",
-    build: |args, start| Box::new(Windowed::new(Illinois::new(args), start)),
+    build: |args, start| Windowed::hosted(Illinois::new(args), start),
 };
 
 /// Smallest alpha, segments per round trip.
@@ -116,13 +109,11 @@ struct Illinois {
 
 impl Illinois {
     fn new(args: &Args) -> Self {
-        let window = args.number(BASE_WINDOW.name);
-        let window = if window > 0.0 { Span::from_secs(window) } else { Span::MAX };
         Self {
             alpha_max: args.number("alpha_max"),
             beta_min: args.number("beta_min"),
             theta: args.number("theta"),
-            base: WindowedMin::new(window),
+            base: base_rtt(args),
             longest: Span::ZERO,
             round: Round::default(),
             alpha: 1.0,

@@ -2,8 +2,7 @@
 //! acknowledges two segments with each, so that the one is half of the other. Equations of papers rarely say which they mean; modules of
 //! Linux that ignore `acked` count ACKs.
 
-use crate::registry::{Args, Param};
-use crate::report::{Ack, Flow};
+use crate::algorithms::prelude::*;
 
 /// The parameter, with the value `"ack"` or `"segment"` as default.
 pub(crate) const PER_ACK: Param = Param::choice("per", &["ack", "segment"]).about(ABOUT);

@@ -14,14 +14,7 @@
 //!  * ACKs at the same instant are added up, and the first only starts the clock, as in TCP-J's estimate. After an idle time
 //!    the clock starts anew.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "jersey",
@@ -34,7 +27,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#aa3377",
     marker: "2",
-    build: |args, start| Box::new(Windowed::new(Jersey::new(args), start)),
+    build: |args, start| Windowed::hosted(Jersey::new(args), start),
 };
 
 /// The parameters of Jersey and New Jersey.
@@ -44,7 +37,7 @@ pub(super) const PARAMS: &[Param] = &[
 ];
 
 /// The rules, by whatever clock.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Jersey {
     k: f64,
     raise: bool,
@@ -61,16 +54,7 @@ pub(super) struct Jersey {
 
 impl Jersey {
     pub(super) fn new(args: &Args) -> Self {
-        Self {
-            k: args.number("k"),
-            raise: args.flag("raise"),
-            rate: 0.0,
-            at: None,
-            pending: 0.0,
-            marked: (false, false),
-            controlled: None,
-            before: None,
-        }
+        Self { k: args.number("k"), raise: args.flag("raise"), ..Self::default() }
     }
 
     /// Takes `segments` acknowledged at `now` with an RTT of `rtt` seconds.
@@ -113,10 +97,6 @@ impl Jersey {
 impl Policy for Jersey {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.on_data_acked(flow.now, flow, ack);
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {

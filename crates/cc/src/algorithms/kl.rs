@@ -29,11 +29,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::aimd::{Cuts, HALVE_FIRST, SS_BETA, WHOLE_CUTS};
 use crate::algorithms::binomial::decreased;
-use crate::controller::Controller;
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 const SOURCE: &str = "S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly Window-based Congestion Control Algorithms, IEEE/ACM Trans. Networking, 2003";
 const REFERENCE: &str = "BUCS-TR-2002-027";
@@ -116,7 +112,7 @@ fn hosted(k: f64, l: f64, args: &Args, start: Start) -> Box<dyn Controller> {
         epoch: None,
         before: None,
     };
-    Box::new(Windowed::new(policy, start))
+    Windowed::hosted(policy, start)
 }
 
 /// The constants of one member of the family.

@@ -20,15 +20,9 @@
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). r is at least one packet in 64 s.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::model::{LARGEST, times};
+use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lda-plus",
@@ -49,7 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "v",
-    build: |args, start| Box::new(RateBased::new(Lda::new(args, start), start)),
+    build: |args, start| RateBased::hosted(Lda::new(args, start), start),
 };
 
 const LONGEST_GAP: f64 = 64.0;
@@ -61,7 +55,7 @@ fn equation(m: f64, tau: f64, l: f64) -> f64 {
     m / (fast + slow)
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Lda {
     interval: f64,
     first_increase: f64,
@@ -94,12 +88,7 @@ impl Lda {
             given,
             bottleneck: if given { bytes("bottleneck") } else { f64::INFINITY },
             initial: times(start.initial_window.max(1.0), u64::from(start.mss.max(1))),
-            rate: None,
-            first: None,
-            since: (Time(0), 0, 0),
-            busy: false,
-            marked: 0,
-            before: None,
+            ..Self::default()
         }
     }
 

@@ -29,12 +29,7 @@
 
 mod delays;
 
-use alloc::boxed::Box;
-
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 pub(crate) use delays::DelayHistory;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -55,7 +50,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "o",
-    build: |args, start| Box::new(Windowed::new(Ledbat::new(args), start)),
+    build: |args, start| Windowed::hosted(Ledbat::new(args), start),
 };
 
 /// MIN_CWND.
@@ -66,7 +61,6 @@ pub(crate) fn halved(cwnd: f64) -> f64 {
     cwnd.min((cwnd / 2.0).max(LEAST))
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Ledbat {
     target: f64,

@@ -34,14 +34,8 @@
 //!  * Apple's delay of 30 s for a slowdown after a decrease is not in the draft and left out.
 //!  * an idle restart drops the current delays and begins anew (Apple, `tcp_ledbat_after_idle`): the pause was a slowdown.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::ledbat::{DelayHistory, LEAST, halved};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ledbat-plus-plus",
@@ -63,7 +57,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "s",
-    build: |args, start| Box::new(Windowed::new(PlusPlus::new(args), start)),
+    build: |args, start| Windowed::hosted(PlusPlus::new(args), start),
 };
 
 /// BASE_HISTORY in minutes and CURRENT_FILTER in samples.
@@ -76,7 +70,6 @@ const EXIT: f64 = 0.75;
 /// Round trips from the end of slow start to the first slowdown, and with two segments during each.
 const ROUNDS: f64 = 2.0;
 
-/// See the head of this file.
 #[derive(Debug)]
 struct PlusPlus {
     target: f64,

@@ -26,16 +26,14 @@
 //!    If a pause ends PROBE_RTT, it leaves the age of RTprop as it was.
 //!  * all deviations of `bbr.rs`.
 
-use crate::event::{Event, Hint};
 use alloc::boxed::Box;
 
 use crate::algorithms::bbr::{
     BW_WINDOW, Bbr, CWND_GAIN, Extension, Mode, PHASE, PROBE_GAIN, PROBE_RTT_TIME, RTPROP_WINDOW,
     STARTUP_GAIN,
 };
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::Flow;
-use crate::time::{Span, Time, real, whole};
+use crate::algorithms::prelude::*;
+use crate::time::{real, whole};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "leocc",
@@ -103,7 +101,6 @@ impl Kalman {
     }
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Leo {
     fluctuation: f64,

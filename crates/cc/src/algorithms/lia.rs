@@ -13,11 +13,9 @@
 //!  * windows of all subflows count in segments of the own size: `MSS_i` of eq. 1.
 //!  * a subflow without a round-trip time yet is left out, as Linux does. With one path left the increase is Reno's.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::coupled::{Coupled, Coupling, Path};
 use crate::algorithms::increments::PER_SEGMENT;
-use crate::registry::{Entry, Grade, SenderOptions};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lia",
@@ -30,7 +28,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#0077bb",
     marker: "P",
-    build: |args, start| Box::new(Coupled::windowed(Lia::default(), args, start)),
+    build: |args, start| Coupled::hosted(Lia::default(), args, start),
 };
 
 /// LIA's window rules.

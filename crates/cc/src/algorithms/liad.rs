@@ -8,11 +8,8 @@
 //! that adapts to congestion. Reconstructed: the prediction, the decrease and max-probing are A-LIAD's, with its parameters.
 //! `start = "standard"` leaves the first out.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::a_liad::{Liad, PARAMS};
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::windowed::Windowed;
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "liad",
@@ -25,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#ee7733",
     marker: "H",
-    build: |args, start| Box::new(Windowed::new(Liad::new(args, false), start)),
+    build: |args, start| Windowed::hosted(Liad::new(args, false), start),
 };
 
 #[cfg(test)]

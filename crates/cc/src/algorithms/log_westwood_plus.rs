@@ -10,16 +10,11 @@
 //!  * alpha is constant. Before the first loss Wmax is unknown, and growth is Reno's.
 //!  * a timeout leaves Wmax as it was; an ECN echo sets it as a loss does.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
-use crate::algorithms::reno::additive;
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood_plus::{FILTER, RULES, Retreat};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::registry::Kind;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "log-westwood-plus",
@@ -40,7 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#009988",
     marker: "1",
-    build: |args, start| Box::new(Windowed::new(LogWestwoodPlus::new(args), start)),
+    build: |args, start| Windowed::hosted(LogWestwoodPlus::new(args), start),
 };
 
 #[derive(Debug)]

@@ -6,9 +6,7 @@
 //! gap as it closes and leaves exp(-share) of it after a round trip instead of 1 - share. Both are here ([`Approach`]).
 //! Neither reaches its target; an increase is therefore at least one segment per round trip, also beyond the target.
 
-use crate::registry::{Args, Param};
-use crate::report::Ack;
-use crate::windowed::Window;
+use crate::algorithms::prelude::*;
 
 /// Which equation a user wants; per round trip by default.
 pub(crate) const ACK_MODE: Param = Param::choice("ack_mode", &["round", "eq6"])

@@ -32,14 +32,7 @@
 //!  * like in the module ssthresh stays at an early congestion, so that slow start goes on after the inference.
 //!  * ECN halves. An idle restart changes nothing, as in the module.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lp",
@@ -62,11 +55,10 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "^",
-    build: |args, start| Box::new(Windowed::new(Lp::new(args), start)),
+    build: |args, start| Windowed::hosted(Lp::new(args), start),
 };
 
-/// See the head of this file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Lp {
     threshold: f64,
     inference: f64,
@@ -93,14 +85,9 @@ impl Lp {
             inference: args.number("inference"),
             smoothing: args.number("smoothing"),
             forgets: args.is("extremes", "linux"),
-            smoothed: None,
             least: f64::INFINITY,
-            greatest: 0.0,
-            reserve: 0.0,
             ready: args.is("extremes", "linux"),
-            dropped_at: None,
-            infers: false,
-            early: None,
+            ..Self::default()
         }
     }
 
@@ -165,10 +152,6 @@ impl Policy for Lp {
         if !self.drop_early(w) && !self.infers {
             additive(w, flow, ack, 1.0);
         }
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
     }
 
     fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {

@@ -47,6 +47,7 @@ mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod prague;
+mod prelude;
 mod rap;
 pub(crate) mod rate_based;
 mod rcp;

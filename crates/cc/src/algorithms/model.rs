@@ -3,8 +3,8 @@
 
 use alloc::collections::VecDeque;
 
-use crate::report::{Ack, Flow};
-use crate::time::{Rate, Span, Time, real, whole};
+use crate::algorithms::prelude::*;
+use crate::time::{real, whole};
 
 /// The largest window in bytes: far above any use, and low enough for sums of windows not to wrap.
 pub(crate) const LARGEST: u64 = 1 << 56;

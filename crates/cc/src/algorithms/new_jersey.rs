@@ -20,13 +20,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::jersey::{Jersey, PARAMS};
-use crate::controller::Needs;
-use crate::event::{Congestion, Event};
+use crate::algorithms::prelude::*;
 use crate::header::{Arrived, Echo, Header};
-use crate::registry::{Args, Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "new-jersey",
@@ -39,7 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#ee8866",
     marker: "2",
-    build: |args, start| Box::new(Windowed::new(NewJersey::new(args), start)),
+    build: |args, start| Windowed::hosted(NewJersey::new(args), start),
 };
 
 #[derive(Debug)]
@@ -59,10 +54,6 @@ impl Policy for NewJersey {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         let when = self.arrived.unwrap_or(flow.now);
         self.jersey.on_data_acked(when, flow, ack);
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        self.jersey.avoid(w, flow, ack);
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {

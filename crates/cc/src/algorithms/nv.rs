@@ -26,14 +26,7 @@
 //!    seconds.
 //!  * an ECN echo keeps 80 % too. An idle restart changes nothing, as in the module.
 
-use alloc::boxed::Box;
-
-use crate::controller::Needs;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "nv",
@@ -54,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#eedd88",
     marker: "s",
-    build: |args, start| Box::new(Windowed::new(Nv::new(args), start)),
+    build: |args, start| Windowed::hosted(Nv::new(args), start),
 };
 
 /// The smallest window that a decision leaves.
@@ -75,8 +68,7 @@ const BUNDLE_STEP: f64 = 2.0;
 const BUNDLE_MOST: f64 = 81.0;
 const FIRST_RESET: Span = Span::from_millis(2000);
 
-/// See the head of this file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Nv {
     pad: f64,
     pad_buffer: f64,
@@ -113,18 +105,10 @@ impl Nv {
             decrease: args.number("decrease"),
             keep: args.number("keep"),
             grows: true,
-            growth: 0,
-            average: None,
             least: f64::INFINITY,
             least_next: f64::INFINITY,
-            reset_at: None,
-            rate: 0.0,
-            samples: 0,
-            rounds: 0,
-            calm: 0,
             bundle: BUNDLE,
-            acked: 0.0,
-            due: false,
+            ..Self::default()
         }
     }
 

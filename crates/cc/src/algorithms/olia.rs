@@ -18,11 +18,9 @@
 //!  * the least ssthresh is two segments, as for every window algorithm here, and not the one that the draft allows.
 //!  * l_r counts what was delivered, selectively or not; Linux counts what was acknowledged in order.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::coupled::{Coupled, Coupling, Path};
 use crate::algorithms::increments::PER_ACK;
-use crate::registry::{Entry, Grade, SenderOptions};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "olia",
@@ -35,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#ffaabb",
     marker: "X",
-    build: |args, start| Box::new(Coupled::windowed(Olia::default(), args, start)),
+    build: |args, start| Coupled::hosted(Olia::default(), args, start),
 };
 
 /// OLIA's window rules.

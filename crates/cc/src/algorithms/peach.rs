@@ -11,7 +11,7 @@
 //! Rules, and where they are:
 //!  * Sudden Start: one segment, then a dummy segment every RTT / rwnd, rwnd - 1 of them; each acknowledgement of one raises W by one. So
 //!    W is rwnd two round trips after the start -> `extra_order`, `on_extra_ack`.
-//!  * Congestion Avoidance and Fast Retransmit: as Reno -> `avoid`, `backoff`.
+//!  * Congestion Avoidance and Fast Retransmit: as Reno, the defaults of [`Policy`].
 //!  * Rapid Recovery, after a loss at a window of W0: W = W0 / 2. Up to adsn = W0 dummy segments, two for each acknowledgement of data,
 //!    until the loss is repaired -> `observe`. The first wdsn = W0 / 2 acknowledgements of dummy segments change nothing: as many also
 //!    come back from a path that carries no more than W0 a round trip, where W0 / 2 are data. Each other one raises W by one ->
@@ -31,16 +31,8 @@
 //!  * A sender that never asks for dummy segments (the Linux kernel's, QUIC's) makes it Reno, slow start included.
 //!  * After an idle time the window stays and no Sudden Start follows; the source is said to begin one at the start of a connection.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::controller::Needs;
-use crate::event::{Congestion, Event, Life};
+use crate::algorithms::prelude::*;
 use crate::extra::{ExtraOrder, ExtraPayload};
-use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "peach",
@@ -53,7 +45,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#4477aa",
     marker: "p",
-    build: |args, start| Box::new(Windowed::new(Peach::new(args, ExtraPayload::Repeated, 0.0), start)),
+    build: |args, start| Windowed::hosted(Peach::new(args, ExtraPayload::Repeated, 0.0), start),
 };
 
 /// The window at which Sudden Start aims.
@@ -199,14 +191,6 @@ impl Policy for Peach {
             return 0.0;
         }
         exponential(w, ack.segments(flow))
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
     }
 
     fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {

@@ -13,12 +13,9 @@
 //! in no NIL segment before. When all were, it begins anew ([`ExtraPayload::Unacknowledged`]). So a loss that is not repaired yet is
 //! repaired by the NIL segments of a recovery or of the next one, if the path has room for them.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::peach::{Peach, RWND};
+use crate::algorithms::prelude::*;
 use crate::extra::ExtraPayload;
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::windowed::Windowed;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "peach-plus",
@@ -31,5 +28,5 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#4477aa",
     marker: "P",
-    build: |args, start| Box::new(Windowed::new(Peach::new(args, ExtraPayload::Unacknowledged, 0.0), start)),
+    build: |args, start| Windowed::hosted(Peach::new(args, ExtraPayload::Unacknowledged, 0.0), start),
 };

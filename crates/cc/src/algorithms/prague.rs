@@ -27,16 +27,9 @@
 //!  * no bound on bursts: segments here are single, so that nothing of the reference's choice of offload sizes is left.
 //!  * idle restart: nothing changes, as in the reference.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::dctcp::MarkedShare;
-use crate::algorithms::reno::additive;
-use crate::controller::{Needs, Pacing};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Marks, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Rate, Span, Time};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+use crate::algorithms::prelude::*;
+use crate::registry::Marks;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "prague",
@@ -60,7 +53,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { marks: Marks::L4s, ..SenderOptions::NONE },
     colour: "#99ddff",
     marker: "s",
-    build: |args, start| Box::new(Windowed::new(Prague::new(args, start), start)),
+    build: |args, start| Windowed::hosted(Prague::new(args, start), start),
 };
 
 /// The least window that marks may leave, in segments (MIN_CWND).
@@ -155,7 +148,7 @@ impl Policy for Prague {
 
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         self.slow = true;
-        crate::windowed::exponential(w, ack.segments(flow))
+        exponential(w, ack.segments(flow))
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {

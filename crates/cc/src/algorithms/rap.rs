@@ -23,15 +23,9 @@
 //!  * IPG is at most 64 s, so that a flow does not die out.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held, and an application-limited step does not raise it.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::model::LARGEST;
+use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::event::Event;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "rap",
@@ -53,14 +47,14 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "s",
-    build: |args, start| Box::new(RateBased::new(Rap::new(args, start), start)),
+    build: |args, start| RateBased::hosted(Rap::new(args, start), start),
 };
 
 /// The longest and the shortest time between packets, seconds.
 const LONGEST: f64 = 64.0;
 const SHORTEST: f64 = 1e-9;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rap {
     alpha: f64,
     beta: f64,
@@ -91,12 +85,7 @@ impl Rap {
             gains: [args.number("short_gain"), args.number("long_gain")],
             srtt_gain: args.number("srtt_gain"),
             initial: start.initial_window.max(1.0),
-            gap: None,
-            means: [0.0; 2],
-            srtt: 0.0,
-            stepped: Time(0),
-            busy: false,
-            before: None,
+            ..Self::default()
         }
     }
 

@@ -5,12 +5,9 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::algorithms::model::{GUARD, LARGEST, guard, times};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event, Life};
+use crate::algorithms::prelude::*;
 use crate::header::Echo;
-use crate::report::{Ack, Flow};
-use crate::time::{Rate, Time, whole};
-use crate::windowed::Start;
+use crate::time::whole;
 
 /// The part of a rate-based algorithm that a paper defines. Rates are bytes of payload per second.
 pub(crate) trait RatePolicy: Debug + Send {
@@ -57,6 +54,14 @@ impl<P: RatePolicy> RateBased<P> {
         Self { policy, mss, cwnd, collapsed: false }
     }
 
+    /// The same as a [`Controller`] of its own.
+    pub(crate) fn hosted(policy: P, start: Start) -> Box<dyn Controller>
+    where
+        P: 'static,
+    {
+        Box::new(Self::new(policy, start))
+    }
+
     fn follow(&mut self, in_flight: Option<f64>) {
         self.cwnd = in_flight.map_or(self.cwnd, |bytes| guard(GUARD, bytes, self.mss));
     }
@@ -90,12 +95,12 @@ impl<P: RatePolicy> Controller for RateBased<P> {
     fn decision(&self) -> Decision {
         let paced = |rate: f64| Pacing::Rate(Rate(whole(rate).clamp(1, LARGEST)));
         let pacing = self.policy.rate(self.mss).map_or(Pacing::Off, paced);
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: self.policy.deadline() }
+        Decision { deadline: self.policy.deadline(), ..Decision::of_model(self.cwnd, pacing) }
     }
 
     /// The guard stays: what congestion changes is the rate.
     fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
+        Backoff::of_model(self.cwnd)
     }
 
     fn needs(&self) -> Needs {

@@ -22,14 +22,9 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::{guard, pace};
-use crate::algorithms::reno::additive;
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event};
+use crate::algorithms::prelude::*;
 use crate::header::{Header, Newest, seconds};
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Time, whole};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+use crate::time::whole;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "rcp",
@@ -48,7 +43,6 @@ pub(crate) const ENTRY: Entry = Entry {
 /// The gain of its guard.
 const GAIN: f64 = 2.0;
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Rcp {
     /// What it does until a rate comes back.
@@ -63,15 +57,7 @@ struct Rcp {
 #[derive(Debug)]
 struct Fallback;
 
-impl Policy for Fallback {
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
-    }
-}
+impl Policy for Fallback {}
 
 impl Rcp {
     fn new(start: Start) -> Self {

@@ -11,12 +11,7 @@
 //!    less than one part in 2W.
 //!  * `beta_ecn` (RFC 8511 section 3.1) is 0.5, RFC 3168's answer, unless given.
 
-use alloc::boxed::Box;
-
-use crate::event::Congestion;
-use crate::registry::{Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "reno",
@@ -31,18 +26,13 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#999999",
     marker: "o",
-    build: |args, start| Box::new(Windowed::new(Reno { beta_ecn: args.number("beta_ecn") }, start)),
+    build: |args, start| Windowed::hosted(Reno { beta_ecn: args.number("beta_ecn") }, start),
 };
 
 /// Reno's window rules.
 #[derive(Debug)]
 struct Reno {
     beta_ecn: f64,
-}
-
-/// One segment per round trip: 1/W per acknowledged segment (RFC 5681 eq. 3).
-pub(crate) fn additive(w: &mut Window, flow: &Flow, ack: &Ack, per_round: f64) {
-    w.cwnd += per_round * ack.segments(flow) / w.cwnd;
 }
 
 impl Policy for Reno {

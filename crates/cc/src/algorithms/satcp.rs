@@ -14,15 +14,8 @@
 //!  * `duration` is 2.3 s, as in `report_relay.c`.
 //!  * the patched CUBIC is that of Linux 5.x, which is RFC 9438's; all deviations of `cubic.rs`.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::cubic::{BETA, BETA_ECN, C, Cubic, FAST_CONVERGENCE, RULES};
-use crate::controller::Needs;
-use crate::event::{Congestion, Event, Hint};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "satcp",
@@ -46,10 +39,9 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#88cc66",
     marker: "*",
-    build: |args, start| Box::new(Windowed::new(SaTcp::new(args), start)),
+    build: |args, start| Windowed::hosted(SaTcp::new(args), start),
 };
 
-/// See the head of this file.
 #[derive(Debug)]
 struct SaTcp {
     cubic: Cubic,

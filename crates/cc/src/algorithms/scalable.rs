@@ -12,12 +12,7 @@
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule, as `tcp_enter_loss` of Linux does
 //!    with every module. (RFC 5681 section 3.1, eq. 4, would halve.)
 
-use alloc::boxed::Box;
-
-use crate::event::Congestion;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "scalable",
@@ -39,7 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#88ccee",
     marker: "1",
-    build: |args, start| Box::new(Windowed::new(Scalable::new(args), start)),
+    build: |args, start| Windowed::hosted(Scalable::new(args), start),
 };
 
 #[derive(Debug)]

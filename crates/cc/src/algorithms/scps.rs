@@ -16,15 +16,9 @@
 //!  * slow start, loss and timeout are RFC 5681's; ECN is answered as a loss. SCPS-TP's other modes (pure rate control, Van
 //!    Jacobson), SNACK and header compression are not part of a window rule.
 
-use alloc::boxed::Box;
-
 use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
-use crate::algorithms::reno::additive;
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, step_down};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "scps",
@@ -46,7 +40,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#ccbb44",
     marker: "8",
-    build: |args, start| Box::new(Windowed::new(Scps::new(args), start)),
+    build: |args, start| Windowed::hosted(Scps::new(args), start),
 };
 
 #[derive(Debug)]
@@ -90,10 +84,6 @@ impl Policy for Scps {
         if self.up {
             additive(w, flow, ack, 1.0);
         }
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
     }
 
     fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {

@@ -29,14 +29,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
-use crate::algorithms::reno::additive;
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Rate, Time};
-use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
 
 const SOURCE: &str = "Consultative Committee for Space Data Systems: Space Communications Protocol Specification (SCPS), Transport Protocol, 2006";
 
@@ -70,9 +64,9 @@ pub(crate) const ENTRY: Entry = Entry {
     marker: "o",
     build: |args, start| {
         if args.is("mode", "vegas") {
-            Box::new(Windowed::new(VegasMode::new(args), start))
+            Windowed::hosted(VegasMode::new(args), start)
         } else {
-            Box::new(Windowed::new(VanJacobson { rate: RateControl::new(args) }, start))
+            Windowed::hosted(VanJacobson { rate: RateControl::new(args) }, start)
         }
     },
 };
@@ -196,10 +190,6 @@ struct VanJacobson {
 }
 
 impl Policy for VanJacobson {
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
-    }
-
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
         let flight = flow.in_flight as f64 / f64::from(flow.mss.max(1));
         Cut::standard(libm::ceil(w.cwnd.min(flight) / 2.0).max(2.0).min(w.cwnd), why)
@@ -247,11 +237,11 @@ impl Controller for PureRate {
 
     fn decision(&self) -> Decision {
         let pacing = if self.open { Pacing::Rate(self.rate) } else { Pacing::Off };
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
+        Decision::of_model(self.cwnd, pacing)
     }
 
     fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
+        Backoff::of_model(self.cwnd)
     }
 
     fn needs(&self) -> Needs {

@@ -24,13 +24,7 @@
 //!    `after_timeout = "slow-start"` takes this and section 3.3 (I) at their word: Reno's slow start leads from one segment to T = cwnd_abe,
 //!    and only from there does LWC add the estimate. A recovery in between ends it too. A spurious timeout gives LWC back.
 
-use alloc::boxed::Box;
-
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "star",
@@ -49,7 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { aen: true, ..SenderOptions::NONE },
     colour: "#d55e00",
     marker: "*",
-    build: |args, start| Box::new(Windowed::new(Star::new(args, start), start)),
+    build: |args, start| Windowed::hosted(Star::new(args, start), start),
 };
 
 /// Which ACKs make a sample of the bandwidth; TCP-J has the same.

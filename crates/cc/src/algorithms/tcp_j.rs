@@ -11,15 +11,9 @@
 //!  * `raise` sets W = T even where that is more than W, which the words allow as well.
 //!  * ECN is answered as a loss. What ABE counts is said at TCP-STAR.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
+use crate::algorithms::prelude::*;
 use crate::algorithms::star::{Abe, BW_SAMPLES};
 use crate::algorithms::westwood::to_estimate;
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "tcp-j",
@@ -35,7 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#ee6677",
     marker: "h",
-    build: |args, start| Box::new(Windowed::new(TcpJ::new(args), start)),
+    build: |args, start| Windowed::hosted(TcpJ::new(args), start),
 };
 
 #[derive(Debug)]
@@ -58,10 +52,6 @@ impl Policy for TcpJ {
         if ack.acked > 0 {
             self.estimate = self.abe.window(flow);
         }
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {

@@ -29,13 +29,9 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
+use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::event::{Congestion, Event};
 use crate::header::{Arrived, Echo, Header, seconds};
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::Time;
-use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "tear",
@@ -48,7 +44,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { header: 4, ..SenderOptions::NONE },
     colour: "#663333",
     marker: "D",
-    build: |_, start| Box::new(RateBased::new(Tear::new(start), start)),
+    build: |_, start| RateBased::hosted(Tear::new(start), start),
 };
 
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
@@ -72,7 +68,7 @@ impl Epoch {
 }
 
 /// TCP, emulated by what arrives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Receiver {
     mss: f64,
     rtt: f64,
@@ -97,22 +93,7 @@ struct Receiver {
 
 impl Receiver {
     fn new(mss: u32, window: f64) -> Self {
-        Self {
-            mss: f64::from(mss),
-            rtt: 0.0,
-            w: window,
-            threshold: f64::INFINITY,
-            of_round: window,
-            come: 0.0,
-            expected: 0,
-            last_at: Time(0),
-            behind_gap: None,
-            until: 0,
-            lost_at: Time(0),
-            now: Epoch::default(),
-            past: [0.0; 8],
-            epochs: 0,
-        }
+        Self { mss: f64::from(mss), w: window, threshold: f64::INFINITY, of_round: window, ..Self::default() }
     }
 
     /// A packet that counts for the window.

@@ -37,16 +37,11 @@ mod history;
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::algorithms::model::{LARGEST, times};
+use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::Start;
 use history::LossHistory;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -75,7 +70,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#bb5566",
     marker: "o",
-    build: |args, start| Box::new(RateBased::new(Tfrc::new(args, start), start)),
+    build: |args, start| RateBased::hosted(Tfrc::new(args, start), start),
 };
 
 /// t_mbi of section 4.3: at least one packet in this time, seconds.
@@ -105,7 +100,6 @@ fn interval_for(target: f64, s: f64, r: f64, t_rto: f64) -> f64 {
     libm::exp(short)
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Tfrc {
     prevents_oscillation: bool,

@@ -21,14 +21,8 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::reno::additive;
-use crate::controller::Needs;
-use crate::event::{Congestion, Event};
+use crate::algorithms::prelude::*;
 use crate::header::{Header, Load, Newest, seconds};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "vcp",
@@ -53,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { queue: Some("vcp"), ..SenderOptions::NONE },
     colour: "#33bbee",
     marker: "P",
-    build: |args, start| Box::new(Windowed::new(Vcp::new(args), start)),
+    build: |args, start| Windowed::hosted(Vcp::new(args), start),
 };
 
 /// Between these RTTs the AI step goes by the square of the RTT.
@@ -164,10 +158,6 @@ impl Policy for Vcp {
         }
         self.grow(w, flow, ack);
         0.0
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
     }
 
     fn needs(&self) -> Needs {

@@ -23,17 +23,11 @@
 //!  * rounds that touch fast recovery are not measured. ns-2's reset of baseRTT when one segment is in flight is left out.
 //!  * ECN is answered as a loss.
 
-use alloc::boxed::Box;
 use core::mem;
 
-use crate::algorithms::reno::additive;
-use crate::event::{Congestion, Event, Life};
+use crate::algorithms::prelude::*;
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
 use crate::round::{Measured, Round};
-use crate::time::Span;
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "vegas",
@@ -57,7 +51,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#56b4e9",
     marker: "s",
-    build: |args, start| Box::new(Windowed::new(Vegas::new(args), start)),
+    build: |args, start| Windowed::hosted(Vegas::new(args), start),
 };
 
 /// The parameter that ends slow start, the same for every algorithm built on Vegas.
@@ -69,6 +63,15 @@ pub(crate) const GAMMA: Param = Param::number("gamma", 1.0, 0.0..=1000.0)
 pub(crate) const BASE_WINDOW: Param = Param::number("base_window", 0.0, 0.0..=1e6).unit("s").about(
     "baseRTT is the smallest RTT of the last base_window seconds; 0: of the whole connection, as published",
 );
+
+/// The filter behind [`BASE_WINDOW`].
+pub(crate) fn base_rtt(args: &Args) -> WindowedMin {
+    let window = args.number(BASE_WINDOW.name);
+    WindowedMin::new(if window > 0.0 { Span::from_secs(window) } else { Span::MAX })
+}
+
+/// RTT samples that a round needs before its minimum is trusted not to be that of a delayed ACK (Linux).
+pub(crate) const SAMPLES: u32 = 3;
 
 /// What Vegas and its relatives measure: baseRTT, and the RTT and throughput of each round.
 #[derive(Debug)]
@@ -83,9 +86,7 @@ pub(crate) struct Gauge {
 impl Gauge {
     /// A gauge whose baseRTT is as the parameter [`BASE_WINDOW`] in `args` says.
     pub(crate) fn new(args: &Args) -> Self {
-        let window = args.number(BASE_WINDOW.name);
-        let window = if window > 0.0 { Span::from_secs(window) } else { Span::MAX };
-        Self { base: WindowedMin::new(window), round: Round::default(), whole: true, closed: None }
+        Self { base: base_rtt(args), round: Round::default(), whole: true, closed: None }
     }
 
     /// Takes an ACK. While `paused`, only baseRTT is measured, and the round that follows the pause is dropped too.
@@ -249,9 +250,6 @@ impl Vegas {
     }
 }
 
-/// RTT samples that Linux wants in a round before it trusts their minimum not to be that of a delayed ACK.
-const LINUX_SAMPLES: u32 = 3;
-
 impl Policy for Vegas {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         let paused = match self.rules {
@@ -271,7 +269,7 @@ impl Policy for Vegas {
             return self.start.grow(w, &mut self.gauge, n);
         }
         match self.gauge.close() {
-            Some(round) if round.rtt.count >= LINUX_SAMPLES && self.diff_of(w.cwnd, &round) > self.gamma => {
+            Some(round) if round.rtt.count >= SAMPLES && self.diff_of(w.cwnd, &round) > self.gamma => {
                 let fits = w.cwnd * (1.0 - self.gauge.queued_share(round.rtt.min.secs()));
                 w.cwnd = w.cwnd.min(libm::floor(fits) + 1.0).max(2.0);
                 w.ssthresh = w.ssthresh.min(w.cwnd);
@@ -285,7 +283,7 @@ impl Policy for Vegas {
         if let Some(round) = self.gauge.close() {
             let diff = self.diff_of(w.cwnd, &round);
             self.diff = diff;
-            let enough = self.rules == Rules::Paper || round.rtt.count >= LINUX_SAMPLES;
+            let enough = self.rules == Rules::Paper || round.rtt.count >= SAMPLES;
             self.up = false;
             if !enough {
                 additive(w, flow, ack, 1.0);

@@ -15,15 +15,10 @@
 //!  * every change of Th counts; `dead_band` asks for a relative growth of more than that.
 //!  * a loss keeps 3/4 of the window, as Vegas in ns-2 does; a timeout also resets alpha to 1 (`alpha_at_timeout`).
 
-use alloc::boxed::Box;
-
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{
     AlternatingStart, BASE_WINDOW, GAMMA, Gauge, step_down, three_quarters, whole,
 };
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "vegas-a",
@@ -36,7 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#009e73",
     marker: "^",
-    build: |args, start| Box::new(Windowed::new(VegasA::new(args), start)),
+    build: |args, start| Windowed::hosted(VegasA::new(args), start),
 };
 
 /// See the head of this file.

@@ -19,14 +19,9 @@
 //!    is scaled, too, while Th grows (`line_15 = "one"`: never).
 //!  * loss, timeout, slow start, `a1_dec`, `diff`, `equal_diff`, `alpha_at_timeout` and `dead_band` are Vegas-A's.
 
-use alloc::boxed::Box;
-
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, GAMMA, step_down, three_quarters};
 use crate::algorithms::vegas_a::{A1_DEC, ALPHA_AT_TIMEOUT, DEAD_BAND, DIFF, EQUAL_DIFF, Frame};
-use crate::event::{Congestion, Event};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "vegas-l",
@@ -52,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#0072b2",
     marker: "v",
-    build: |args, start| Box::new(Windowed::new(VegasL::new(args), start)),
+    build: |args, start| Windowed::hosted(VegasL::new(args), start),
 };
 
 /// Figure 2: the signed factor of cases 1 to 6.

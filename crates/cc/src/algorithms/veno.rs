@@ -17,14 +17,8 @@
 //!  * ECN says that there is congestion: half.
 //!  * a timeout sets ssthresh by the same rule; an idle restart forgets BaseRTT (Linux does both).
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed};
+use crate::algorithms::prelude::*;
+use crate::algorithms::vegas::{BASE_WINDOW, Gauge, SAMPLES};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "veno",
@@ -47,11 +41,8 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#cc79a7",
     marker: "P",
-    build: |args, start| Box::new(Windowed::new(Veno::new(args), start)),
+    build: |args, start| Windowed::hosted(Veno::new(args), start),
 };
-
-/// RTT samples that a round needs to be used.
-const SAMPLES: u32 = 3;
 
 #[derive(Debug)]
 struct Veno {

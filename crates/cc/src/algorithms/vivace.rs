@@ -62,12 +62,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::algorithms::model::{GUARD, LARGEST, guard, times};
-use crate::controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Rate, Time, whole};
-use crate::windowed::Start;
+use crate::algorithms::prelude::*;
+use crate::time::whole;
 use ascent::Ascent;
 use interval::{MonitorInterval, Role};
 
@@ -128,7 +124,6 @@ impl Utility {
     }
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 struct Vivace {
     utility: Utility,
@@ -402,11 +397,11 @@ impl Controller for Vivace {
     fn decision(&self) -> Decision {
         let pacing =
             if self.rate > 0.0 { Pacing::Rate(Rate(whole(self.pace()).max(1))) } else { Pacing::Off };
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
+        Decision::of_model(self.cwnd, pacing)
     }
 
     fn backoff(&self, _flow: &Flow, why: Congestion) -> Backoff {
-        Backoff { cwnd: self.answer(why).1, ssthresh: u64::MAX, repeat: false }
+        Backoff::of_model(self.answer(why).1)
     }
 
     fn needs(&self) -> Needs {

@@ -18,16 +18,9 @@
 //!  * compressed ACKs overstate the rate by the ratio of burst to link rate; `max_sample` bounds b_k (off, as published).
 //!  * ECN is answered as duplicate ACKs are.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::algorithms::vegas::BASE_WINDOW;
-use crate::event::Congestion;
+use crate::algorithms::prelude::*;
+use crate::algorithms::vegas::{BASE_WINDOW, base_rtt};
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "westwood",
@@ -40,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#336677",
     marker: "<",
-    build: |args, start| Box::new(Windowed::new(Westwood::new(args), start)),
+    build: |args, start| Windowed::hosted(Westwood::new(args), start),
 };
 
 /// See the head of this file.
@@ -57,12 +50,6 @@ pub(crate) const TAU: Param = Param::number("tau", 0.5, 0.01..=100.0)
 pub(crate) const MAX_SAMPLE: Param = Param::number("max_sample", 0.0, 0.0..=1e9)
     .unit("segments/s")
     .about("largest rate that a sample may have, against compressed ACKs; 0: no limit, as published");
-
-/// The filter behind [`BASE_WINDOW`].
-pub(crate) fn base_rtt(args: &Args) -> WindowedMin {
-    let window = args.number(BASE_WINDOW.name);
-    WindowedMin::new(if window > 0.0 { Span::from_secs(window) } else { Span::MAX })
-}
 
 /// Westwood's rate estimate with the RTTmin that turns it into a window.
 #[derive(Debug)]
@@ -184,10 +171,6 @@ impl Westwood {
 impl Policy for Westwood {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.bandwidth.observe(flow, ack);
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {

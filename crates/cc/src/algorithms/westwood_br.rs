@@ -17,15 +17,9 @@
 //!  * a timeout by congestion is Westwood's; an ECN echo halves.
 //!  * the RTO is fixed in both cases: the sender's option knows no causes. Westwood's decisions on the estimate hold here.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
+use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood::{Bandwidth, FILTER, MAX_SAMPLE, TAU, to_estimate};
-use crate::event::Congestion;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "westwood-br",
@@ -55,7 +49,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { bulk_repeat: true, fixed_rto: true, ..SenderOptions::NONE },
     colour: "#228833",
     marker: "p",
-    build: |args, start| Box::new(Windowed::new(WestwoodBr::new(args), start)),
+    build: |args, start| Windowed::hosted(WestwoodBr::new(args), start),
 };
 
 #[derive(Debug)]
@@ -109,10 +103,6 @@ impl Policy for WestwoodBr {
         } else if place < self.leave * range {
             self.congested = false;
         }
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {

@@ -19,17 +19,10 @@
 //!  * a timeout makes RTTmin begin anew with the next sample (Linux).
 //!  * a window closes with the first ACK after Delta, whose own data belongs to the next (Linux).
 
-use alloc::boxed::Box;
-
-use crate::algorithms::reno::additive;
-use crate::algorithms::vegas::BASE_WINDOW;
-use crate::algorithms::westwood::{base_rtt, to_estimate};
-use crate::event::{Congestion, Event, Life};
+use crate::algorithms::prelude::*;
+use crate::algorithms::vegas::{BASE_WINDOW, base_rtt};
+use crate::algorithms::westwood::to_estimate;
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "westwood-plus",
@@ -42,7 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#66ccee",
     marker: ">",
-    build: |args, start| Box::new(Windowed::new(WestwoodPlus::new(args), start)),
+    build: |args, start| Windowed::hosted(WestwoodPlus::new(args), start),
 };
 
 /// See the head of this file.
@@ -259,10 +252,6 @@ impl WestwoodPlus {
 impl Policy for WestwoodPlus {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.retreat.rate.observe(flow, ack);
-    }
-
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        additive(w, flow, ack, 1.0);
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {

@@ -21,14 +21,8 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::reno::additive;
-use crate::controller::Needs;
-use crate::event::{Congestion, Event};
+use crate::algorithms::prelude::*;
 use crate::header::{Arrived, Echo, Header, seconds};
-use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::time::Time;
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "xcp",
@@ -41,7 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { header: 20, queue: Some("xcp"), ..SenderOptions::NONE },
     colour: "#33bbee",
     marker: "X",
-    build: |_, start| Box::new(Windowed::new(Xcp { computed: false }, start)),
+    build: |_, start| Windowed::hosted(Xcp { computed: false }, start),
 };
 
 /// XCP's window rules.
@@ -73,10 +67,6 @@ impl Policy for Xcp {
 
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         if self.computed { 0.0 } else { exponential(w, ack.segments(flow)) }
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why)
     }
 
     fn needs(&self) -> Needs {

@@ -17,13 +17,8 @@
 //!  * T follows a drained window, so that it does not lead back into slow start.
 //!  * Linux's counters are changed at every loss and timeout alike; ECN is answered as a loss. Undo gives them back.
 
-use alloc::boxed::Box;
-
-use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
-use crate::event::{Congestion, Event, Life};
-use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
-use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+use crate::algorithms::prelude::*;
+use crate::algorithms::vegas::{BASE_WINDOW, Gauge, SAMPLES};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "yeah",
@@ -45,11 +40,9 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#994455",
     marker: "|",
-    build: |args, start| Box::new(Windowed::new(Yeah::new(args), start)),
+    build: |args, start| Windowed::hosted(Yeah::new(args), start),
 };
 
-/// RTT samples that a round needs to be used.
-const SAMPLES: u32 = 3;
 /// Fast mode's growth per segment, Scalable's.
 const FAST: f64 = 0.01;
 /// After more rounds of fast mode than this the window of competing Reno flows is forgotten.

@@ -5,7 +5,9 @@
 
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use crate::system_call::{checked, owned};
 
 // include/uapi/linux/bpf.h
 const MAP_CREATE: libc::c_int = 0;
@@ -141,15 +143,11 @@ struct LinkCreate {
 }
 
 fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
-    let fd = bpf_done(command, attributes)?;
-    // SAFETY: the commands that come here answer with a descriptor, which is new, open, and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    owned(bpf_done(command, attributes)?) // the commands that come here answer with a descriptor
 }
 
 fn bpf_done<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int> {
     // SAFETY: the attributes are ours and as long as is said, and so is what they point to while this runs.
-    match unsafe { libc::syscall(libc::SYS_bpf, command, attributes, size_of::<T>()) } {
-        answer @ 0.. => Ok(answer as libc::c_int),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let answer = unsafe { libc::syscall(libc::SYS_bpf, command, attributes, size_of::<T>()) };
+    checked(answer).map(|answer| answer as libc::c_int)
 }

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use crate::system_call::{checked, owned};
 
 use super::RelaySettings;
 
@@ -180,14 +182,4 @@ fn set<T>(socket: &impl AsRawFd, level: libc::c_int, name: libc::c_int, value: T
         libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), length)
     })?;
     Ok(())
-}
-
-fn owned(fd: RawFd) -> io::Result<OwnedFd> {
-    checked(fd)?;
-    // SAFETY: the descriptor is new, open, and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }

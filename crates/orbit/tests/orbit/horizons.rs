@@ -13,7 +13,7 @@ fn epoch() -> NaiveDateTime {
 }
 
 fn ephemeris(shell: &str) -> Ephemeris {
-    let shell = shells::find(shell).expect("a shell").shell();
+    let shell = shells::find(shell).expect("a shell").shell.clone();
     Ephemeris::new(shell.satellites(epoch()).expect("satellites"))
 }
 

@@ -141,7 +141,7 @@ proptest! {
         name in prop::sample::select(vec!["starlink-s3", "iridium", "telesat-polar", "kuiper-k3"]),
         from in 0_usize..66, to in 0_usize..66, seconds in 0_i64..90_000,
     ) {
-        let shell = shells::find(name).expect("a shell").shell();
+        let shell = shells::find(name).expect("a shell").shell.clone();
         let epoch = "2000-01-01T00:00:00".parse().expect("an instant");
         let mut ephemeris = Ephemeris::new(shell.satellites(epoch).expect("satellites"));
         let places = ephemeris.all(seconds * 1_000_000_000).expect("positions").to_vec();
@@ -262,7 +262,7 @@ fn satellites_of_a_snapshot_are_where_sgp4_puts_them() {
     let all = manila_dalian(&json!({}));
     let shot = snapshot(&request(&all), 100.0).expect("a snapshot");
     assert_eq!((shot.sat.len(), shot.lasers.len(), shot.points.len()), (1_156, 2_312, 2));
-    let shell = shells::find("hypatia-kuiper-k1").expect("a shell").shell();
+    let shell = shells::find("hypatia-kuiper-k1").expect("a shell").shell.clone();
     let epoch = "2000-01-01T00:00:00".parse().expect("an instant");
     let satellites = shell.satellites(epoch).expect("satellites");
     let at = Turn::at(epoch, 100_000_000_000)

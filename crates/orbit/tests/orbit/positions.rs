@@ -57,7 +57,7 @@ fn fleets() -> Vec<(&'static str, Vec<Satellite>)> {
             _ => {}
         }
     }
-    let shell = shells::find("starlink-s1").expect("a shell").shell();
+    let shell = shells::find("starlink-s1").expect("a shell").shell.clone();
     let epoch = "2000-01-01T00:00:00".parse().expect("an instant");
     fleets.push(("Starlink", shell.satellites(epoch).expect("satellites").into_iter().step_by(97).collect()));
     fleets

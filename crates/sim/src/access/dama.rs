@@ -19,41 +19,38 @@
 use std::collections::VecDeque;
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::access::context::AccessContext;
 use crate::access::kind::{AccessKeys, AccessRule, PlannedAccess};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::Duration;
 
-/// Demand assignment in frames of slots: the return channel of a VSAT. The rules are those of DVB-RCS2 (ETSI EN 301 545-2 section 9).
-/// At the start of each frame the terminal asks for what waits (VBDC); a slot carries the bytes that the link's rate sends in it, rounded down.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Dama {
-    /// Length of a frame.
-    #[schemars(extend("examples" = ["26.5 ms"]))]
-    pub frame: Duration,
-    /// Slots of a frame, all of equal length. This terminal may be assigned some or all of them.
-    #[schemars(range(min = 1, max = 10_000))]
-    pub slots: u64,
-    /// Slots of each frame that the terminal always has (CRA). Default 0.
-    #[serde(default)]
-    #[schemars(range(min = 0, max = 10_000))]
-    pub cra: u64,
-    /// Most slots of a frame that are assigned on request (VBDC). Default: all that `cra` leaves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 10_000))]
-    pub vbdc: Option<u64>,
-    /// Most slots of a frame that are assigned without request (FCA), of those that are left. Default 0.
-    #[serde(default)]
-    #[schemars(range(min = 0, max = 10_000))]
-    pub free: u64,
-    /// From the start of the frame in which the terminal asks, to the first frame that may carry what it asks for.
-    /// Default: the propagation delay of both directions and one frame, in which the hub decides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grant_delay: Option<Duration>,
+keys! {
+    /// Demand assignment in frames of slots: the return channel of a VSAT. The rules are those of DVB-RCS2 (ETSI EN 301 545-2 section 9).
+    /// At the start of each frame the terminal asks for what waits (VBDC); a slot carries the bytes that the link's rate sends in it, rounded down.
+    pub struct Dama {
+        /// Length of a frame.
+        #[schemars(extend("examples" = ["26.5 ms"]))]
+        pub frame: Duration,
+        /// Slots of a frame, all of equal length. This terminal may be assigned some or all of them.
+        #[schemars(range(min = 1, max = 10_000))]
+        pub slots: u64,
+        /// Slots of each frame that the terminal always has (CRA). Default 0.
+        #[serde(default)]
+        #[schemars(range(min = 0, max = 10_000))]
+        pub cra: u64,
+        /// Most slots of a frame that are assigned on request (VBDC). Default: all that `cra` leaves.
+        #[schemars(range(min = 0, max = 10_000))]
+        pub vbdc?: u64,
+        /// Most slots of a frame that are assigned without request (FCA), of those that are left. Default 0.
+        #[serde(default)]
+        #[schemars(range(min = 0, max = 10_000))]
+        pub free: u64,
+        /// From the start of the frame in which the terminal asks, to the first frame that may carry what it asks for.
+        /// Default: the propagation delay of both directions and one frame, in which the hub decides.
+        pub grant_delay?: Duration,
+    }
 }
 
 /// The demand assignment of one direction.

@@ -106,7 +106,7 @@ impl Tap {
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
             note(trace, &mut self.losses, (now, self.entity));
-            trace.push(now, packet.flow, event, from, to);
+            trace.note(now, packet.flow, event, from, to);
         }
         self.at_host(now, packet, store, packet.has(ACK));
     }
@@ -122,10 +122,10 @@ impl Tap {
             (&mut self.segments, conversation.acknowledged(packet, advertised))
         {
             note(trace, &mut self.losses, (now, entity));
-            trace.push(now, packet.flow, SegmentEvent::Ack, ack, edge);
+            trace.note(now, packet.flow, SegmentEvent::Ack, ack, edge);
             for block in store.blocks(packet.handle).blocks() {
                 let (from, to) = conversation.covered(block);
-                trace.push(now, packet.flow, SegmentEvent::Sack, from, to);
+                trace.note(now, packet.flow, SegmentEvent::Sack, from, to);
             }
         }
         conversation.arrive(packet, store.of(packet.handle).shown);
@@ -148,10 +148,10 @@ impl Tap {
         let (ack, edge) = self.conversations[other].rides(store.of(packet.handle).ride);
         let Some(trace) = &mut self.segments else { return };
         note(trace, &mut self.losses, (now, self.entity));
-        trace.push(now, other as u32, SegmentEvent::Ack, ack, edge);
+        trace.note(now, other as u32, SegmentEvent::Ack, ack, edge);
         for block in store.blocks(packet.handle).blocks() {
             let (from, to) = self.conversations[other].covered(block);
-            trace.push(now, other as u32, SegmentEvent::Sack, from, to);
+            trace.note(now, other as u32, SegmentEvent::Sack, from, to);
         }
     }
 
@@ -183,7 +183,7 @@ impl Tap {
         let (Some(trace), Some((first, end))) = (&mut self.segments, data) else { return };
         let Some(entity) = from else {
             note(trace, &mut self.losses, (at, self.entity));
-            return trace.push(at, flow, SegmentEvent::Lost, first, end);
+            return trace.note(at, flow, SegmentEvent::Lost, first, end);
         };
         self.losses.push(Reverse(LostSegment { at, entity, number: self.lost, flow, first, end }));
         self.lost += 1;
@@ -223,7 +223,7 @@ fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>,
     while losses.peek().is_some_and(|Reverse(loss)| (loss.at, loss.entity) < now)
         && let Some(Reverse(loss)) = losses.pop()
     {
-        trace.push(loss.at, loss.flow, SegmentEvent::Lost, loss.first, loss.end);
+        trace.note(loss.at, loss.flow, SegmentEvent::Lost, loss.first, loss.end);
     }
 }
 

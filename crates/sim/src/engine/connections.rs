@@ -10,7 +10,7 @@ use crate::host::flow::{FlowState, Kind};
 use crate::host::multipath::MultipathConnection;
 use crate::record::histogram::Histogram;
 use crate::record::report::{ApplicationReport, FlowReport, LimitShares};
-use crate::record::trace::TransferTrace;
+use crate::record::trace::{TransferRow, TransferTrace};
 use crate::resolve::plan::{
     ApplicationPlan, CbrPlan, ConnectionPart, FlowPlan, Opener, Plan, ReadBy, Source, WrittenBy,
 };
@@ -88,7 +88,12 @@ pub(super) fn report(
     let mut transfers = TransferTrace::default();
     for (i, sums) in sums {
         for transfer in sums.transfers.iter().flatten().filter(|_| wanted) {
-            transfers.push(i as u32, transfer);
+            transfers.push(TransferRow {
+                flow: i as u32,
+                start_s: transfer.start.secs(),
+                bytes: transfer.bytes,
+                completion_s: transfer.completion_s().unwrap_or(f64::NAN),
+            });
         }
         sums.finish(&mut rows[i], end);
     }

@@ -80,12 +80,7 @@ impl Agent {
     /// The controller of a connection that begins with `instruction`. It reports with the first sample of the
     /// round-trip time.
     pub(super) fn new(exchange: Arc<Exchange>, instruction: Instruction) -> Self {
-        let decision = Decision {
-            cwnd: instruction.cwnd,
-            ssthresh: u64::MAX,
-            pacing: instruction.pacing,
-            deadline: Time::MAX,
-        };
+        let decision = Decision::of_model(instruction.cwnd, instruction.pacing);
         Self { exchange, decision, until: Time::MAX, is_open: false, samples: Samples::default() }
     }
 
@@ -135,7 +130,7 @@ impl Controller for Agent {
 
     /// Nothing changes before the next instruction.
     fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.decision.cwnd, ssthresh: u64::MAX, repeat: false }
+        Backoff::of_model(self.decision.cwnd)
     }
 
     fn needs(&self) -> Needs {

@@ -17,14 +17,14 @@ use crate::engine::RunError;
 use crate::engine::network::start;
 use crate::environment::agent::Instruction;
 use crate::environment::failure::EnvironmentError;
-use crate::environment::measures::Samples;
-use crate::environment::transport::{SenderState, Transport};
+use crate::environment::measures::{Samples, SenderState};
+use crate::environment::transport::Transport;
 use crate::link::packet::Packet;
 use crate::link::{Direction, Ecn, Transit};
 use crate::resolve::plan::{DirectionId, FlowPlan, Plan, Source, stream_of};
 
 /// A sender of datagrams, its path, and the acknowledgements on their way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Datagrams {
     /// What datagrams cross, and what acknowledgements cross on their way back.
     there: Vec<Direction>,
@@ -99,16 +99,11 @@ impl Datagrams {
             datagram: Packet::new(size[0], 0).with_ecn(Ecn::of_data(options.ecn, options.ect1)),
             acknowledgement: Packet::new(size[1], 0),
             payload: u64::from(mss),
-            gap: Span::ZERO,
             next_send: start(plan, of),
             stop: of.stop.min(Time(plan.duration.0)),
             end: Time(plan.duration.0),
             left: bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(u64::from(mss))),
-            coming: VecDeque::new(),
-            news: News::default(),
-            counters: [0; 3],
-            rtt_min: None,
-            samples: Samples::default(),
+            ..Self::default()
         };
         datagrams.give(0, first);
         Ok(datagrams)

@@ -6,9 +6,8 @@ use bentpipe_cc::{Pacing, Rate, Time};
 
 use crate::environment::agent::Instruction;
 use crate::environment::failure::EnvironmentError;
-use crate::environment::measures::{ALL, Life, MEASURES, MonitorInterval, number, values};
+use crate::environment::measures::{ALL, Life, MEASURES, SenderState, StepInterval, number, values};
 use crate::environment::settings::{Acts, Settings};
-use crate::environment::transport::SenderState;
 use crate::resolve::plan::{FlowPlan, Plan, Source};
 
 /// A rate-controlled sender has at most this multiple of what its rate sends in a round trip in flight, and
@@ -118,19 +117,17 @@ impl Driver {
     ) {
         let since = |i: usize| sender.counters[i].saturating_sub(self.counted[i]);
         let [sent, acked, lost] = [0, 1, 2].map(since);
-        let interval = MonitorInterval {
+        let interval = StepInterval {
             time: now.since(self.since),
             mss: self.mss,
             sent,
             acked,
             lost,
-            in_flight: sender.in_flight,
             rate: if settings.acts == Acts::Window { 0.0 } else { self.rate },
-            cwnd: sender.cwnd,
-            brought: sender.brought,
+            sender: *sender,
         };
         (self.counted, self.since) = (sender.counters, now);
-        self.life.add(&interval, sender.rtt_min);
+        self.life.add(&interval);
         self.latest = values(&interval, &self.life);
         self.history.drain(..observe.len().min(self.history.len()));
         self.history.extend(observe.iter().map(|&i| self.latest[i] as f32));

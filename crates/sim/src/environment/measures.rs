@@ -23,14 +23,14 @@ pub struct Measure {
     pub neutral: f64,
     /// What it is.
     pub about: &'static str,
-    value: fn(&MonitorInterval, &Life) -> f64,
+    value: fn(&StepInterval, &Life) -> f64,
 }
 
 impl Measure {
     const fn new(
         name: &'static str,
         range: RangeInclusive<f64>,
-        value: fn(&MonitorInterval, &Life) -> f64,
+        value: fn(&StepInterval, &Life) -> f64,
     ) -> Self {
         Self { name, low: *range.start(), high: *range.end(), neutral: 0.0, about: "", value }
     }
@@ -44,19 +44,33 @@ impl Measure {
     }
 }
 
-/// An interval, in bytes and seconds.
+/// The state of an agent's sender at the end of an interval.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MonitorInterval {
+pub(super) struct SenderState {
+    /// Bytes of payload sent, acknowledged and declared lost so far.
+    pub(super) counters: [u64; 3],
+    /// Bytes of payload in flight.
+    pub(super) in_flight: u64,
+    /// Congestion window, bytes; 0 without one.
+    pub(super) cwnd: u64,
+    /// The smallest sample of the round-trip time so far, s.
+    pub(super) rtt_min: Option<f64>,
+    /// What acknowledgements have brought in the interval.
+    pub(super) brought: Brought,
+}
+
+/// The interval of a step, in bytes and seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StepInterval {
     pub(super) time: Span,
     pub(super) mss: f64,
     pub(super) sent: u64,
     pub(super) acked: u64,
     pub(super) lost: u64,
-    pub(super) in_flight: u64,
-    /// The decision that was in force.
+    /// The rate that was in force.
     pub(super) rate: f64,
-    pub(super) cwnd: u64,
-    pub(super) brought: Brought,
+    /// The sender at its end.
+    pub(super) sender: SenderState,
 }
 
 /// What acknowledgements have brought in an interval, apart from the sender's counters.
@@ -129,19 +143,19 @@ pub(super) struct Life {
 }
 
 impl Life {
-    /// Adds an interval. `rtt_min`: the smallest sample of the connection, if there is one.
-    pub(super) fn add(&mut self, interval: &MonitorInterval, rtt_min: Option<f64>) {
-        if interval.brought.rtts > 0 {
-            self.rtt_mean = interval.brought.rtt_mean;
+    /// Adds an interval.
+    pub(super) fn add(&mut self, interval: &StepInterval) {
+        if interval.sender.brought.rtts > 0 {
+            self.rtt_mean = interval.sender.brought.rtt_mean;
             let least = if self.rtt_mean_min > 0.0 { self.rtt_mean_min } else { f64::INFINITY };
             self.rtt_mean_min = least.min(self.rtt_mean);
         }
-        self.rtt_min = rtt_min.unwrap_or(0.0);
+        self.rtt_min = interval.sender.rtt_min.unwrap_or(0.0);
         self.throughput_max = self.throughput_max.max(interval.throughput());
     }
 }
 
-impl MonitorInterval {
+impl StepInterval {
     fn per_second(&self, bytes: u64) -> f64 {
         ratio(bytes as f64, self.time.secs(), 0.0)
     }
@@ -165,11 +179,13 @@ pub const MEASURES: usize = 21;
 
 /// Every measure.
 pub const ALL: [Measure; MEASURES] = [
-    Measure::new("latency_gradient", -1.0..=10.0, |i, _| ratio(i.brought.rtt_rise, i.time.secs(), 0.0))
-        .about(
-            "Mean RTT of the later half of the samples less that of the earlier half, per second of \
+    Measure::new("latency_gradient", -1.0..=10.0, |i, _| {
+        ratio(i.sender.brought.rtt_rise, i.time.secs(), 0.0)
+    })
+    .about(
+        "Mean RTT of the later half of the samples less that of the earlier half, per second of \
              the interval (Aurora)",
-        ),
+    ),
     Measure::new("latency_ratio", 1.0..=10_000.0, |_, life| ratio(life.rtt_mean, life.rtt_mean_min, 1.0))
         .neutral(1.0)
         .about("Mean RTT over the smallest mean RTT of any interval so far (Aurora)"),
@@ -194,12 +210,14 @@ pub const ALL: [Measure; MEASURES] = [
     Measure::new("rate_ratio", 0.0..=1_000.0, |i, life| ratio(i.rate, life.throughput_max, 1.0))
         .neutral(1.0)
         .about("That rate over the largest throughput so far"),
-    Measure::new("cwnd_segments", 0.0..=MOST_SEGMENTS, |i, _| ratio(i.cwnd as f64, i.mss, 0.0))
+    Measure::new("cwnd_segments", 0.0..=MOST_SEGMENTS, |i, _| ratio(i.sender.cwnd as f64, i.mss, 0.0))
         .about("The congestion window; 0 for datagrams, which have none"),
-    Measure::new("in_flight_segments", 0.0..=MOST_SEGMENTS, |i, _| ratio(i.in_flight as f64, i.mss, 0.0))
-        .about("Data in flight when the interval ends"),
+    Measure::new("in_flight_segments", 0.0..=MOST_SEGMENTS, |i, _| {
+        ratio(i.sender.in_flight as f64, i.mss, 0.0)
+    })
+    .about("Data in flight when the interval ends"),
     Measure::new("in_flight_ratio", 0.0..=10_000.0, |i, life| {
-        ratio(i.in_flight as f64, life.throughput_max * life.rtt_min, 0.0)
+        ratio(i.sender.in_flight as f64, life.throughput_max * life.rtt_min, 0.0)
     })
     .about("The same over the largest throughput so far times the smallest RTT"),
     Measure::new("rtt_mean_s", 0.0..=MOST_SECONDS, |_, life| life.rtt_mean).about("Mean RTT"),
@@ -211,16 +229,17 @@ pub const ALL: [Measure; MEASURES] = [
         .about("Mean RTT less the smallest RTT so far"),
     Measure::new("loss_share", 0.0..=1.0, |i, _| ratio(i.lost as f64, (i.lost + i.acked) as f64, 0.0))
         .about("Data declared lost as a part of the data acknowledged or declared lost"),
-    Measure::new("mark_share", 0.0..=1.0, |i, _| ratio(i.brought.marked as f64, i.acked as f64, 0.0)).about(
-        "Data acknowledged as marked \"congestion experienced\", as a part of the data \
+    Measure::new("mark_share", 0.0..=1.0, |i, _| ratio(i.sender.brought.marked as f64, i.acked as f64, 0.0))
+        .about(
+            "Data acknowledged as marked \"congestion experienced\", as a part of the data \
              acknowledged",
-    ),
-    Measure::new("acks", 0.0..=MOST_SEGMENTS, |i, _| i.brought.acks as f64).about("Acknowledgements"),
+        ),
+    Measure::new("acks", 0.0..=MOST_SEGMENTS, |i, _| i.sender.brought.acks as f64).about("Acknowledgements"),
     Measure::new("interval_s", 0.0..=MOST_SECONDS, |i, _| i.time.secs()).about("Length of the interval"),
 ];
 
 /// The values of all measures, in the order of [`ALL`].
-pub(super) fn values(interval: &MonitorInterval, life: &Life) -> [f64; MEASURES] {
+pub(super) fn values(interval: &StepInterval, life: &Life) -> [f64; MEASURES] {
     ALL.map(|measure| (measure.value)(interval, life).clamp(measure.low, measure.high))
 }
 

@@ -8,7 +8,8 @@ use bentpipe_cc::{Controller, Start, Time};
 use crate::engine::RunError;
 use crate::engine::stepped::SteppedRun;
 use crate::environment::agent::{Agent, Exchange, Instruction};
-use crate::environment::transport::{SenderState, Transport};
+use crate::environment::measures::SenderState;
+use crate::environment::transport::Transport;
 use crate::resolve::plan::Plan;
 
 /// The key under which the flows of agents get their controllers: `cc = "python:agent"`.

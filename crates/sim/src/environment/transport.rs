@@ -6,22 +6,7 @@ use bentpipe_cc::Time;
 
 use crate::engine::RunError;
 use crate::environment::agent::Instruction;
-use crate::environment::measures::Brought;
-
-/// The state of an agent's sender at the end of an interval.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SenderState {
-    /// Bytes of payload sent, acknowledged and declared lost so far.
-    pub(super) counters: [u64; 3],
-    /// Bytes of payload in flight.
-    pub(super) in_flight: u64,
-    /// Congestion window, bytes; 0 without one.
-    pub(super) cwnd: u64,
-    /// The smallest sample of the round-trip time so far, s.
-    pub(super) rtt_min: Option<f64>,
-    /// What acknowledgements have brought in the interval.
-    pub(super) brought: Brought,
-}
+use crate::environment::measures::SenderState;
 
 /// The senders of all agents, with their path. Agents have numbers in the order of the settings.
 pub(super) trait Transport: fmt::Debug + Send {

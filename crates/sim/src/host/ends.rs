@@ -84,7 +84,7 @@ impl RelayEnd {
 }
 
 /// The state of a subflow besides a sender and a receiver.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SubflowEnd {
     /// Its number among the subflows of its connection, from 0.
     pub(crate) number: usize,
@@ -109,10 +109,7 @@ impl SubflowEnd {
             number: plan.number,
             connection: plan.connection.number,
             short: (rest > 0).then_some(rest as u32),
-            started: false,
-            opened: false,
-            stopped: false,
-            done: false,
+            ..Self::default()
         }
     }
 

@@ -12,22 +12,22 @@
 //! state.
 
 use bentpipe_cc::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::loss::kind::{LossRule, PlannedLoss};
+use crate::scenario::table::keys;
 
-/// Runs of lost packets: they begin independently of each other, and their lengths are geometric.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BernoulliBurst {
-    /// Share of all packets that is lost.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub rate: f64,
-    /// Mean length of a run in packets. With 1 the losses are independent.
-    #[schemars(range(min = 1.0, max = 1_000_000.0), extend("examples" = [8.0]))]
-    pub mean_length: f64,
+keys! {
+    /// Runs of lost packets: they begin independently of each other, and their lengths are geometric.
+    #[derive(Copy)]
+    pub struct BernoulliBurst {
+        /// Share of all packets that is lost.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub rate: f64,
+        /// Mean length of a run in packets. With 1 the losses are independent.
+        #[schemars(range(min = 1.0, max = 1_000_000.0), extend("examples" = [8.0]))]
+        pub mean_length: f64,
+    }
 }
 
 impl PlannedLoss for BernoulliBurst {

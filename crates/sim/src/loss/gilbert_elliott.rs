@@ -4,30 +4,30 @@
 //! packet.
 
 use bentpipe_cc::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::loss::kind::{LossRule, PlannedLoss};
+use crate::scenario::table::keys;
 
-/// A channel with a good and a bad state, which may change with each packet (Gilbert 1960, Elliott 1963).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GilbertElliott {
-    /// Probability of going from good to bad.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub p: f64,
-    /// Probability of going from bad to good.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub r: f64,
-    /// Loss probability in the good state.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub good_loss: f64,
-    /// Loss probability in the bad state.
-    #[serde(default = "certain")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub bad_loss: f64,
+keys! {
+    /// A channel with a good and a bad state, which may change with each packet (Gilbert 1960, Elliott 1963).
+    #[derive(Copy)]
+    pub struct GilbertElliott {
+        /// Probability of going from good to bad.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub p: f64,
+        /// Probability of going from bad to good.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub r: f64,
+        /// Loss probability in the good state.
+        #[serde(default)]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub good_loss: f64,
+        /// Loss probability in the bad state.
+        #[serde(default = "certain")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub bad_loss: f64,
+    }
 }
 
 fn certain() -> f64 {

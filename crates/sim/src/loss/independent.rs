@@ -2,22 +2,22 @@
 //! for packets of any size and costs one draw per error.
 
 use bentpipe_cc::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::loss::kind::{LossRule, Per, PlannedLoss};
+use crate::scenario::table::keys;
 
 /// Makes the keys of independent errors. A line: their name, what they strike, and what users read of them and of their rate.
 macro_rules! independent_errors {
     ($($name:ident per $per:ident: $about:literal, $rate:literal;)*) => {$(
-        #[doc = $about]
-        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            #[doc = $rate]
-            #[schemars(range(min = 0.0, max = 1.0))]
-            pub rate: f64,
+        keys! {
+            #[doc = $about]
+            #[derive(Copy)]
+            pub struct $name {
+                #[doc = $rate]
+                #[schemars(range(min = 0.0, max = 1.0))]
+                pub rate: f64,
+            }
         }
 
         impl PlannedLoss for $name {

@@ -1,32 +1,27 @@
 //! Outages: all packets whose transmission ends in an interval are lost.
 
 use bentpipe_cc::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::loss::kind::{LossKeys, LossRule, PlannedLoss, Wrong};
+use crate::scenario::table::keys;
 use crate::scenario::units::Duration;
 
-/// All packets sent in an interval are lost: once (`from`, `to`), or again and again (`every`, `length`).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Outage {
-    /// Start of a single outage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<Duration>,
-    /// End of a single outage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<Duration>,
-    /// Time from the start of one outage to the start of the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Duration>,
-    /// Length of each repeated outage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub length: Option<Duration>,
-    /// Start of the first repeated outage; by default one period after the start of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first: Option<Duration>,
+keys! {
+    /// All packets sent in an interval are lost: once (`from`, `to`), or again and again (`every`, `length`).
+    #[derive(Copy)]
+    pub struct Outage {
+        /// Start of a single outage.
+        pub from?: Duration,
+        /// End of a single outage.
+        pub to?: Duration,
+        /// Time from the start of one outage to the start of the next.
+        pub every?: Duration,
+        /// Length of each repeated outage.
+        pub length?: Duration,
+        /// Start of the first repeated outage; by default one period after the start of the run.
+        pub first?: Duration,
+    }
 }
 
 /// Everything sent in [first, first + length) is lost, and again every `every` if given.

@@ -3,24 +3,23 @@
 use std::sync::Arc;
 
 use bentpipe_cc::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::loss::kind::{LossKeys, LossRule, PlannedLoss, Wrong};
 use crate::scenario::error::quoted_name;
 use crate::scenario::file;
+use crate::scenario::table::keys;
 
 /// Largest trace file, in bytes.
 const MAX_FILE: u64 = 256 << 20;
 
-/// The packets whose numbers a file lists are lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LossTrace {
-    /// Text file with one number per line, counted from 0 in this direction; empty lines and what follows
-    /// `#` are skipped. A relative name starts from the directory of the scenario file.
-    pub file: String,
+keys! {
+    /// The packets whose numbers a file lists are lost.
+    pub struct LossTrace {
+        /// Text file with one number per line, counted from 0 in this direction; empty lines and what follows
+        /// `#` are skipped. A relative name starts from the directory of the scenario file.
+        pub file: String,
+    }
 }
 
 /// The packets with these 0-based numbers, counted in this direction, are lost.

@@ -9,9 +9,8 @@
 use std::f64::consts::PI;
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use crate::scenario::table::keys;
 use crate::scenario::units::Longitude;
 
 /// Speed of light in vacuum, km/s (exact by definition of the metre).
@@ -23,16 +22,17 @@ pub const EARTH_RADIUS_KM: f64 = 6_378.137;
 /// Flattening of the Earth (WGS 84).
 pub const EARTH_FLATTENING: f64 = 1.0 / 298.257_223_563;
 
-/// A ground station on the ellipsoid.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Station {
-    /// Geodetic latitude in degrees, north positive.
-    #[schemars(range(min = -90.0, max = 90.0), extend("examples" = [39.4]))]
-    pub lat: f64,
-    /// Longitude in degrees, east positive.
-    #[schemars(range(min = -180.0, max = 360.0), extend("examples" = [116.4]))]
-    pub lon: f64,
+keys! {
+    /// A ground station on the ellipsoid.
+    #[derive(Copy)]
+    pub struct Station {
+        /// Geodetic latitude in degrees, north positive.
+        #[schemars(range(min = -90.0, max = 90.0), extend("examples" = [39.4]))]
+        pub lat: f64,
+        /// Longitude in degrees, east positive.
+        #[schemars(range(min = -180.0, max = 360.0), extend("examples" = [116.4]))]
+        pub lon: f64,
+    }
 }
 
 /// A satellite as a station sees it.

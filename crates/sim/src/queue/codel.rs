@@ -9,8 +9,6 @@
 //! packet that carries it is sent. So one call marks at most one packet.
 
 use bentpipe_cc::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::packet::{Ecn, Packet};
 use crate::link::random::Stream;
@@ -19,30 +17,24 @@ use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::packet_store::{Fifo, Store};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, QueueSize};
 
 /// Drops that begin again within this many intervals of the last one start at the rate that they had reached.
 const MEMORY: u64 = 16;
 
-/// Controlled delay (RFC 8289). First in, first out; packets are dropped or marked at the head when they have waited
-/// too long for a whole interval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Codel {
-    /// Room, the packet in transmission not counted.
-    pub limit: QueueSize,
-    /// Waiting time that is accepted.
-    pub target: Duration,
-    /// Time for which a longer wait counts as a burst; about the longest round-trip time of the flows.
-    pub interval: Duration,
-    /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops.
-    pub ecn: bool,
-}
-
-impl Default for Codel {
-    fn default() -> Self {
-        let (target, interval) = (Duration(Span::from_millis(5)), Duration(Span::from_millis(100)));
-        Self { limit: QueueSize::Bdp(1.0), target, interval, ecn: false }
+keys! {
+    /// Controlled delay (RFC 8289). First in, first out; packets are dropped or marked at the head when they have waited
+    /// too long for a whole interval.
+    pub struct Codel {
+        /// Room, the packet in transmission not counted.
+        pub limit: QueueSize = QueueSize::Bdp(1.0),
+        /// Waiting time that is accepted.
+        pub target: Duration = Duration(Span::from_millis(5)),
+        /// Time for which a longer wait counts as a burst; about the longest round-trip time of the flows.
+        pub interval: Duration = Duration(Span::from_millis(100)),
+        /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops.
+        pub ecn: bool = false,
     }
 }
 

@@ -9,8 +9,6 @@
 //! (arXiv:2605.27717).
 
 use bentpipe_cc::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::packet::Packet;
 use crate::link::random::Stream;
@@ -21,21 +19,16 @@ use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::packet_store::{Fifo, Store};
 use crate::queue::room::{ChangingRoom, Room};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{QueueRoom, QueueSize};
 
-/// First in, first out: packets at the head are dropped until there is room for the packet that enters.
-/// Measurements of delay and loss report that Starlink's access network does so (arXiv:2605.27717).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DropFront {
-    /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at the rate of the instant; in an outage,
-    /// at the last rate before it.
-    pub limit: QueueRoom,
-}
-
-impl Default for DropFront {
-    fn default() -> Self {
-        Self { limit: QueueRoom::Size(QueueSize::Bdp(1.0)) }
+keys! {
+    /// First in, first out: packets at the head are dropped until there is room for the packet that enters.
+    /// Measurements of delay and loss report that Starlink's access network does so (arXiv:2605.27717).
+    pub struct DropFront {
+        /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at the rate of the instant; in an outage,
+        /// at the last rate before it.
+        pub limit: QueueRoom = QueueRoom::Size(QueueSize::Bdp(1.0)),
     }
 }
 

@@ -1,8 +1,6 @@
 //! Drop-tail: a packet that finds no room is dropped, all others leave in the order in which they came.
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::link::time_line::TimeLine;
@@ -11,20 +9,15 @@ use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::queue::room::ChangingRoom;
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{QueueRoom, QueueSize};
 
-/// First in, first out: a packet that finds no room is dropped.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DropTail {
-    /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at the rate of the instant; in an outage,
-    /// at the last rate before it.
-    pub limit: QueueRoom,
-}
-
-impl Default for DropTail {
-    fn default() -> Self {
-        Self { limit: QueueRoom::Size(QueueSize::Bdp(1.0)) }
+keys! {
+    /// First in, first out: a packet that finds no room is dropped.
+    pub struct DropTail {
+        /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at the rate of the instant; in an outage,
+        /// at the last rate before it.
+        pub limit: QueueRoom = QueueRoom::Size(QueueSize::Bdp(1.0)),
     }
 }
 

@@ -24,8 +24,6 @@
 //!    nothing else looks at the probability, and between two such instants both heads stay where they are.
 
 use bentpipe_cc::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::packet::{Ecn, Packet};
 use crate::link::random::Stream;
@@ -35,52 +33,38 @@ use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::Verdict;
 use crate::queue::packet_store::{Fifo, Store};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, QueueSize};
 
-/// Two coupled queues (RFC 9332). Packets of flows with `ect1` wait for a millisecond or so and are marked early. Those of all
-/// other flows are dropped, or marked if the flow has `ecn`, with a probability that follows the waiting time. A flow whose
-/// window falls with the share of its marks gets about the rate of one that is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DualPi2 {
-    /// Room of both queues together, the packet in transmission not counted (RFC 9332: 250 ms of the rate).
-    pub limit: QueueSize,
-    /// Waiting time of classic packets that it aims at.
-    pub target: Duration,
-    /// Time between two computations of the base probability, at least 100 us.
-    pub update: Duration,
-    /// Weight of the distance from the target, per second. RFC 9332: 0.1 `update` / R^2, R being the longest round trip.
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub alpha: f64,
-    /// Weight of the change between two computations, per second. RFC 9332: 0.3 / R.
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub beta: f64,
-    /// The factor k between the base probability and the marks of L4S packets.
-    #[schemars(range(min = 0.1, max = 100.0))]
-    pub coupling: f64,
-    /// Waiting time at which marks of L4S packets begin.
-    pub step: Duration,
-    /// By how much longer an L4S packet waits that is always marked; between the two the probability climbs (RFC 9332: a
-    /// step of 800 us and a ramp of 400 us).
-    pub ramp: Duration,
-    /// Part of the rate that classic packets get at least while both kinds wait.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub classic_share: f64,
-}
-
-impl Default for DualPi2 {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Bdp(1.0),
-            target: Duration(Span::from_millis(15)),
-            update: Duration(Span::from_millis(16)),
-            alpha: 0.16,
-            beta: 3.2,
-            coupling: 2.0,
-            step: Duration(Span::from_millis(1)),
-            ramp: Duration(Span::ZERO),
-            classic_share: 0.1,
-        }
+keys! {
+    /// Two coupled queues (RFC 9332). Packets of flows with `ect1` wait for a millisecond or so and are marked early. Those of all
+    /// other flows are dropped, or marked if the flow has `ecn`, with a probability that follows the waiting time. A flow whose
+    /// window falls with the share of its marks gets about the rate of one that is dropped.
+    #[derive(Copy)]
+    pub struct DualPi2 {
+        /// Room of both queues together, the packet in transmission not counted (RFC 9332: 250 ms of the rate).
+        pub limit: QueueSize = QueueSize::Bdp(1.0),
+        /// Waiting time of classic packets that it aims at.
+        pub target: Duration = Duration(Span::from_millis(15)),
+        /// Time between two computations of the base probability, at least 100 us.
+        pub update: Duration = Duration(Span::from_millis(16)),
+        /// Weight of the distance from the target, per second. RFC 9332: 0.1 `update` / R^2, R being the longest round trip.
+        #[schemars(range(min = 0.0, max = 1000.0))]
+        pub alpha: f64 = 0.16,
+        /// Weight of the change between two computations, per second. RFC 9332: 0.3 / R.
+        #[schemars(range(min = 0.0, max = 1000.0))]
+        pub beta: f64 = 3.2,
+        /// The factor k between the base probability and the marks of L4S packets.
+        #[schemars(range(min = 0.1, max = 100.0))]
+        pub coupling: f64 = 2.0,
+        /// Waiting time at which marks of L4S packets begin.
+        pub step: Duration = Duration(Span::from_millis(1)),
+        /// By how much longer an L4S packet waits that is always marked; between the two the probability climbs (RFC 9332: a
+        /// step of 800 us and a ramp of 400 us).
+        pub ramp: Duration = Duration(Span::ZERO),
+        /// Part of the rate that classic packets get at least while both kinds wait.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub classic_share: f64 = 0.1,
     }
 }
 

@@ -6,8 +6,6 @@
 //! packets, from its head.
 
 use bentpipe_cc::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::packet::Packet;
 use crate::link::random::Stream;
@@ -18,6 +16,7 @@ use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::largest_backlog::LargestBacklog;
 use crate::queue::packet_store::{Fifo, Store};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, QueueSize, Size};
 
 /// No queue.
@@ -25,36 +24,23 @@ const NONE: u32 = u32::MAX;
 /// Most packets that are dropped at once when there is no room (RFC 8290 section 4.1).
 const BATCH: usize = 64;
 
-/// Queues by flow, served byte by byte in turn, each governed by CoDel (RFC 8290).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FqCodel {
-    /// Room of all queues together, the packet in transmission not counted.
-    pub limit: QueueSize,
-    /// Waiting time that is accepted.
-    pub target: Duration,
-    /// Time for which a longer wait counts as a burst; about the longest round-trip time of the flows.
-    pub interval: Duration,
-    /// Number of queues that flows are hashed into.
-    #[schemars(range(min = 1, max = 65_536))]
-    pub queues: u32,
-    /// What a queue may send in a round.
-    pub quantum: Size,
-    /// Marks packets of flows with `ecn` where CoDel would drop them; a lack of room still drops. Off unless given, as for
-    /// every queue here (RFC 8290 section 5.2: on).
-    pub ecn: bool,
-}
-
-impl Default for FqCodel {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(10_240),
-            target: Duration(Span::from_millis(5)),
-            interval: Duration(Span::from_millis(100)),
-            queues: 1_024,
-            quantum: Size(1_514),
-            ecn: false,
-        }
+keys! {
+    /// Queues by flow, served byte by byte in turn, each governed by CoDel (RFC 8290).
+    pub struct FqCodel {
+        /// Room of all queues together, the packet in transmission not counted.
+        pub limit: QueueSize = QueueSize::Packets(10_240),
+        /// Waiting time that is accepted.
+        pub target: Duration = Duration(Span::from_millis(5)),
+        /// Time for which a longer wait counts as a burst; about the longest round-trip time of the flows.
+        pub interval: Duration = Duration(Span::from_millis(100)),
+        /// Number of queues that flows are hashed into.
+        #[schemars(range(min = 1, max = 65_536))]
+        pub queues: u32 = 1_024,
+        /// What a queue may send in a round.
+        pub quantum: Size = Size(1_514),
+        /// Marks packets of flows with `ecn` where CoDel would drop them; a lack of room still drops. Off unless given, as for
+        /// every queue here (RFC 8290 section 5.2: on).
+        pub ecn: bool = false,
     }
 }
 

@@ -11,8 +11,6 @@
 //! the start of the run. They are made when the next packet arrives; nothing else reads the probability.
 
 use bentpipe_cc::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::packet::Ecn;
 use crate::link::random::Stream;
@@ -20,6 +18,7 @@ use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, QueueSize};
 
 /// Below each bound on the left, the adjustment is divided by the number on the right (section 4.2).
@@ -35,44 +34,29 @@ const LIGHT: f64 = 0.2;
 /// the second (section 5.4).
 const ACCUMULATED: (f64, f64) = (0.85, 8.5);
 
-/// Proportional integral controller enhanced (RFC 8033). First in, first out; packets are dropped or marked on arrival
-/// with a probability that follows the waiting time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Pie {
-    /// Room, the packet in transmission not counted.
-    pub limit: QueueSize,
-    /// Waiting time that it aims at.
-    pub target: Duration,
-    /// Time between two computations of the probability, at least 100 us.
-    pub update: Duration,
-    /// Weight of the distance from the target, per second.
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub alpha: f64,
-    /// Weight of the change between two computations, per second.
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub beta: f64,
-    /// How long a burst passes without drops.
-    pub burst: Duration,
-    /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops.
-    pub ecn: bool,
-    /// Drops even packets of flows with `ecn` at this probability or more.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub mark_p: f64,
-}
-
-impl Default for Pie {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Bdp(1.0),
-            target: Duration(Span::from_millis(15)),
-            update: Duration(Span::from_millis(15)),
-            alpha: 0.125,
-            beta: 1.25,
-            burst: Duration(Span::from_millis(150)),
-            ecn: false,
-            mark_p: 0.1,
-        }
+keys! {
+    /// Proportional integral controller enhanced (RFC 8033). First in, first out; packets are dropped or marked on arrival
+    /// with a probability that follows the waiting time.
+    pub struct Pie {
+        /// Room, the packet in transmission not counted.
+        pub limit: QueueSize = QueueSize::Bdp(1.0),
+        /// Waiting time that it aims at.
+        pub target: Duration = Duration(Span::from_millis(15)),
+        /// Time between two computations of the probability, at least 100 us.
+        pub update: Duration = Duration(Span::from_millis(15)),
+        /// Weight of the distance from the target, per second.
+        #[schemars(range(min = 0.0, max = 1000.0))]
+        pub alpha: f64 = 0.125,
+        /// Weight of the change between two computations, per second.
+        #[schemars(range(min = 0.0, max = 1000.0))]
+        pub beta: f64 = 1.25,
+        /// How long a burst passes without drops.
+        pub burst: Duration = Duration(Span::from_millis(150)),
+        /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops.
+        pub ecn: bool = false,
+        /// Drops even packets of flows with `ecn` at this probability or more.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub mark_p: f64 = 0.1,
     }
 }
 

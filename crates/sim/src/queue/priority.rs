@@ -4,8 +4,6 @@
 //! (docs/tcp.md), goes to the last band, behind all others. TCP-Peach and its kin need such queues.
 
 use bentpipe_cc::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::packet::{LOW, Packet};
 use crate::link::random::Stream;
@@ -14,23 +12,19 @@ use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::packet_store::{Fifo, Store};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::QueueSize;
 
-/// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band; each is first
-/// in, first out, and what finds no room in it is lost. Extra segments (the dummy segments of TCP-Peach) go to the last band.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Priority {
-    /// Room of each band, the packet in transmission not counted.
-    pub limit: QueueSize,
-    /// Number of bands.
-    #[schemars(range(min = 1, max = 64))]
-    pub bands: u8,
-}
-
-impl Default for Priority {
-    fn default() -> Self {
-        Self { limit: QueueSize::Bdp(1.0), bands: 2 }
+keys! {
+    /// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band; each is first
+    /// in, first out, and what finds no room in it is lost. Extra segments (the dummy segments of TCP-Peach) go to the last band.
+    #[derive(Copy)]
+    pub struct Priority {
+        /// Room of each band, the packet in transmission not counted.
+        pub limit: QueueSize = QueueSize::Bdp(1.0),
+        /// Number of bands.
+        #[schemars(range(min = 1, max = 64))]
+        pub bands: u8 = 2,
     }
 }
 

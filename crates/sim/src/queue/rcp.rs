@@ -14,14 +14,13 @@
 //!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
 
 use bentpipe_cc::{Header, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::queue::computing::{Computation, ComputingQueue};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, QueueSize};
 
 /// The mean RTT before any packet has carried one, seconds.
@@ -30,39 +29,27 @@ const FIRST_RTT: f64 = 0.2;
 const LEAST: f64 = 0.01;
 const PACKET: f64 = 1000.0;
 
-/// The rate control protocol. First in, first out; all flows of controller `rcp` learn one rate, at which they share the link. What
-/// finds no room is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Rcp {
-    /// Room, the packet in transmission not counted.
-    pub limit: QueueSize,
-    /// Time between two computations of the rate, at least 100 us; less where the mean RTT is less.
-    pub update: Duration,
-    /// Share of the spare capacity that is given out in a mean RTT.
-    #[schemars(range(min = 0.0, max = 2.0))]
-    pub alpha: f64,
-    /// Share of the queue that is taken back in a mean RTT.
-    #[schemars(range(min = 0.0, max = 2.0))]
-    pub beta: f64,
-    /// Share of the capacity that it gives out.
-    #[schemars(range(min = 0.01, max = 1.0))]
-    pub utilisation: f64,
-    /// Share of the capacity that is the rate at the start.
-    #[schemars(range(min = 0.0001, max = 1.0))]
-    pub first: f64,
-}
-
-impl Default for Rcp {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Bdp(1.0),
-            update: Duration(Span::from_millis(10)),
-            alpha: 0.4,
-            beta: 0.4,
-            utilisation: 1.0,
-            first: 0.05,
-        }
+keys! {
+    /// The rate control protocol. First in, first out; all flows of controller `rcp` learn one rate, at which they share the link. What
+    /// finds no room is lost.
+    #[derive(Copy)]
+    pub struct Rcp {
+        /// Room, the packet in transmission not counted.
+        pub limit: QueueSize = QueueSize::Bdp(1.0),
+        /// Time between two computations of the rate, at least 100 us; less where the mean RTT is less.
+        pub update: Duration = Duration(Span::from_millis(10)),
+        /// Share of the spare capacity that is given out in a mean RTT.
+        #[schemars(range(min = 0.0, max = 2.0))]
+        pub alpha: f64 = 0.4,
+        /// Share of the queue that is taken back in a mean RTT.
+        #[schemars(range(min = 0.0, max = 2.0))]
+        pub beta: f64 = 0.4,
+        /// Share of the capacity that it gives out.
+        #[schemars(range(min = 0.01, max = 1.0))]
+        pub utilisation: f64 = 1.0,
+        /// Share of the capacity that is the rate at the start.
+        #[schemars(range(min = 0.0001, max = 1.0))]
+        pub first: f64 = 0.05,
     }
 }
 
@@ -86,7 +73,7 @@ impl QueuePlan for Rcp {
 }
 
 /// The rate that the queue offers. Rates are in bytes per second, times in seconds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RateOffer {
     plan: Rcp,
     /// What it gives out.
@@ -118,11 +105,7 @@ impl RateOffer {
             update_at: Time(0) + interval,
             interval,
             mean_rtt: FIRST_RTT,
-            sample: 0.0,
-            input: 0.0,
-            told: 0.0,
-            sum_rtt: 0.0,
-            settled: false,
+            ..Self::default()
         }
     }
 

@@ -15,49 +15,50 @@ use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{MAX_PACKET, QueueSize, Size};
 
-/// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2. First in, first out, but some packets are
-/// dropped or marked before the queue is full, as its average length says. Where the defaults are not those of
-/// ns-2 2.35, these are given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Red {
-    /// Room, the packet in transmission not counted. In bytes, the average counts bytes, too (ns-2
-    /// `queue_in_bytes_`), and the last packet may exceed it.
-    pub limit: QueueSize,
-    /// Average below which nothing is dropped: a part of the limit, or a size (ns-2 `thresh_`: 5 packets, or 2.5 ms of the
-    /// rate).
-    pub min: Threshold,
-    /// Average at which packets are dropped with probability `max_p`: a part of the limit, or a size (ns-2 `maxthresh_`:
-    /// three times the minimum).
-    pub max: Threshold,
-    /// Weight of the newest packet in the average (ns-2 `q_weight_`: set from the rate).
-    #[schemars(range(min = 1e-9, max = 1.0))]
-    pub weight: f64,
-    /// Probability of a drop at `max` (ns-2: 1 / `linterm_`).
-    #[schemars(range(min = 1e-9, max = 1.0))]
-    pub max_p: f64,
-    /// Above `max` the probability climbs to 1 at twice `max`; otherwise all are dropped there.
-    pub gentle: bool,
-    /// Some packets always pass between two drops, so that none follow each other closely.
-    pub wait: bool,
-    /// A packet is dropped with a probability in proportion to its size (ns-2 `bytes_`: yes).
-    pub by_size: bool,
-    /// Marks packets of flows with `ecn` where it would drop them early; a full queue or an average above `max`
-    /// (twice that if gentle) still drops.
-    pub ecn: bool,
-    /// An average at which all packets are dropped drops even those that could be marked; false marks them all, as Linux's `red`
-    /// does without `harddrop`. With a `min` just below `max` and without `gentle` that is TCP Jersey's congestion warning
-    /// (Xu, Tian and Ansari 2004), which marks every packet while the average is above one threshold.
-    pub hard_drop: bool,
-    /// Drops even packets of flows with `ecn` when the average asks for this probability or more; without it there is no
-    /// such bound (ns-2 `mark_p_`: 0.1).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub mark_p: Option<f64>,
-    /// Size of packets by which the average falls while the link is idle (ns-2 `mean_pktsize_`: 500).
-    pub mean_packet: Size,
+keys! {
+    /// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2. First in, first out, but some packets are
+    /// dropped or marked before the queue is full, as its average length says. Where the defaults are not those of
+    /// ns-2 2.35, these are given.
+    pub struct Red {
+        /// Room, the packet in transmission not counted. In bytes, the average counts bytes, too (ns-2
+        /// `queue_in_bytes_`), and the last packet may exceed it.
+        pub limit: QueueSize = QueueSize::Bdp(1.0),
+        /// Average below which nothing is dropped: a part of the limit, or a size (ns-2 `thresh_`: 5 packets, or 2.5 ms of the
+        /// rate).
+        pub min: Threshold = Threshold::Part(0.15),
+        /// Average at which packets are dropped with probability `max_p`: a part of the limit, or a size (ns-2 `maxthresh_`:
+        /// three times the minimum).
+        pub max: Threshold = Threshold::Part(0.5),
+        /// Weight of the newest packet in the average (ns-2 `q_weight_`: set from the rate).
+        #[schemars(range(min = 1e-9, max = 1.0))]
+        pub weight: f64 = 0.002,
+        /// Probability of a drop at `max` (ns-2: 1 / `linterm_`).
+        #[schemars(range(min = 1e-9, max = 1.0))]
+        pub max_p: f64 = 0.1,
+        /// Above `max` the probability climbs to 1 at twice `max`; otherwise all are dropped there.
+        pub gentle: bool = true,
+        /// Some packets always pass between two drops, so that none follow each other closely.
+        pub wait: bool = true,
+        /// A packet is dropped with a probability in proportion to its size (ns-2 `bytes_`: yes).
+        pub by_size: bool = false,
+        /// Marks packets of flows with `ecn` where it would drop them early; a full queue or an average above `max`
+        /// (twice that if gentle) still drops.
+        pub ecn: bool = false,
+        /// An average at which all packets are dropped drops even those that could be marked; false marks them all, as Linux's `red`
+        /// does without `harddrop`. With a `min` just below `max` and without `gentle` that is TCP Jersey's congestion warning
+        /// (Xu, Tian and Ansari 2004), which marks every packet while the average is above one threshold.
+        pub hard_drop: bool = true,
+        /// Drops even packets of flows with `ecn` when the average asks for this probability or more; without it there is no
+        /// such bound (ns-2 `mark_p_`: 0.1).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub mark_p: Option<f64> = None,
+        /// Size of packets by which the average falls while the link is idle (ns-2 `mean_pktsize_`: 500).
+        pub mean_packet: Size = Size(1_000),
+    }
 }
 
 /// A length of a queue.
@@ -68,25 +69,6 @@ pub enum Threshold {
     Part(#[schemars(range(min = 0.0, max = 1.0))] f64),
     /// As a size.
     Size(QueueSize),
-}
-
-impl Default for Red {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Bdp(1.0),
-            min: Threshold::Part(0.15),
-            max: Threshold::Part(0.5),
-            weight: 0.002,
-            max_p: 0.1,
-            gentle: true,
-            wait: true,
-            by_size: false,
-            ecn: false,
-            hard_drop: true,
-            mark_p: None,
-            mean_packet: Size(1_000),
-        }
-    }
 }
 
 /// Random early detection, by the rules of ns-2.

@@ -12,14 +12,13 @@
 //!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
 
 use bentpipe_cc::{Header, Load, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::queue::computing::{Computation, ComputingQueue};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, QueueSize};
 
 /// From these load factors on the load is high, and there is overload (section 3.1).
@@ -30,31 +29,21 @@ const WEIGHT: f64 = 0.25;
 /// How many times the queue is sampled in an update interval: 10 ms of 200 ms.
 const SAMPLES: u64 = 20;
 
-/// The variable-structure congestion control protocol. First in, first out; two bits tell flows of controller `vcp` whether the load
-/// is low, high or too high. What finds no room is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Vcp {
-    /// Room, the packet in transmission not counted.
-    pub limit: QueueSize,
-    /// Time between two computations of the load, at least 100 us; the controller's `t_rho` is the same.
-    pub update: Duration,
-    /// Share of the capacity that counts as full load.
-    #[schemars(range(min = 0.01, max = 1.0))]
-    pub utilisation: f64,
-    /// Share of the persistent queue that counts as traffic.
-    #[schemars(range(min = 0.0, max = 10.0))]
-    pub kappa: f64,
-}
-
-impl Default for Vcp {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Bdp(1.0),
-            update: Duration(Span::from_millis(200)),
-            utilisation: 0.98,
-            kappa: 0.5,
-        }
+keys! {
+    /// The variable-structure congestion control protocol. First in, first out; two bits tell flows of controller `vcp` whether the load
+    /// is low, high or too high. What finds no room is lost.
+    #[derive(Copy)]
+    pub struct Vcp {
+        /// Room, the packet in transmission not counted.
+        pub limit: QueueSize = QueueSize::Bdp(1.0),
+        /// Time between two computations of the load, at least 100 us; the controller's `t_rho` is the same.
+        pub update: Duration = Duration(Span::from_millis(200)),
+        /// Share of the capacity that counts as full load.
+        #[schemars(range(min = 0.01, max = 1.0))]
+        pub utilisation: f64 = 0.98,
+        /// Share of the persistent queue that counts as traffic.
+        #[schemars(range(min = 0.0, max = 10.0))]
+        pub kappa: f64 = 0.5,
     }
 }
 
@@ -78,7 +67,7 @@ impl QueuePlan for Vcp {
 }
 
 /// Measures the load.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct LoadMeter {
     plan: Vcp,
     /// Bytes that full load brings in an update interval.
@@ -105,11 +94,8 @@ impl LoadMeter {
             sample,
             sample_at: Time(0) + sample,
             measure_at: Time(0) + update,
-            came: 0,
-            sum: 0,
-            samples: 0,
-            queue: 0.0,
             load: Load::Low,
+            ..Self::default()
         }
     }
 

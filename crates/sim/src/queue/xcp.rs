@@ -14,14 +14,13 @@
 //!  * packets without a header count in the input traffic and get no share, as in ns-2.
 
 use bentpipe_cc::{Header, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::queue::computing::{Computation, ComputingQueue};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::QueueSize;
 
 /// The mean RTT while no flow has one, and the first intervals, seconds.
@@ -32,27 +31,22 @@ const SHORTEST: f64 = 0.001;
 /// The shortest interval of the queue timer, seconds.
 const SHORTEST_QUEUE: f64 = 0.002;
 
-/// The explicit control protocol. First in, first out; the headers of packets tell each flow of controller `xcp` by how much it may
-/// change its throughput. What finds no room is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Xcp {
-    /// Room, the packet in transmission not counted.
-    pub limit: QueueSize,
-    /// Share of the spare capacity that is given out in a control interval.
-    #[schemars(range(min = 0.0, max = 2.0))]
-    pub alpha: f64,
-    /// Share of the persistent queue that is taken back in a control interval.
-    #[schemars(range(min = 0.0, max = 2.0))]
-    pub beta: f64,
-    /// Share of the traffic that changes hands in a control interval.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub gamma: f64,
-}
-
-impl Default for Xcp {
-    fn default() -> Self {
-        Self { limit: QueueSize::Bdp(1.0), alpha: 0.4, beta: 0.226, gamma: 0.1 }
+keys! {
+    /// The explicit control protocol. First in, first out; the headers of packets tell each flow of controller `xcp` by how much it may
+    /// change its throughput. What finds no room is lost.
+    #[derive(Copy)]
+    pub struct Xcp {
+        /// Room, the packet in transmission not counted.
+        pub limit: QueueSize = QueueSize::Bdp(1.0),
+        /// Share of the spare capacity that is given out in a control interval.
+        #[schemars(range(min = 0.0, max = 2.0))]
+        pub alpha: f64 = 0.4,
+        /// Share of the persistent queue that is taken back in a control interval.
+        #[schemars(range(min = 0.0, max = 2.0))]
+        pub beta: f64 = 0.226,
+        /// Share of the traffic that changes hands in a control interval.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        pub gamma: f64 = 0.1,
     }
 }
 
@@ -75,7 +69,7 @@ impl QueuePlan for Xcp {
 }
 
 /// The two controllers. Rates are in bytes per second, times in seconds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Controllers {
     plan: Xcp,
     capacity: f64,
@@ -110,15 +104,7 @@ impl Controllers {
             measure_at: first,
             interval: FIRST,
             mean_rtt: FIRST,
-            input: 0.0,
-            sum_spacing: 0.0,
-            sum_rtt: 0.0,
-            positive: 0.0,
-            negative: 0.0,
-            per_spacing: 0.0,
-            per_byte: 0.0,
-            queue: 0.0,
-            least: 0,
+            ..Self::default()
         }
     }
 

@@ -16,7 +16,7 @@ pub use report::{
     ApplicationReport, FlowReport, LimitShares, LinkReport, Playback, Report, RttReport, SCHEMA,
 };
 pub use samples::{FlowSamples, LinkSamples};
-pub use trace::{FlowTrace, LinkTrace, ProbeTrace, SegmentEvent, SegmentTrace, TransferTrace};
+pub use trace::{FlowTrace, LinkRow, LinkTrace, ProbeTrace, SegmentEvent, SegmentTrace, TransferTrace};
 
 /// Everything that a run yields.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use bentpipe_cc::{Rtt, Time};
 
 use crate::host::flow::Tcp;
 use crate::record::rows::{Numbers, Rows};
-use crate::record::trace::{FlowTrace, LinkTrace};
+use crate::record::trace::{FlowRow, FlowTrace, LinkRow, LinkTrace};
 use crate::resolve::plan::{DirectionPlan, FlowPlan, Plan, Source};
 
 /// Represents a missing value among numbers.
@@ -60,15 +60,17 @@ impl FlowSamples {
             let (mss, bytes) = self.sizes[row.of as usize];
             let segments = |bytes: u64| bytes as f64 / f64::from(mss);
             let seconds = |ns: u64| if ns == NONE { f64::NAN } else { Time(ns).secs() };
-            trace.t_s.push(row.at.secs());
-            trace.flow.push(row.of);
-            trace.cwnd.push(segments(cwnd));
-            trace.ssthresh.push(if ssthresh == NONE { f64::INFINITY } else { segments(ssthresh) });
-            trace.in_flight.push(in_flight as f64);
-            trace.srtt_s.push(seconds(smoothed));
-            trace.rtt_s.push(seconds(latest));
-            trace.delivered_bytes.push((delivered * u64::from(mss)).min(bytes));
-            trace.retransmitted_packets.push(retransmitted);
+            trace.push(FlowRow {
+                t_s: row.at.secs(),
+                flow: row.of,
+                cwnd: segments(cwnd),
+                ssthresh: if ssthresh == NONE { f64::INFINITY } else { segments(ssthresh) },
+                in_flight: in_flight as f64,
+                srtt_s: seconds(smoothed),
+                rtt_s: seconds(latest),
+                delivered_bytes: (delivered * u64::from(mss)).min(bytes),
+                retransmitted_packets: retransmitted,
+            });
         }
         trace
     }
@@ -118,18 +120,8 @@ impl LinkSamples {
     pub fn trace(&self) -> LinkTrace {
         let mut trace = LinkTrace::with_capacity(self.len());
         for row in self.rows.iter() {
-            let [waiting, delivered, dropped, dropped_queue] = row.numbers.slim;
-            trace.t_s.push(row.at.secs());
-            trace.link.push(row.of);
-            trace.queue_packets.push(waiting as f64);
-            trace.delivered_packets.push(delivered);
-            trace.dropped_packets.push(dropped);
-            trace.dropped_queue.push(dropped_queue);
             let direction = &self.directions[row.of as usize];
-            let (rate, delay) = direction.at(row.at);
-            trace.rate_bps.push(rate as f64);
-            trace.delay_s.push(delay.secs());
-            trace.handovers.push(direction.handovers().partition_point(|&at| at <= row.at) as u32);
+            trace.push(LinkRow::of(row.of, direction, row.at, row.numbers.slim));
         }
         trace
     }

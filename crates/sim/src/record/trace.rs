@@ -1,98 +1,152 @@
 //! Traces over time, as columns.
 
-use crate::workload::transfers::Transfer;
+use bentpipe_cc::Time;
 
-/// Samples of the flows, as columns of equal length.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlowTrace {
-    /// Seconds since the start of the run.
-    pub t_s: Vec<f64>,
-    /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
-    pub flow: Vec<u32>,
-    /// Congestion window, segments.
-    pub cwnd: Vec<f64>,
-    /// Slow-start threshold, segments; infinite before the first congestion.
-    pub ssthresh: Vec<f64>,
-    /// Segments in flight.
-    pub in_flight: Vec<f64>,
-    /// Smoothed RTT, seconds; NaN before the first sample.
-    pub srtt_s: Vec<f64>,
-    /// Latest RTT sample, seconds; NaN before the first.
-    pub rtt_s: Vec<f64>,
-    /// In-order payload bytes delivered so far.
-    pub delivered_bytes: Vec<u64>,
-    /// Retransmissions so far.
-    pub retransmitted_packets: Vec<u64>,
+use crate::resolve::plan::DirectionPlan;
+
+/// Makes traces: structs of columns of equal length, each with the struct of its rows.
+macro_rules! traces {
+    ($($(#[$of_trace:meta])* $trace:ident of $row:ident {
+        $($(#[$of_column:meta])* $column:ident: $kind:ty,)*
+    })*) => {$(
+        $(#[$of_trace])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $trace {
+            $($(#[$of_column])* pub $column: Vec<$kind>,)*
+        }
+
+        #[doc = concat!("A row of [`", stringify!($trace), "`].")]
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $row {
+            $($(#[$of_column])* pub $column: $kind,)*
+        }
+
+        impl $trace {
+            /// Empty columns with room for `rows` rows.
+            pub fn with_capacity(rows: usize) -> Self {
+                Self { $($column: Vec::with_capacity(rows)),* }
+            }
+
+            /// Adds a row.
+            pub fn push(&mut self, row: $row) {
+                $(self.$column.push(row.$column);)*
+            }
+        }
+    )*};
 }
 
-impl FlowTrace {
-    /// Empty columns with room for `rows` rows.
-    pub(crate) fn with_capacity(rows: usize) -> Self {
+traces! {
+    /// Samples of the flows, as columns of equal length.
+    FlowTrace of FlowRow {
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
+        flow: u32,
+        /// Congestion window, segments.
+        cwnd: f64,
+        /// Slow-start threshold, segments; infinite before the first congestion.
+        ssthresh: f64,
+        /// Segments in flight.
+        in_flight: f64,
+        /// Smoothed RTT, seconds; NaN before the first sample.
+        srtt_s: f64,
+        /// Latest RTT sample, seconds; NaN before the first.
+        rtt_s: f64,
+        /// In-order payload bytes delivered so far.
+        delivered_bytes: u64,
+        /// Retransmissions so far.
+        retransmitted_packets: u64,
+    }
+
+    /// Samples of the links, as columns of equal length.
+    LinkTrace of LinkRow {
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Index of the link and direction in [`Report::links`](crate::record::Report::links).
+        link: u32,
+        /// Packets waiting.
+        queue_packets: f64,
+        /// Packets delivered so far.
+        delivered_packets: u64,
+        /// Packets dropped so far, by a full queue or by errors.
+        dropped_packets: u64,
+        /// Of these, dropped at the queue: it was full, or dropped early.
+        dropped_queue: u64,
+        /// Rate at the instant, bits per second; 0 in an outage.
+        rate_bps: f64,
+        /// Propagation delay at the instant, one way, seconds.
+        delay_s: f64,
+        /// Handovers so far.
+        handovers: u32,
+    }
+
+    /// Samples of the probes of controllers, as columns of equal length, in order of time.
+    ProbeTrace of ProbeRow {
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
+        flow: u32,
+        /// Index of the probe in [`ProbeSamples::names`](crate::record::ProbeSamples::names), whose ends say units.
+        probe: u32,
+        /// Its value; NaN while it is not known.
+        value: f64,
+    }
+
+    /// Segments as the sender sees them, as columns of equal length, in the order in which it happened.
+    SegmentTrace of SegmentRow {
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
+        flow: u32,
+        /// A [`SegmentEvent`].
+        event: u8,
+        /// First byte of the segment or block; for an acknowledgement, the next byte expected.
+        from_bytes: u64,
+        /// The byte behind it; for an acknowledgement the right edge of the receive window (the same byte if none binds).
+        to_bytes: u64,
+    }
+
+    /// Transfers of applications as columns of equal length, flow by flow.
+    TransferTrace of TransferRow {
+        /// Index of the flow in [`Report::flows`](crate::record::Report::flows).
+        flow: u32,
+        /// When it was asked for, in seconds since the start of the run.
+        start_s: f64,
+        /// Payload bytes; 0 for a request that has not come to its server.
+        bytes: u64,
+        /// Seconds until it was complete; NaN if it was not.
+        completion_s: f64,
+    }
+}
+
+impl LinkRow {
+    /// What a direction shows at an instant, given the packets that wait in it then and those delivered, dropped and
+    /// dropped at its queue.
+    pub fn of(
+        link: u32,
+        direction: &DirectionPlan,
+        at: Time,
+        [waiting, delivered_packets, dropped_packets, dropped_queue]: [u64; 4],
+    ) -> Self {
+        let (rate, delay) = direction.at(at);
         Self {
-            t_s: Vec::with_capacity(rows),
-            flow: Vec::with_capacity(rows),
-            cwnd: Vec::with_capacity(rows),
-            ssthresh: Vec::with_capacity(rows),
-            in_flight: Vec::with_capacity(rows),
-            srtt_s: Vec::with_capacity(rows),
-            rtt_s: Vec::with_capacity(rows),
-            delivered_bytes: Vec::with_capacity(rows),
-            retransmitted_packets: Vec::with_capacity(rows),
+            t_s: at.secs(),
+            link,
+            queue_packets: waiting as f64,
+            delivered_packets,
+            dropped_packets,
+            dropped_queue,
+            rate_bps: rate as f64,
+            delay_s: delay.secs(),
+            handovers: direction.handovers().partition_point(|&handover| handover <= at) as u32,
         }
     }
 }
 
-/// Samples of the links, as columns of equal length.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LinkTrace {
-    /// Seconds since the start of the run.
-    pub t_s: Vec<f64>,
-    /// Index of the link and direction in [`Report::links`](crate::record::Report::links).
-    pub link: Vec<u32>,
-    /// Packets waiting.
-    pub queue_packets: Vec<f64>,
-    /// Packets delivered so far.
-    pub delivered_packets: Vec<u64>,
-    /// Packets dropped so far, by a full queue or by errors.
-    pub dropped_packets: Vec<u64>,
-    /// Of these, dropped at the queue: it was full, or dropped early.
-    pub dropped_queue: Vec<u64>,
-    /// Rate at the instant, bits per second; 0 in an outage.
-    pub rate_bps: Vec<f64>,
-    /// Propagation delay at the instant, one way, seconds.
-    pub delay_s: Vec<f64>,
-    /// Handovers so far.
-    pub handovers: Vec<u32>,
-}
-
-impl LinkTrace {
-    /// Empty columns with room for `rows` rows.
-    pub(crate) fn with_capacity(rows: usize) -> Self {
-        Self {
-            t_s: Vec::with_capacity(rows),
-            link: Vec::with_capacity(rows),
-            queue_packets: Vec::with_capacity(rows),
-            delivered_packets: Vec::with_capacity(rows),
-            dropped_packets: Vec::with_capacity(rows),
-            dropped_queue: Vec::with_capacity(rows),
-            rate_bps: Vec::with_capacity(rows),
-            delay_s: Vec::with_capacity(rows),
-            handovers: Vec::with_capacity(rows),
-        }
+impl SegmentTrace {
+    pub(crate) fn note(&mut self, at: Time, flow: u32, event: SegmentEvent, from_bytes: u64, to_bytes: u64) {
+        self.push(SegmentRow { t_s: at.secs(), flow, event: event as u8, from_bytes, to_bytes });
     }
-}
-
-/// Samples of the probes of controllers, as columns of equal length, in order of time.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ProbeTrace {
-    /// Seconds since the start of the run.
-    pub t_s: Vec<f64>,
-    /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
-    pub flow: Vec<u32>,
-    /// Index of the probe in [`ProbeSamples::names`](crate::record::ProbeSamples::names), whose ends say units.
-    pub probe: Vec<u32>,
-    /// Its value; NaN while it is not known.
-    pub value: Vec<f64>,
 }
 
 /// What happened to a segment.
@@ -114,51 +168,4 @@ pub enum SegmentEvent {
 impl SegmentEvent {
     /// The names of the events, in the order of their numbers.
     pub const NAMES: [&str; 5] = ["sent", "resent", "lost", "ack", "sack"];
-}
-
-/// Segments as the sender sees them, as columns of equal length, in the order in which it happened.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SegmentTrace {
-    /// Seconds since the start of the run.
-    pub t_s: Vec<f64>,
-    /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
-    pub flow: Vec<u32>,
-    /// A [`SegmentEvent`].
-    pub event: Vec<u8>,
-    /// First byte of the segment or block; for an acknowledgement, the next byte expected.
-    pub from_bytes: Vec<u64>,
-    /// The byte behind it; for an acknowledgement the right edge of the receive window (the same byte if none binds).
-    pub to_bytes: Vec<u64>,
-}
-
-impl SegmentTrace {
-    pub(crate) fn push(&mut self, at: bentpipe_cc::Time, flow: u32, event: SegmentEvent, from: u64, to: u64) {
-        self.t_s.push(at.secs());
-        self.flow.push(flow);
-        self.event.push(event as u8);
-        self.from_bytes.push(from);
-        self.to_bytes.push(to);
-    }
-}
-
-/// Transfers of applications as columns of equal length, flow by flow.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TransferTrace {
-    /// Index of the flow in [`Report::flows`](crate::record::Report::flows).
-    pub flow: Vec<u32>,
-    /// When it was asked for, in seconds since the start of the run.
-    pub start_s: Vec<f64>,
-    /// Payload bytes; 0 for a request that has not come to its server.
-    pub bytes: Vec<u64>,
-    /// Seconds until it was complete; NaN if it was not.
-    pub completion_s: Vec<f64>,
-}
-
-impl TransferTrace {
-    pub(crate) fn push(&mut self, flow: u32, transfer: &Transfer) {
-        self.flow.push(flow);
-        self.start_s.push(transfer.start.secs());
-        self.bytes.push(transfer.bytes);
-        self.completion_s.push(transfer.completion_s().unwrap_or(f64::NAN));
-    }
 }

@@ -8,6 +8,7 @@ pub use bentpipe_tcp::choices::*;
 
 use crate::scenario::controller::Cc;
 use crate::scenario::order::in_order;
+use crate::scenario::table::keys;
 use crate::scenario::units::{BitRate, Duration, Size, WindowSize};
 use crate::workload::Traffic;
 
@@ -31,21 +32,20 @@ macro_rules! flow {
             $(within $least:tt..=$most:tt)? $(needs $needs:tt)? from $source:literal;
         )* })*
     ) => {
-        /// One TCP connection, or `count` equal ones.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        #[schemars(transform = in_order::<Flow>)]
-        pub struct Flow {
-            $(
-                $($before)*
+        keys! {
+            /// One TCP connection, or `count` equal ones.
+            #[schemars(transform = in_order::<Flow>)]
+            pub struct Flow {
                 $(
-                    $(#[$help])*
-                    #[serde(default, skip_serializing_if = "Option::is_none")]
-                    $(#[schemars(range(min = $least, max = $most))])?
-                    pub $name: Option<key!($type)>,
+                    $($before)*
+                    $(
+                        $(#[$help])*
+                        $(#[schemars(range(min = $least, max = $most))])?
+                        pub $name?: key!($type),
+                    )*
                 )*
-            )*
-            $($last)*
+                $($last)*
+            }
         }
     };
 }
@@ -54,131 +54,102 @@ bentpipe_tcp::option_table! {
     flow! {
         before {
             /// Unique name, which has no "/". Copies get -1, -2 and so on. Default: that of the controller.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(extend("pattern" = "^[^/]+$"))]
-            pub name: Option<String>,
+            pub name?: String,
             /// Congestion controller; every flow has one unless its traffic is "cbr".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub cc: Option<Cc>,
+            pub cc?: Cc,
             /// What the data crosses, in order: the name of a link for its forward direction, "NAME/reverse" for the other one.
             /// Acknowledgements return over the opposite directions.
             #[schemars(extend("examples" = [["sat"]]))]
             pub path: Vec<String>,
             /// What the acknowledgements cross, in order and named as in `path`, where they do not return over the opposite directions: a
             /// satellite's one transmitter sends data and acknowledgements alike.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub ack_path: Option<Vec<String>>,
+            pub ack_path?: Vec<String>,
             /// When it starts. Default "0 s".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub start: Option<Duration>,
+            pub start?: Duration,
             /// When its source stops producing data. Default: never.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub stop: Option<Duration>,
+            pub stop?: Duration,
             /// A uniform random part of this is added to the start. Default "0 s".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub start_jitter: Option<Duration>,
+            pub start_jitter?: Duration,
             /// How many such flows there are.
             #[serde(default = "one")]
             #[schemars(range(min = 1, max = 100_000))]
             pub count: u64,
             /// What it sends, and when. Default: bulk data without end.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub traffic: Option<Traffic>,
+            pub traffic?: Traffic,
             /// Defaults of all the options below.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub profile: Option<Profile>,
+            pub profile?: Profile,
             /// Private propagation delay in front of the path, one way, both directions. Default "0 s".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub extra_delay: Option<Duration>,
+            pub extra_delay?: Duration,
             /// Each acknowledgement is held for a random time, uniform from 0 to this, and none overtakes another. Default "0 s".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub ack_jitter: Option<Duration>,
+            pub ack_jitter?: Duration,
             /// Band of its packets in queues of kind "priority", data and acknowledgements alike; 0 goes first. Default 0.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(range(min = 0, max = 63))]
-            pub priority: Option<u8>,
+            pub priority?: u8,
             /// Payload of a full segment. Paper 1460 bytes, else 1448 bytes.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub mss: Option<Size>,
+            pub mss?: Size,
             /// Bytes on the wire added to each data segment; the header of XCP, RCP or TEAR comes on top. Paper 40 bytes, else 52 bytes.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub header: Option<Size>,
+            pub header?: Size,
             /// Bytes on the wire of an acknowledgement. Paper 40 bytes; else 52 bytes, and the SACK option where
             /// there is one.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub ack_size: Option<Size>,
+            pub ack_size?: Size,
         }
         before {
             /// Receive window. With `acks = "linux"` it grows as the kernel's unless it is given. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub receive_window: Option<WindowSize>,
+            pub receive_window?: WindowSize,
             /// The receiving application reads no faster than this, in payload. `receive_window` is then its buffer, and the window shrinks by what
             /// waits in it (RFC 9293 section 3.8.6). Default: it reads at once.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub read_rate: Option<BitRate>,
+            pub read_rate?: BitRate,
             /// Ends the connection on its way and opens another (a split connection, RFC 3135). Default: none.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
-            pub relay: Option<Relay>,
+            pub relay?: Relay,
             /// Further subflows: the connection begins on `path`, and its data is spread over all of them (Multipath TCP, RFC 8684).
             /// `receive_window` is then shared. Default: none.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             #[schemars(extend("examples" = [[{ "path": ["leo"] }]]))]
             pub subflow: Vec<SubflowKeys>,
             /// With `subflow`, which of them sends the next segment. Default "min-rtt".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub scheduler: Option<Scheduler>,
+            pub scheduler?: Scheduler,
             /// With `subflow`: where the shared receive window holds a subflow back, it sends the oldest segment that another one still has under
             /// way, and the window of that one is halved, at most once per round trip. Default no.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub opportunistic: Option<bool>,
+            pub opportunistic?: bool,
             /// Both ends write over one connection: data in the other direction, too, which carries the acknowledgements of this one, as this one
             /// carries its own (RFC 9293 section 3.8.6.3). Yes for the same there and back, or a table of what differs. Default no.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(extend("examples" = [true, { "size": "1 MB", "cc": "reno" }]))]
-            pub both_ways: Option<BothWays>,
+            pub both_ways?: BothWays,
         }
         before {
             /// The receiver tells which segments it misses (SNACK, CCSDS 714.0-B-2), and the sender sends them again at once, without three duplicates;
             /// needs recovery = "newreno", which is then the default. Default: scps yes, else no.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub snack: Option<bool>,
+            pub snack?: bool,
             /// Most octets of the bit vector in a SNACK, which shows further holes, a bit for each segment. Default 0: one hole per acknowledgement.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(range(min = 0, max = 16))]
-            pub snack_vector: Option<u8>,
+            pub snack_vector?: u8,
         }
         before {
             /// Acknowledge every second segment. Paper no, else yes.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub delayed_ack: Option<bool>,
+            pub delayed_ack?: bool,
             /// Longest delay of an acknowledgement. Default: linux "40 ms", else "200 ms".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub delayed_ack_timeout: Option<Duration>,
+            pub delayed_ack_timeout?: Duration,
         }
         before {
             /// Explicit congestion notification, and how the receiver tells of marks: no, yes (which means "rfc3168"), or a name. Default: what the
             /// controller asks for, else no.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(extend("examples" = [true, "dctcp"]))]
-            pub ecn: Option<EcnKey>,
+            pub ecn?: EcnKey,
         }
         finally {
             /// The host of the sender learns when a link of the path, there or back, changes hands, and tells the controller. The satellite
             /// terminal next to the host can know that. Default: yes, if the controller uses it.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub path_hints: Option<bool>,
+            pub path_hints?: bool,
             /// The host of the sender learns when the rate of the slowest link on the way of the data changes by a time line, from which rate to
             /// which, and tells the controller. A modem that follows the weather knows that. `path_change = "reset"` of a controller then lowers
             /// the window with the rate. Default no.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub rate_hints: Option<bool>,
+            pub rate_hints?: bool,
             /// The host learns so long after each handover or change of rate: for a host that is not next to the terminal. Default "0 s".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub hint_delay: Option<Duration>,
+            pub hint_delay?: Duration,
             /// The host learns so long ahead of each handover or change of rate: the terminal foresees it. Default "0 s".
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub hint_lead: Option<Duration>,
+            pub hint_lead?: Duration,
         }
     }
 }
@@ -205,56 +176,46 @@ pub enum BothWays {
     Back(WayBack),
 }
 
-/// What the other end of a connection writes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WayBack {
-    /// Payload to transfer. Default: as much as this end, without end if that has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Size>,
-    /// Its congestion controller. Default: that of the flow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cc: Option<Cc>,
-    /// Its initial window in segments. Default: that of the flow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1.0, max = 1e6))]
-    pub initial_window: Option<f64>,
-}
+keys! {
+    /// What the other end of a connection writes.
+    #[derive(Default)]
+    pub struct WayBack {
+        /// Payload to transfer. Default: as much as this end, without end if that has none.
+        pub size?: Size,
+        /// Its congestion controller. Default: that of the flow.
+        pub cc?: Cc,
+        /// Its initial window in segments. Default: that of the flow.
+        #[schemars(range(min = 1.0, max = 1e6))]
+        pub initial_window?: f64,
+    }
 
-/// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
-/// proxy, RFC 3135).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Relay {
-    /// The link of `path` at whose end the relay stands, as the data goes. On a path of two links, "gateway" means the place
-    /// between them.
-    #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
-    pub at: String,
-    /// Congestion controller of the second half, with which the relay sends on. Default: that of the flow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cc: Option<Cc>,
-    /// Room for data that came in and that the second half has not yet had acknowledged. It is the receive window of the first
-    /// half. Requests and responses have such room each.
-    pub buffer: Size,
-    /// Initial window of the second half in segments. Default: that of the flow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1.0, max = 1e6))]
-    pub initial_window: Option<f64>,
-}
+    /// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
+    /// proxy, RFC 3135).
+    pub struct Relay {
+        /// The link of `path` at whose end the relay stands, as the data goes. On a path of two links, "gateway" means the place
+        /// between them.
+        #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
+        pub at: String,
+        /// Congestion controller of the second half, with which the relay sends on. Default: that of the flow.
+        pub cc?: Cc,
+        /// Room for data that came in and that the second half has not yet had acknowledged. It is the receive window of the first
+        /// half. Requests and responses have such room each.
+        pub buffer: Size,
+        /// Initial window of the second half in segments. Default: that of the flow.
+        #[schemars(range(min = 1.0, max = 1e6))]
+        pub initial_window?: f64,
+    }
 
-/// A further subflow of a connection (Multipath TCP, RFC 8684).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SubflowKeys {
-    /// What its data crosses, in order and named as in the path of the flow.
-    #[schemars(extend("examples" = [["leo"]]))]
-    pub path: Vec<String>,
-    /// What its acknowledgements cross, where they do not return over the opposite directions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ack_path: Option<Vec<String>>,
-    /// Its congestion controller. Default: that of the flow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cc: Option<Cc>,
+    /// A further subflow of a connection (Multipath TCP, RFC 8684).
+    pub struct SubflowKeys {
+        /// What its data crosses, in order and named as in the path of the flow.
+        #[schemars(extend("examples" = [["leo"]]))]
+        pub path: Vec<String>,
+        /// What its acknowledgements cross, where they do not return over the opposite directions.
+        pub ack_path?: Vec<String>,
+        /// Its congestion controller. Default: that of the flow.
+        pub cc?: Cc,
+    }
 }
 
 /// Which subflow sends the next segment, of those whose windows have room.

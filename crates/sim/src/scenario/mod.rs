@@ -17,6 +17,7 @@ pub(crate) mod read;
 pub(crate) mod schema;
 mod synonyms;
 mod syntax;
+pub(crate) mod table;
 pub(crate) mod text;
 pub mod units;
 

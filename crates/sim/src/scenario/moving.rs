@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::table::keys;
 use crate::scenario::units::{BitRate, Duration};
 
 /// A quantity: one value, or a list of instants and the values from then on.
@@ -27,23 +28,23 @@ pub enum TimelineFile {
     Table(TimelineTable),
 }
 
-/// A time line file with options.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TimelineTable {
-    /// CSV or Parquet with the columns t_s, rate_bps, delay_s, loss_rate, up and handover. A relative name starts from the directory of the
-    /// scenario file. `loss_rate` sets the rate of the direction's packet-error or bit-error if that is its only loss model. Otherwise
-    /// it is that of packet errors beside all losses that the direction has.
-    pub file: String,
-    /// Start again after the last row, which is the end and whose values are not used. Otherwise the last values stay. Default no.
-    #[serde(default)]
-    pub repeat: bool,
-    /// The delay between two rows. Default "lines".
-    #[serde(default)]
-    pub delay: Between,
-    /// The instant of the file at which the run begins. Default "0 s".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<Duration>,
+keys! {
+    /// A time line file with options.
+    #[derive(Default)]
+    pub struct TimelineTable {
+        /// CSV or Parquet with the columns t_s, rate_bps, delay_s, loss_rate, up and handover. A relative name starts from the directory of the
+        /// scenario file. `loss_rate` sets the rate of the direction's packet-error or bit-error if that is its only loss model. Otherwise
+        /// it is that of packet errors beside all losses that the direction has.
+        pub file: String,
+        /// Start again after the last row, which is the end and whose values are not used. Otherwise the last values stay. Default no.
+        #[serde(default)]
+        pub repeat: bool,
+        /// The delay between two rows. Default "lines".
+        #[serde(default)]
+        pub delay: Between,
+        /// The instant of the file at which the run begins. Default "0 s".
+        pub offset?: Duration,
+    }
 }
 
 /// The delay between two rows of a time line file.
@@ -57,41 +58,36 @@ pub enum Between {
     Steps,
 }
 
-/// Rate and delay by which a bandwidth-delay product goes where they change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Nominal {
-    /// Bits per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<BitRate>,
-    /// Propagation delay, one way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-}
+keys! {
+    /// Rate and delay by which a bandwidth-delay product goes where they change.
+    #[derive(Copy, Default)]
+    pub struct Nominal {
+        /// Bits per second.
+        pub rate?: BitRate,
+        /// Propagation delay, one way.
+        pub delay?: Duration,
+    }
 
-/// When a path changes hands, and what becomes of packets then. A time line file may have instants, too; without its column `handover`,
-/// each change of `up` from true to false is one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HandoverKeys {
-    /// The fate of packets that are partly sent or on their way at a handover. Default "delivered".
-    #[serde(default)]
-    pub in_flight: OnAir,
-    /// The fate of packets that wait then. Default "kept".
-    #[serde(default)]
-    pub queue: Waiting,
-    /// For how long nothing is sent after each handover. Default "0 s".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outage: Option<Duration>,
-    /// Time from one handover to the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Duration>,
-    /// The first of these; by default one period after the start of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first: Option<Duration>,
-    /// Instants of single handovers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub at: Vec<Duration>,
+    /// When a path changes hands, and what becomes of packets then. A time line file may have instants, too; without its column `handover`,
+    /// each change of `up` from true to false is one.
+    #[derive(Default)]
+    pub struct HandoverKeys {
+        /// The fate of packets that are partly sent or on their way at a handover. Default "delivered".
+        #[serde(default)]
+        pub in_flight: OnAir,
+        /// The fate of packets that wait then. Default "kept".
+        #[serde(default)]
+        pub queue: Waiting,
+        /// For how long nothing is sent after each handover. Default "0 s".
+        pub outage?: Duration,
+        /// Time from one handover to the next.
+        pub every?: Duration,
+        /// The first of these; by default one period after the start of the run.
+        pub first?: Duration,
+        /// Instants of single handovers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub at: Vec<Duration>,
+    }
 }
 
 /// What becomes of packets on the air at a handover.

@@ -1,20 +1,18 @@
 //! Bulk data: a transfer that always has data to send.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::Size;
 use crate::workload::context::TrafficContext;
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 
-/// A transfer that always has data to send: without end, or `size` of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Bulk {
-    /// Payload to transfer; without it, there is no end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Size>,
+keys! {
+    /// A transfer that always has data to send: without end, or `size` of it.
+    #[derive(Default)]
+    pub struct Bulk {
+        /// Payload to transfer; without it, there is no end.
+        pub size?: Size,
+    }
 }
 
 impl TrafficKeys for Bulk {

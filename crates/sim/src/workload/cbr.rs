@@ -1,10 +1,9 @@
 //! Constant bit rate: packets without TCP that answer to nothing.
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{BitRate, Size};
 use crate::workload::context::TrafficContext;
 use crate::workload::datagrams::{CbrPlan, Pace};
@@ -13,22 +12,19 @@ use crate::workload::laws::{Length, Lengths};
 
 const PACKET: Size = Size(1_000);
 
-/// Unresponsive traffic at a constant bit rate, without TCP.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cbr {
-    /// Bits per second on the wire while on.
-    #[schemars(extend("examples" = ["1 Mbit/s"]))]
-    pub rate: BitRate,
-    /// Size of each packet on the wire. Default "1000 bytes".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet: Option<Size>,
-    /// Length of a period of sending; without it, there is no pause.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<Length>,
-    /// Length of the pause after it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub off: Option<Length>,
+keys! {
+    /// Unresponsive traffic at a constant bit rate, without TCP.
+    pub struct Cbr {
+        /// Bits per second on the wire while on.
+        #[schemars(extend("examples" = ["1 Mbit/s"]))]
+        pub rate: BitRate,
+        /// Size of each packet on the wire. Default "1000 bytes".
+        pub packet?: Size,
+        /// Length of a period of sending; without it, there is no pause.
+        pub on?: Length,
+        /// Length of the pause after it.
+        pub off?: Length,
+    }
 }
 
 impl TrafficKeys for Cbr {

@@ -1,27 +1,23 @@
 //! On and off: an application that sends, is silent, and so on.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::workload::application::{ApplicationPlan, Burst};
 use crate::workload::context::TrafficContext;
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::{Length, TransferSize};
 
-/// One connection on which an application sends, is silent, and so on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OnOff {
-    /// For how long it sends as much as TCP carries. Either this or `size`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<Length>,
-    /// How much it sends at once, rounded up to whole segments. It is silent from the last acknowledgement on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<TransferSize>,
-    /// For how long it is silent.
-    #[schemars(extend("x-hint" = "add e.g. off = \"5 s\" or off = { kind = \"exponential\", mean = \"5 s\" }"))]
-    pub off: Length,
+keys! {
+    /// One connection on which an application sends, is silent, and so on.
+    pub struct OnOff {
+        /// For how long it sends as much as TCP carries. Either this or `size`.
+        pub on?: Length,
+        /// How much it sends at once, rounded up to whole segments. It is silent from the last acknowledgement on.
+        pub size?: TransferSize,
+        /// For how long it is silent.
+        #[schemars(extend("x-hint" = "add e.g. off = \"5 s\" or off = { kind = \"exponential\", mean = \"5 s\" }"))]
+        pub off: Length,
+    }
 }
 
 impl TrafficKeys for OnOff {

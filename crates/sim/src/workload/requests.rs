@@ -1,10 +1,9 @@
 //! Requests: a client that asks for one response after the other.
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, Size};
 use crate::workload::application::ApplicationPlan;
 use crate::workload::client::{Again, ClientPlan};
@@ -12,23 +11,20 @@ use crate::workload::context::TrafficContext;
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::{Length, TransferSize};
 
-/// One connection on which a client asks and a server answers, one request at a time. `path` is that of the responses; requests
-/// take the way of acknowledgements. The result has a row for each way, NAME/requests and NAME/responses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Requests {
-    /// Payload of a request, rounded up to whole segments if it needs several. Default "100 bytes".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<Size>,
-    /// Payload of a response. Several segments are all full ones.
-    #[schemars(extend("x-hint" = "add e.g. response = \"10 kB\" or response = { kind = \"exponential\", mean = \"10 kB\" }"))]
-    pub response: TransferSize,
-    /// From the end of a response to the next request. Either this or `every`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub think: Option<Length>,
-    /// From one request to the next; a request waits for the response before. Either this or `think`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Duration>,
+keys! {
+    /// One connection on which a client asks and a server answers, one request at a time. `path` is that of the responses; requests
+    /// take the way of acknowledgements. The result has a row for each way, NAME/requests and NAME/responses.
+    pub struct Requests {
+        /// Payload of a request, rounded up to whole segments if it needs several. Default "100 bytes".
+        pub request?: Size,
+        /// Payload of a response. Several segments are all full ones.
+        #[schemars(extend("x-hint" = "add e.g. response = \"10 kB\" or response = { kind = \"exponential\", mean = \"10 kB\" }"))]
+        pub response: TransferSize,
+        /// From the end of a response to the next request. Either this or `every`.
+        pub think?: Length,
+        /// From one request to the next; a request waits for the response before. Either this or `think`.
+        pub every?: Duration,
+    }
 }
 
 impl TrafficKeys for Requests {

@@ -1,30 +1,26 @@
 //! Short flows: a new connection for each transfer.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::workload::arrivals::{Often, ShortFlowsPlan};
 use crate::workload::context::TrafficContext;
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::TransferSize;
 
-/// A new connection for each transfer, at the instants of a Poisson process. The result has one row for all.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ShortFlows {
-    /// Connections a second on average. Either this or `load`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1e-6, max = 1e9), extend("examples" = [2.0]))]
-    pub per_second: Option<f64>,
-    /// Payload offered, as a part of the rate of the slowest link of the path (at the start, if it changes). Either this or
-    /// `per_second`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1e-6, max = 100.0), extend("examples" = [0.3]))]
-    pub load: Option<f64>,
-    /// Payload of each connection.
-    #[schemars(extend("x-hint" = "add e.g. size = \"100 kB\" or size = { kind = \"exponential\", mean = \"100 kB\" }"))]
-    pub size: TransferSize,
+keys! {
+    /// A new connection for each transfer, at the instants of a Poisson process. The result has one row for all.
+    pub struct ShortFlows {
+        /// Connections a second on average. Either this or `load`.
+        #[schemars(range(min = 1e-6, max = 1e9), extend("examples" = [2.0]))]
+        pub per_second?: f64,
+        /// Payload offered, as a part of the rate of the slowest link of the path (at the start, if it changes). Either this or
+        /// `per_second`.
+        #[schemars(range(min = 1e-6, max = 100.0), extend("examples" = [0.3]))]
+        pub load?: f64,
+        /// Payload of each connection.
+        #[schemars(extend("x-hint" = "add e.g. size = \"100 kB\" or size = { kind = \"exponential\", mean = \"100 kB\" }"))]
+        pub size: TransferSize,
+    }
 }
 
 impl TrafficKeys for ShortFlows {

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{BitRate, Duration, Size};
 use crate::workload::application::ApplicationPlan;
 use crate::workload::client::{ClientPlan, HTTP_REQUEST};
@@ -20,37 +19,29 @@ const MOST_SEGMENTS: u64 = 1_000_000;
 /// The bitrates that Netflix had before 2015, in kbit/s ("Per-Title Encode Optimization", Netflix technology blog, 2015; from knowledge).
 const LADDER_KBPS: [u64; 10] = [235, 375, 560, 750, 1_050, 1_750, 2_350, 3_000, 4_300, 5_800];
 
-/// A player of adaptive video that chooses the bitrate of each segment by the level of its buffer (BBA-0). It is silent while
-/// the buffer is full. `path` is that of the video. The result has a row for each way, NAME/requests and NAME/responses; the
-/// transfers of the latter are the segments, and its columns `video_...` say how the video was seen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Video {
-    /// The bitrates. Default: 235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300 and 5800 kbit/s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = [["1 Mbit/s", "3 Mbit/s", "8 Mbit/s"]]))]
-    pub ladder: Option<Vec<BitRate>>,
-    /// How much video a segment holds. Default "4 s".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub segment: Option<Duration>,
-    /// Most video that is kept. Default "240 s".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Duration>,
-    /// The level up to which the least bitrate is chosen. Default: 3/8 of the buffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reservoir: Option<Duration>,
-    /// How far above that the largest one is chosen, with a straight line between. Default: 21/40 of the buffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cushion: Option<Duration>,
-    /// The level from which it plays, at first and after a stall. Default: one segment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub startup: Option<Duration>,
-    /// How much video there is, rounded up to whole segments. Default: no end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub length: Option<Duration>,
-    /// Payload of a request, rounded up to whole segments if it needs several. Default "350 bytes".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<Size>,
+keys! {
+    /// A player of adaptive video that chooses the bitrate of each segment by the level of its buffer (BBA-0). It is silent while
+    /// the buffer is full. `path` is that of the video. The result has a row for each way, NAME/requests and NAME/responses; the
+    /// transfers of the latter are the segments, and its columns `video_...` say how the video was seen.
+    pub struct Video {
+        /// The bitrates. Default: 235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300 and 5800 kbit/s.
+        #[schemars(extend("examples" = [["1 Mbit/s", "3 Mbit/s", "8 Mbit/s"]]))]
+        pub ladder?: Vec<BitRate>,
+        /// How much video a segment holds. Default "4 s".
+        pub segment?: Duration,
+        /// Most video that is kept. Default "240 s".
+        pub buffer?: Duration,
+        /// The level up to which the least bitrate is chosen. Default: 3/8 of the buffer.
+        pub reservoir?: Duration,
+        /// How far above that the largest one is chosen, with a straight line between. Default: 21/40 of the buffer.
+        pub cushion?: Duration,
+        /// The level from which it plays, at first and after a stall. Default: one segment.
+        pub startup?: Duration,
+        /// How much video there is, rounded up to whole segments. Default: no end.
+        pub length?: Duration,
+        /// Payload of a request, rounded up to whole segments if it needs several. Default "350 bytes".
+        pub request?: Size,
+    }
 }
 
 impl TrafficKeys for Video {

@@ -8,45 +8,32 @@
 //! headers of IPv4 (20 bytes), UDP (8) and RTP (12).
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, Size};
 use crate::workload::context::TrafficContext;
 use crate::workload::datagrams::{CbrPlan, Pace};
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::{ExponentialLengths, Lengths};
 
-/// One side of a call: talk spurts and silences of exponential lengths, without TCP. In a spurt a packet leaves at a constant interval. It
-/// begins with a spurt. The transfers of the result are its packets, so `completion_p95_s` is a percentile of their one-way delay.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Voice {
-    /// Payload of each packet.
-    #[schemars(extend("examples" = ["20 bytes"]))]
-    pub payload: Size,
-    /// Bytes on the wire added to each packet: IPv4, UDP and RTP, less if a link compresses them.
-    pub header: Size,
-    /// From one packet of a spurt to the next.
-    pub interval: Duration,
-    /// Mean length of a talk spurt.
-    #[schemars(extend("examples" = ["1.2 s"]))]
-    pub spurt: Duration,
-    /// Mean length of a silence.
-    #[schemars(extend("examples" = ["1.8 s"]))]
-    pub silence: Duration,
-}
-
-impl Default for Voice {
-    fn default() -> Self {
-        Self {
-            payload: Size(160),
-            header: Size(40),
-            interval: Duration(Span::from_millis(20)),
-            spurt: Duration(Span::from_millis(1_004)),
-            silence: Duration(Span::from_millis(1_587)),
-        }
+keys! {
+    /// One side of a call: talk spurts and silences of exponential lengths, without TCP. In a spurt a packet leaves at a constant interval. It
+    /// begins with a spurt. The transfers of the result are its packets, so `completion_p95_s` is a percentile of their one-way delay.
+    pub struct Voice {
+        /// Payload of each packet.
+        #[schemars(extend("examples" = ["20 bytes"]))]
+        pub payload: Size = Size(160),
+        /// Bytes on the wire added to each packet: IPv4, UDP and RTP, less if a link compresses them.
+        pub header: Size = Size(40),
+        /// From one packet of a spurt to the next.
+        pub interval: Duration = Duration(Span::from_millis(20)),
+        /// Mean length of a talk spurt.
+        #[schemars(extend("examples" = ["1.2 s"]))]
+        pub spurt: Duration = Duration(Span::from_millis(1_004)),
+        /// Mean length of a silence.
+        #[schemars(extend("examples" = ["1.8 s"]))]
+        pub silence: Duration = Duration(Span::from_millis(1_587)),
     }
 }
 

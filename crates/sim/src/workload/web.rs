@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::scenario::error::Error;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, Size};
 use crate::workload::application::ApplicationPlan;
 use crate::workload::browser::WebPlan;
@@ -21,35 +20,28 @@ use crate::workload::laws::{
 /// Most embedded objects of a page.
 const MOST_OBJECTS: u64 = 1_000_000;
 
-/// A browser that loads page after page: a main object and, when that is parsed, its embedded objects. Without keys it is the
-/// model of 3GPP2 C.R1002. `path` is that of the responses. The result has a row for each way, NAME/requests and NAME/responses;
-/// the transfers of the latter are the pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Web {
-    /// Payload of a main object. Default: log-normal, median "4230 bytes", sigma 1.37, from "100 bytes" to "2 MB".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub main: Option<TransferSize>,
-    /// Number of embedded objects. Default: pareto-count, least 2, shape 1.1, most 55: 5.6 on average.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub objects: Option<ObjectCount>,
-    /// Payload of an embedded object. Default: log-normal, median "478 bytes", sigma 2.36, from "50 bytes" to "2 MB".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub embedded: Option<TransferSize>,
-    /// From the end of the main object to the requests for the others. Default: exponential, mean "130 ms".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parsing: Option<Length>,
-    /// From the end of a page to the request for the next one. Default: exponential, mean "30 s".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reading: Option<Length>,
-    /// Most connections. With 1, the default, all embedded objects are asked for at once on the one connection (HTTP/2). With
-    /// more, each carries one object at a time, and they stay open (HTTP/1.1).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 32), extend("examples" = [6]))]
-    pub connections: Option<u32>,
-    /// Payload of a request, rounded up to whole segments if it needs several. Default "350 bytes".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<Size>,
+keys! {
+    /// A browser that loads page after page: a main object and, when that is parsed, its embedded objects. Without keys it is the
+    /// model of 3GPP2 C.R1002. `path` is that of the responses. The result has a row for each way, NAME/requests and NAME/responses;
+    /// the transfers of the latter are the pages.
+    pub struct Web {
+        /// Payload of a main object. Default: log-normal, median "4230 bytes", sigma 1.37, from "100 bytes" to "2 MB".
+        pub main?: TransferSize,
+        /// Number of embedded objects. Default: pareto-count, least 2, shape 1.1, most 55: 5.6 on average.
+        pub objects?: ObjectCount,
+        /// Payload of an embedded object. Default: log-normal, median "478 bytes", sigma 2.36, from "50 bytes" to "2 MB".
+        pub embedded?: TransferSize,
+        /// From the end of the main object to the requests for the others. Default: exponential, mean "130 ms".
+        pub parsing?: Length,
+        /// From the end of a page to the request for the next one. Default: exponential, mean "30 s".
+        pub reading?: Length,
+        /// Most connections. With 1, the default, all embedded objects are asked for at once on the one connection (HTTP/2). With
+        /// more, each carries one object at a time, and they stay open (HTTP/1.1).
+        #[schemars(range(min = 1, max = 32), extend("examples" = [6]))]
+        pub connections?: u32,
+        /// Payload of a request, rounded up to whole segments if it needs several. Default "350 bytes".
+        pub request?: Size,
+    }
 }
 
 impl TrafficKeys for Web {

@@ -37,7 +37,7 @@ const LARGEST_CLAMP: u64 = 20_971_520;
 const FIRST_WINDOW: u64 = 65_160;
 
 /// The window of one receiver in bytes, the state from which it grows, and the state of SACK compression.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LinuxAcks {
     mss: u64,
     initial_window: u64,
@@ -82,13 +82,8 @@ impl LinuxAcks {
             clamp: FIRST_CLAMP,
             space: FIRST_WINDOW.min(10 * mss),
             round: (0, Time(0)),
-            first: None,
-            first_rtt: None,
-            rtt: Span::ZERO,
-            duplicates: (0, 0),
-            compressed: 0,
             tells: options.reading == Reading::Growing,
-            grown: false,
+            ..Self::default()
         };
         wanted.then(|| Box::new(new()))
     }

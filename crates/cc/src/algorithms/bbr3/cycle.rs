@@ -2,8 +2,8 @@
 
 use super::{Bbr3, NONE, UpEnd};
 use crate::algorithms::model::LARGEST;
-use crate::report::{Ack, Flow, RateSample};
-use crate::time::Span;
+use crate::algorithms::prelude::*;
+use crate::report::RateSample;
 
 /// A flow that competes with Reno probes after at most this many rounds: where Reno on a path of this BDP
 /// would have lost.

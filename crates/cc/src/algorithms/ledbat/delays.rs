@@ -2,8 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
+use crate::algorithms::prelude::*;
 
 const MINUTE: u64 = 60_000_000_000;
 

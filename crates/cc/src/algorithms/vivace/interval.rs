@@ -1,7 +1,6 @@
 //! Vivace's monitor interval: what was sent in it, and what became of that.
 
-use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
+use crate::algorithms::prelude::*;
 
 /// Why an interval is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

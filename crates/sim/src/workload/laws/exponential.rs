@@ -1,30 +1,27 @@
 //! The exponential law, of sizes and of lengths of time.
 
 use bentpipe_cc::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
+use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, Size};
 use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{not_empty, whole};
 
-/// Sizes of an exponential law.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExponentialSizes {
-    /// Mean.
-    #[schemars(extend("examples" = ["100 kB"]))]
-    pub mean: Size,
-}
+keys! {
+    /// Sizes of an exponential law.
+    pub struct ExponentialSizes {
+        /// Mean.
+        #[schemars(extend("examples" = ["100 kB"]))]
+        pub mean: Size,
+    }
 
-/// Lengths of time of an exponential law.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExponentialLengths {
-    /// Mean.
-    #[schemars(extend("examples" = ["5 s"]))]
-    pub mean: Duration,
+    /// Lengths of time of an exponential law.
+    pub struct ExponentialLengths {
+        /// Mean.
+        #[schemars(extend("examples" = ["5 s"]))]
+        pub mean: Duration,
+    }
 }
 
 impl Law<u64> for ExponentialSizes {

@@ -2,37 +2,32 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::link::random::Stream;
 use crate::scenario::error::quoted_name;
 use crate::scenario::file;
+use crate::scenario::table::keys;
 use crate::scenario::units::Size;
 use crate::workload::laws::kind::{Law, LawKeys, MeanLaw, WrongKey};
 
 /// Largest file of sizes, bytes.
 const MAX_FILE: u64 = 16 << 20;
 
-/// One of these sizes, drawn in proportion to its weight.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SizeList {
-    /// The sizes.
-    #[schemars(extend("examples" = [["1 kB", "10 kB", "1 MB"]]))]
-    pub sizes: Vec<Size>,
-    /// How often each is drawn, in proportion. Default: equally often.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weights: Option<Vec<f64>>,
-}
+keys! {
+    /// One of these sizes, drawn in proportion to its weight.
+    pub struct SizeList {
+        /// The sizes.
+        #[schemars(extend("examples" = [["1 kB", "10 kB", "1 MB"]]))]
+        pub sizes: Vec<Size>,
+        /// How often each is drawn, in proportion. Default: equally often.
+        pub weights?: Vec<f64>,
+    }
 
-/// One of the sizes in a file, all equally often.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SizeFile {
-    /// Text file with one number of bytes per line; empty lines and what follows `#` are skipped. A relative name starts from the
-    /// directory of the scenario file.
-    pub file: String,
+    /// One of the sizes in a file, all equally often.
+    pub struct SizeFile {
+        /// Text file with one number of bytes per line; empty lines and what follows `#` are skipped. A relative name starts from the
+        /// directory of the scenario file.
+        pub file: String,
+    }
 }
 
 /// Sizes in bytes, and how often each is drawn.

@@ -2,10 +2,8 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::link::random::Stream;
+use crate::scenario::table::keys;
 use crate::scenario::units::Size;
 use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{not_empty, whole};
@@ -13,22 +11,20 @@ use crate::workload::laws::{not_empty, whole};
 /// How often a size outside its bounds is drawn again.
 const REDRAWS: u32 = 1_000;
 
-/// Sizes whose natural logarithm is normal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LogNormalSizes {
-    /// Median.
-    #[schemars(extend("examples" = ["10 kB"]))]
-    pub median: Size,
-    /// Standard deviation of the natural logarithm.
-    #[schemars(range(min = 0.0, max = 10.0), extend("examples" = [1.5]))]
-    pub sigma: f64,
-    /// The smallest size: what is drawn below is drawn again. Default: no bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least: Option<Size>,
-    /// The largest size: what is drawn above is drawn again. Default: no bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<Size>,
+keys! {
+    /// Sizes whose natural logarithm is normal.
+    pub struct LogNormalSizes {
+        /// Median.
+        #[schemars(extend("examples" = ["10 kB"]))]
+        pub median: Size,
+        /// Standard deviation of the natural logarithm.
+        #[schemars(range(min = 0.0, max = 10.0), extend("examples" = [1.5]))]
+        pub sigma: f64,
+        /// The smallest size: what is drawn below is drawn again. Default: no bound.
+        pub least?: Size,
+        /// The largest size: what is drawn above is drawn again. Default: no bound.
+        pub most?: Size,
+    }
 }
 
 impl LogNormalSizes {

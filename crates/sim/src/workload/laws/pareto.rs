@@ -1,41 +1,36 @@
 //! The Pareto law, of sizes and of numbers.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::link::random::Stream;
+use crate::scenario::table::keys;
 use crate::scenario::units::Size;
 use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{LARGEST, not_empty, whole};
 
-/// Sizes of a Pareto law: many small ones, and few that hold most of the bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ParetoSizes {
-    /// The smallest size.
-    #[schemars(extend("examples" = ["10 kB"]))]
-    pub least: Size,
-    /// Tail index. Below 2 the variance has no bound, and up to 1 nor has the mean, which is `least` * `shape` / (`shape` - 1) above.
-    #[schemars(range(min = 0.1, max = 100.0), extend("examples" = [1.2]))]
-    pub shape: f64,
-    /// The largest size: a bounded Pareto law. Default: no bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<Size>,
-}
+keys! {
+    /// Sizes of a Pareto law: many small ones, and few that hold most of the bytes.
+    pub struct ParetoSizes {
+        /// The smallest size.
+        #[schemars(extend("examples" = ["10 kB"]))]
+        pub least: Size,
+        /// Tail index. Below 2 the variance has no bound, and up to 1 nor has the mean, which is `least` * `shape` / (`shape` - 1) above.
+        #[schemars(range(min = 0.1, max = 100.0), extend("examples" = [1.2]))]
+        pub shape: f64,
+        /// The largest size: a bounded Pareto law. Default: no bound.
+        pub most?: Size,
+    }
 
-/// A Pareto law less its smallest value, so the smallest number is 0. All above the bound counts as the bound.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ParetoCounts {
-    /// The smallest value of the law.
-    #[schemars(range(min = 0.001, max = 1e6), extend("examples" = [2.0]))]
-    pub least: f64,
-    /// Tail index.
-    #[schemars(range(min = 0.1, max = 100.0), extend("examples" = [1.1]))]
-    pub shape: f64,
-    /// The bound.
-    #[schemars(range(min = 0.001, max = 1e6), extend("examples" = [55.0]))]
-    pub most: f64,
+    /// A Pareto law less its smallest value, so the smallest number is 0. All above the bound counts as the bound.
+    pub struct ParetoCounts {
+        /// The smallest value of the law.
+        #[schemars(range(min = 0.001, max = 1e6), extend("examples" = [2.0]))]
+        pub least: f64,
+        /// Tail index.
+        #[schemars(range(min = 0.1, max = 100.0), extend("examples" = [1.1]))]
+        pub shape: f64,
+        /// The bound.
+        #[schemars(range(min = 0.001, max = 1e6), extend("examples" = [55.0]))]
+        pub most: f64,
+    }
 }
 
 impl ParetoSizes {
