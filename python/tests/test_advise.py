@@ -321,6 +321,30 @@ def test_over_measured_links_doubt_counts_against_an_algorithm() -> None:
         assert [flag.kind for flag in flags.flags(one, some, shared=True, drawn=True)] == kinds
 
 
+@pytest.mark.parametrize(
+    ("harm", "more", "doubts"),
+    [([0.1, 0.9, 0.7, 0.6] * 2, 3.0, 1), ([0.8, 0.9] * 4, 3.0, 0), ([0.1, 0.9] * 4, 1.05, 0)],
+    ids=["in doubt", "harmful", "hardly better"],
+)
+def test_a_better_one_that_may_be_harmless_leaves_the_answer_open(
+    harm: list[float], more: float, doubts: int
+) -> None:
+    goodputs = {"cubic": 0.5, "hybla": 1.0, "vivace": more}
+    some = {
+        one: trials(one, goodput_bps=[rate * 1e6] * 8, harm_cubic=harm if one == "vivace" else [0.0] * 8)
+        for one, rate in goodputs.items()
+    }
+    found = bp.Advice(
+        question=measured_links(10e6), plan=schedule.read("3x8x60s+8"), trials=some, asked=3,
+        finalists=list(some), left={}, groups=[["hybla"], ["cubic"]],
+        flagged={"vivace": [flags.Flag("harm", "it harms")]},
+        assumptions=[], cut=[], command="", rtt_s=0.1,
+    )  # fmt: skip
+    assert found.recommended == "hybla"
+    assert len(found.doubts) == doubts
+    assert all("may take less than half from a CUBIC flow" in doubt for doubt in found.doubts)
+
+
 def test_a_wrong_name_is_told_before_measurements_are_weighed() -> None:
     files = [Path(__file__).parent / "measured" / name for name in ("vsat-ping.log", "vsat-iperf3.json")]
 

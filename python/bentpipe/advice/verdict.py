@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, linux, stats
 from bentpipe.advice import ranking
-from bentpipe.advice.flags import Flag
+from bentpipe.advice.flags import HARM_MOST, Flag
 from bentpipe.advice.question import GOALS, Question
 from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Plan
 from bentpipe.advice.trials import Trials, comparable
@@ -132,7 +132,7 @@ class Advice:
             )
         if self.interrupted:
             found.append("it was interrupted")
-        return found or self._rivals()
+        return found or [*self._rivals(), *self._perhaps_harmless()]
 
     def _rivals(self) -> list[str]:
         """Available algorithms that are as good by their means, and may yet be better by more than `OPEN`."""
@@ -154,6 +154,27 @@ class Advice:
         gain = f"{100 * gains[most]:.0f} %" if math.isfinite(gains[most]) else "any amount"
         label = self.trials[most].candidate.label
         return [f"{label}{more} may be better by up to {gain}"]
+
+    def _perhaps_harmless(self) -> list[str]:
+        """Over measured links: the best that is flagged for harm alone, which its interval leaves open.
+
+        It must be better than the recommended one by more than `OPEN`, with confidence.
+        """
+        chosen, goal = self.recommended, self.question.goal
+        if chosen is None or not self.question.draws:
+            return []
+        leads = {
+            one: ranking.lead(self.compared[one], self.compared[chosen], goal, ranking.LIKELY)[0]
+            for one, flags in self.flagged.items()
+            if {flag.kind for flag in flags} == {"harm"}
+            and linux.way(one).had
+            and stats.interval(self.trials[one].of("harm_cubic"), least=0.0, most=1.0).low <= HARM_MOST
+        }
+        best = max(leads, key=lambda one: leads[one], default=None)
+        if best is None or not leads[best] > OPEN:
+            return []
+        label = self.trials[best].candidate.label
+        return [f"{label} has much more, and may take less than half from a CUBIC flow beside it"]
 
     def _fine(self, wanted: Callable[[Way], bool]) -> list[str]:
         """The unflagged algorithms that are obtained in such a way, the best first."""
