@@ -76,6 +76,8 @@ _WIDER_RATE, _SOUGHT_RATE, _BOUND_RATE, _CAPTURED = 1.5, 3.0, 20.0, 1.1
 """By how much ranges of the rate are wider where a transfer narrows them again: above what one of these got
 that filled the link, or did not, and above what another algorithm got, which may have filled it for a while;
 and at both ends of a capture's range, which has more data."""
+_FILLED = 0.8
+"""One of these that got less than this share of what another transfer got did not fill the link."""
 _WIDER_BUFFER, _BOUND_BUFFER, _LOWER_BUFFER = 1.5, 4.0, 2.0
 """The same of the buffer, above a lower bound further than below it: a queue was seen that long."""
 _ANY_BUFFER = (0.1, 4.0)
@@ -249,7 +251,8 @@ class Evidence:
             low, high = low / _CAPTURED, high * _CAPTURED
         elif self.tests:
             whole = max(test.goodput_bps for test in self.tests)
-            seeks = any(test.cc in SEEKERS for test in self.tests)
+            sought = max((test.goodput_bps for test in self.tests if test.cc in SEEKERS), default=0.0)
+            seeks = sought >= _FILLED * whole > 0
             most = _BOUND_RATE if not seeks else _SOUGHT_RATE if one.bound else _WIDER_RATE
             most *= 1 + sum(count for _, count in self.beside)
             low, high = whole, max(high, most * one.value, most * whole)
