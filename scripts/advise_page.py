@@ -128,7 +128,7 @@ losses of 1e-6 to 2e-2, a third bursts (Gilbert and Elliott) of 2 to 30 packets 
 to 1e-2. Seven in ten queues are drop-tail, the others CoDel, FQ-CoDel, PIE or RED. Half of the links are
 alone; a quarter has one to three flows of CUBIC or Reno beside the algorithm's, a quarter a constant rate
 of 10 to 50 %, which pauses on every other one. A quarter has two to five flows of the algorithm. {moving}
-have the time line of a shipped scenario; those of rain bring rate and losses of their own. There are four
+have the time line of a shipped scenario; those of rain bring rate and losses of their own. There are five
 sets of 30. The first was open to whoever worked on `advise` from the beginning; each other was sealed until a
 version was done, and open to the work on the next. Links from {open} on were sealed until the answers below
 were judged: `judge` takes them with `--sealed` alone.

@@ -1,4 +1,4 @@
-"""A truth set for `bentpipe advise` without any tuning to it: 120 drawn links, all algorithms, 60 seeds each.
+"""A truth set for `bentpipe advise` without any tuning to it: 150 drawn links, all algorithms, 60 seeds each.
 
 python scripts/advise_truth.py draw                # the links in words
 python scripts/advise_truth.py measure             # the truth; resumable, blocks lie in out/advise-truth
@@ -6,7 +6,7 @@ python scripts/advise_truth.py measure --cc bbr --place DIR   # again, if result
 python scripts/advise_truth.py table [--place DIR] # puts the blocks that are there into docs/advise-truth.csv
 python scripts/advise_truth.py judge               # asks `advise`, writes docs/advise-truth.md; resumable
 python scripts/advise_truth.py judge --measured    # the same from simulated files of ping and iperf3
-python scripts/advise_truth.py judge --sealed      # all 120: only at the end
+python scripts/advise_truth.py judge --sealed      # all 150: only at the end
 """
 
 from __future__ import annotations

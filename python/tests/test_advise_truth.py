@@ -41,7 +41,7 @@ def small(scripts):
 def test_the_drawing_is_the_same_each_time_and_one_link_does_not_change_another(scripts):
     again = scripts.links.draw()
     assert again == scripts.links.draw()
-    assert [one.number for one in again] == list(range(120))
+    assert [one.number for one in again] == list(range(150))
     # Drawn once and never since: whoever changes the drawing makes the stored table worthless.
     assert again[0].words() == (
         "1.82 Mbit/s, 82 ms, drop-tail of 1.1 BDP (14 packets), PER 2.8e-04, beside a constant rate of 26 %"
@@ -70,9 +70,9 @@ def test_what_is_drawn_lies_in_its_range_and_is_a_correct_question(scripts):
 
 def test_all_kinds_are_there_and_each_set_has_three_time_lines(scripts):
     links = scripts.links.draw()
-    sets = [links[first : first + 30] for first in (0, 30, 60, 90)]
-    assert [one.number for one in links] == list(range(120))
-    assert [one.sealed for one in links] == [False] * 90 + [True] * 30
+    sets = [links[first : first + 30] for first in (0, 30, 60, 90, 120)]
+    assert [one.number for one in links] == list(range(150))
+    assert [one.sealed for one in links] == [False] * 120 + [True] * 30
     for some in sets:
         assert sum(bool(one.scenario) for one in some) == 3
         assert any(one.per for one in some) and any(one.burst for one in some)
@@ -303,12 +303,12 @@ def test_an_answer_is_a_hit_if_it_loses_little_and_is_not_reckless(scripts):
 
 
 def test_sealed_links_are_refused_without_the_flag(scripts, tmp_path):
-    with pytest.raises(SystemExit, match="link 90 is sealed"):
-        scripts.truth.main(["judge", "--links", "3,90", "--place", str(tmp_path), "--docs", str(tmp_path)])
+    with pytest.raises(SystemExit, match="link 120 is sealed"):
+        scripts.truth.main(["judge", "--links", "3,120", "--place", str(tmp_path), "--docs", str(tmp_path)])
     assert not list(tmp_path.iterdir())
-    assert [one.number for one in scripts.links.chosen(None, sealed=False)] == list(range(90))
-    assert [one.number for one in scripts.links.chosen([90, 3], sealed=True)] == [90, 3]
-    assert len(scripts.links.chosen(None, sealed=True)) == 120
+    assert [one.number for one in scripts.links.chosen(None, sealed=False)] == list(range(120))
+    assert [one.number for one in scripts.links.chosen([120, 3], sealed=True)] == [120, 3]
+    assert len(scripts.links.chosen(None, sealed=True)) == 150
 
 
 def test_the_judge_asks_once_and_writes_the_page(scripts, tmp_path, monkeypatch, capsys):
