@@ -15,7 +15,6 @@ status 0 (agrees, or cannot be compared; it reports which) or 1.
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 import shutil
@@ -158,11 +157,12 @@ def differences(
 
 
 def compared(files: Mapping[Path, Mapping[str, Any]], counts: Mapping[str, float]) -> str:
-    """A table: the counts, and by how many per cent each differs from that of each file."""
+    """A table: the counts, and by how many per cent each differs from that of each file, if it is there."""
     lines = [f"{'per packet':14} {'now':>8}" + "".join(f"{file.stem:>24}" for file in files)]
     for name, value in counts.items():
-        moved = [value / stored["per_packet"].get(name, math.nan) - 1.0 for stored in files.values()]
-        lines.append(f"{name:14} {value:8.1f}" + "".join(f"{100.0 * share:+22.1f} %" for share in moved))
+        before = [stored["per_packet"].get(name) for stored in files.values()]
+        moved = [f"{100.0 * (value / old - 1.0):+.1f} %" if old else "-" for old in before]
+        lines.append(f"{name:14} {value:8.1f}" + "".join(f"{text:>24}" for text in moved))
     return "\n".join(lines)
 
 
