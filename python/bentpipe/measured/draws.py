@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 DRAWS = 64
 """Links that are drawn: more than any algorithm has runs by default."""
 PACKETS = 84_000_000
-"""Work for an answer, in packets simulated. Most links need less: `_ENOUGH`."""
+"""Work for an answer, in packets simulated. Many links need less: `_ENOUGH`."""
 WEIGHING_S = 27.0
 """Time that this work takes, about, on two processors of 2024."""
 _ROUNDS, _LEAST_ROUNDS = 8, 3
