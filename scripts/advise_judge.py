@@ -62,7 +62,7 @@ class Verdict:
     def reckless(self) -> str:
         """The reason why the answer certainly is reckless by the truth, or ""."""
         taken = self.answer.taken or ""
-        return self.truth.reckless()[taken] if taken in self.truth.reckless(-INTERVAL) else ""
+        return "" if taken in self.truth.doubtful() else self.truth.reckless().get(taken, "")
 
     @property
     def hit(self) -> bool:
