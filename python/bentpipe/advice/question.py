@@ -189,21 +189,19 @@ class Question:
             return list({one.id: one for one in every}.values()), []
         from bentpipe.linux import MODULES
 
-        known = [entry["id"] for entry in controllers()]
-        left: list[str] = []
-        if not self.handovers:
-            for name, like in _FOR_HANDOVERS.items():
-                known.remove(name)
-                left.append(
-                    f"{find(name)['label']} is {like} on a path that never changes hands, as this one."
-                )
-        known.remove(_BY_HAND)
-        left.append(
-            f"{find(_BY_HAND)['label']} sends at the rate that its operator sets, whatever is lost; "
+        likes = {} if self.handovers else _FOR_HANDOVERS
+        left = {
+            name: f"is {like} on a path that never changes hands, as this one."
+            for name, like in likes.items()
+        }
+        left[_BY_HAND] = (
+            "sends at the rate that its operator sets, whatever is lost; "
             f'--cc "{_BY_HAND} rate=8" plays one of 8 Mbit/s.'
         )
+        known = [entry["id"] for entry in controllers() if entry["id"] not in left]
         ordered = [name for name in MODULES if name in known]
-        return [_candidate(name) for name in ordered + [n for n in known if n not in MODULES]], left
+        candidates = [_candidate(name) for name in ordered + [n for n in known if n not in MODULES]]
+        return candidates, [f"{find(name)['label']} {why}" for name, why in left.items()]
 
     def alone(self, one: Candidate, n: int, duration_s: float) -> Scenario:
         """Run `n` of the algorithm's flows on the link, beside the competing ones if there are any."""
