@@ -38,8 +38,8 @@ impl Failure {
     /// must end.
     pub(crate) fn report(&self, progress: Option<&Py<PyAny>>, share: f64) -> bool {
         Python::attach(|py| {
-            let told = progress.map_or(Ok(()), |progress| progress.call1(py, (share,)).map(drop));
-            py.check_signals().and(told).map_err(|error| self.set(error)).is_ok()
+            let called = progress.map_or(Ok(()), |progress| progress.call1(py, (share,)).map(drop));
+            py.check_signals().and(called).map_err(|error| self.set(error)).is_ok()
         })
     }
 

@@ -105,11 +105,10 @@ class Watched:
         found = [Count(lost, sent, lasted_s, self.source, most=True, paced=self.rtt_s is not None)]
         short = self._short()
         if seen := int(short.sum()):
-            lost = int((self.lost & short).sum())
-            share_s = lasted_s * seen / sent
-            found.append(Count(lost, seen, share_s, self.source, most=True, paced=True))
-            if lost:
-                found.append(Count(lost, sent, lasted_s, self.source, least=True, paced=True))
+            own = int((self.lost & short).sum())
+            found.append(Count(own, seen, lasted_s * seen / sent, self.source, most=True, paced=True))
+            if own:
+                found.append(Count(own, sent, lasted_s, self.source, least=True, paced=True))
         return found
 
     def _short(self) -> NDArray[np.bool_]:

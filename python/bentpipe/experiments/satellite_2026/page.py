@@ -160,15 +160,15 @@ def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
 
 def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
     """The stalls of videos."""
-    told = []
+    stalled = []
     for path in PATHS:
         for cc in found:
             known = mean(rows, path.name, cc, "video_stalled_s")
             if known is not None and known.mean > 0:
-                told.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
-    if not told:
+                stalled.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
+    if not stalled:
         return "No video stalled."
-    return wrapped(f"After the start, a video stalled with {', '.join(told)}.")
+    return wrapped(f"After the start, a video stalled with {', '.join(stalled)}.")
 
 
 def _claim(claim: Claim) -> str:
