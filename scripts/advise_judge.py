@@ -24,11 +24,22 @@ GOOD, FAIR = 0.05, 0.15
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of `advise` to a link: ids of algorithms, the plan that it ran, and the time it took."""
+    """The answer of `advise` to a link.
+
+    Attributes:
+        link: number of the link.
+        recommended: id of the recommended algorithm.
+        recommended_in_linux: id of the best that is in Linux.
+        known: whether the runs decide the question; the answer begins with "Not yet known" if not.
+        flagged: ids of those that it calls reckless.
+        plan: the plan that it ran.
+        took_s: the time it took, seconds.
+    """
 
     link: int
     recommended: str | None
     recommended_in_linux: str | None
+    known: bool
     flagged: list[str]
     plan: str
     took_s: float
@@ -127,7 +138,8 @@ def _ask(one: Drawn, place: Path, *, measured: bool, budget: str) -> Answer:
         advice = bp.advise(one.link(), flows=one.flows, competing=competing, budget=budget)
     return Answer(
         link=one.number, recommended=advice.recommended, recommended_in_linux=advice.recommended_in_linux,
-        flagged=sorted(advice.flagged), plan=str(advice.plan), took_s=round(time.monotonic() - since, 1),
+        known=not advice.doubts, flagged=sorted(advice.flagged), plan=str(advice.plan),
+        took_s=round(time.monotonic() - since, 1),
     )  # fmt: skip
 
 

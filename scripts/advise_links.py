@@ -1,4 +1,4 @@
-"""The 150 links of the truth set of `bentpipe advise`: drawn by a fixed seed, none chosen by hand."""
+"""The 180 links of the truth set of `bentpipe advise`: drawn by a fixed seed, none chosen by hand."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from bentpipe.units import seconds
 
 SEED = 24
 """Of all that is drawn here."""
-SETS = (30, 30, 30, 30, 30)
+SETS = (30, 30, 30, 30, 30, 30)
 """Links of each set, in order. A set has as many of `TIME_LINES` as any other."""
 COUNT = sum(SETS)
-OPEN = 120
+OPEN = 150
 """The number of links that may be examined during work on `advise`. The others, the last set, are sealed."""
 TRUTH_SEED = 100_000
 """Seeds of the truth begin here: far from those of the answers."""
@@ -56,7 +56,7 @@ class Drawn:
     """One link of the set, and its flows.
 
     Attributes:
-        number: 0 to 149.
+        number: 0 to 179.
         rate_bps: of the link; of a time line that has it, under a clear sky.
         rtt_s: without queues; of a time line, about.
         buffer_bdp: room of the queue, in bandwidth-delay products.
@@ -161,7 +161,7 @@ class Drawn:
 
 
 def draw() -> list[Drawn]:
-    """The same 150 links on every machine."""
+    """The same 180 links on every machine."""
     names = _moving()
     return [_draw(number, names.get(number, "")) for number in range(COUNT)]
 

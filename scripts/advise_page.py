@@ -34,7 +34,12 @@ def _counts(found: Sequence[Verdict]) -> str:
     reckless = sum(bool(one.reckless) for one in found)
     are = "is" if reckless == 1 else "are"
     worst = f"{100 * max((one.regret for one in found), default=0.0):.1f} %"
-    return f"{good} lose less than 5 %, {fair} less than 15 %, the worst {worst}; {reckless} {are} reckless"
+    unknown = sum(not one.answer.known for one in found)
+    begin = "begins" if unknown == 1 else "begin"
+    return (
+        f"{good} lose less than 5 %, {fair} less than 15 %, the worst {worst}; {reckless} {are} reckless; "
+        f'{unknown} {begin} with "Not yet known"'
+    )
 
 
 def _by_set(found: Sequence[Verdict]) -> list[str]:
@@ -102,6 +107,7 @@ def miss(one: Verdict) -> str:
     why = [f"it loses {100 * one.regret:.1f} %"] if one.regret >= GOOD else []
     why += [f"it is reckless: {one.reckless}"] if one.reckless else []
     why += [f"the answer calls {best} reckless"] if best in one.answer.flagged else []
+    why += [] if one.answer.known else ['the answer begins with "Not yet known"']
     taken = one.answer.taken or "no answer"
     return f"- {one.drawn.number}: {taken} instead of {best}; {'; '.join(why)} (plan {one.answer.plan})"
 
@@ -128,7 +134,7 @@ losses of 1e-6 to 2e-2, a third bursts (Gilbert and Elliott) of 2 to 30 packets 
 to 1e-2. Seven in ten queues are drop-tail, the others CoDel, FQ-CoDel, PIE or RED. Half of the links are
 alone; a quarter has one to three flows of CUBIC or Reno beside the algorithm's, a quarter a constant rate
 of 10 to 50 %, which pauses on every other one. A quarter has two to five flows of the algorithm. {moving}
-have the time line of a shipped scenario; those of rain bring rate and losses of their own. There are five
+have the time line of a shipped scenario; those of rain bring rate and losses of their own. There are six
 sets of 30. The first was open to whoever worked on `advise` from the beginning; each other was sealed until a
 version was done, and open to the work on the next. Links from {open} on were sealed until the answers below
 were judged: `judge` takes them with `--sealed` alone.

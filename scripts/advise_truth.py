@@ -1,4 +1,4 @@
-"""A truth set for `bentpipe advise` without any tuning to it: 150 drawn links, all algorithms, 60 seeds each.
+"""A truth set for `bentpipe advise` without any tuning to it: 180 drawn links, all algorithms, 60 seeds each.
 
 python scripts/advise_truth.py draw                # the links in words
 python scripts/advise_truth.py measure             # the truth; resumable, blocks lie in out/advise-truth
@@ -6,7 +6,7 @@ python scripts/advise_truth.py measure --cc bbr --place DIR   # again, if result
 python scripts/advise_truth.py table [--place DIR] # puts the blocks that are there into docs/advise-truth.csv
 python scripts/advise_truth.py judge               # asks `advise`, writes docs/advise-truth.md; resumable
 python scripts/advise_truth.py judge --measured    # the same from simulated files of ping and iperf3
-python scripts/advise_truth.py judge --sealed      # all 150: only at the end
+python scripts/advise_truth.py judge --sealed      # all 180: only at the end
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import advise_page
 import advise_table
 
 from bentpipe import files
+from bentpipe.advice import schedule
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -53,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def judge(given: argparse.Namespace) -> None:
     """Asks about the links in one way, and writes the page with all that today's code has been asked."""
+    schedule.PATIENCE = given.patience
     chosen = advise_links.chosen(given.links, sealed=given.sealed)
     table = advise_table.read(given.docs / "advise-truth.csv")
     found = {}
@@ -80,6 +82,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--measured", action="store_true", help="give advise nothing but measurements")
     parser.add_argument("--sealed", action="store_true", help="judge the sealed links, too")
     parser.add_argument("--budget", default="30 s", help="of each answer")
+    parser.add_argument(
+        "--patience", type=float, default=schedule.PATIENCE, metavar="N",
+        help="an answer ends after this multiple of its budget; 20 lets a busy machine do all of the work",
+    )  # fmt: skip
     parser.add_argument("--links", type=_numbers, metavar="N,N", help="these only")
     parser.add_argument(
         "--cc", type=_names, default=[], metavar="A,B", help="measure these only, if their results changed"

@@ -41,7 +41,7 @@ def small(scripts):
 def test_the_drawing_is_the_same_each_time_and_one_link_does_not_change_another(scripts):
     again = scripts.links.draw()
     assert again == scripts.links.draw()
-    assert [one.number for one in again] == list(range(150))
+    assert [one.number for one in again] == list(range(180))
     # Drawn once and never since: whoever changes the drawing makes the stored table worthless.
     assert again[0].words() == (
         "1.82 Mbit/s, 82 ms, drop-tail of 1.1 BDP (14 packets), PER 2.8e-04, beside a constant rate of 26 %"
@@ -70,9 +70,9 @@ def test_what_is_drawn_lies_in_its_range_and_is_a_correct_question(scripts):
 
 def test_all_kinds_are_there_and_each_set_has_three_time_lines(scripts):
     links = scripts.links.draw()
-    sets = [links[first : first + 30] for first in (0, 30, 60, 90, 120)]
-    assert [one.number for one in links] == list(range(150))
-    assert [one.sealed for one in links] == [False] * 120 + [True] * 30
+    sets = [links[first : first + 30] for first in (0, 30, 60, 90, 120, 150)]
+    assert [one.number for one in links] == list(range(180))
+    assert [one.sealed for one in links] == [False] * 150 + [True] * 30
     for some in sets:
         assert sum(bool(one.scenario) for one in some) == 3
         assert any(one.per for one in some) and any(one.burst for one in some)
@@ -263,8 +263,8 @@ def test_who_is_near_a_threshold_by_the_truth_s_own_error_is_doubtful(scripts):
 
 def answer(scripts, **values):
     usual = {
-        "link": 0, "recommended": "cubic", "recommended_in_linux": "cubic", "flagged": [], "plan": "2x1x1s",
-        "took_s": 1.0,
+        "link": 0, "recommended": "cubic", "recommended_in_linux": "cubic", "known": True, "flagged": [],
+        "plan": "2x1x1s", "took_s": 1.0,
     }  # fmt: skip
     return scripts.judge.Answer(**usual | values)
 
@@ -283,15 +283,16 @@ def test_an_answer_is_a_hit_if_it_loses_little_and_is_not_reckless(scripts):
     assert not verdict(recommended="bbr").hit and "reckless: it drops" in scripts.page.miss(
         verdict(recommended="bbr")
     )
-    slow = verdict(recommended="yeah", flagged=["hybla"])
+    slow = verdict(recommended="yeah", flagged=["hybla"], known=False)
     assert not slow.hit and slow.regret == pytest.approx(1 - 3.2 / 4.1)
-    assert "calls hybla reckless" in scripts.page.miss(slow)
+    assert 'calls hybla reckless; the answer begins with "Not yet known"' in scripts.page.miss(slow)
     # What no user can have counts as the best that the answer names for Linux.
     assert verdict(recommended="xcp").answer.taken == "cubic"
     assert verdict(recommended=None, recommended_in_linux=None).regret == 1
     found = [verdict(), slow, verdict(recommended="bbr")]
     assert scripts.page.summary(found) == (
-        "**1 of 3 are hits**: 2 lose less than 5 %, 2 less than 15 %, the worst 22.0 %; 1 is reckless. "
+        "**1 of 3 are hits**: 2 lose less than 5 %, 2 less than 15 %, the worst 22.0 %; 1 is reckless; "
+        '1 begins with "Not yet known". '
         "If the best may be in doubt, 2 lose less than 5 % and 2 less than 15 %."
     )
     text = scripts.page.page({0: truth}, found, [])
@@ -303,12 +304,12 @@ def test_an_answer_is_a_hit_if_it_loses_little_and_is_not_reckless(scripts):
 
 
 def test_sealed_links_are_refused_without_the_flag(scripts, tmp_path):
-    with pytest.raises(SystemExit, match="link 120 is sealed"):
-        scripts.truth.main(["judge", "--links", "3,120", "--place", str(tmp_path), "--docs", str(tmp_path)])
+    with pytest.raises(SystemExit, match="link 150 is sealed"):
+        scripts.truth.main(["judge", "--links", "3,150", "--place", str(tmp_path), "--docs", str(tmp_path)])
     assert not list(tmp_path.iterdir())
-    assert [one.number for one in scripts.links.chosen(None, sealed=False)] == list(range(120))
-    assert [one.number for one in scripts.links.chosen([120, 3], sealed=True)] == [120, 3]
-    assert len(scripts.links.chosen(None, sealed=True)) == 150
+    assert [one.number for one in scripts.links.chosen(None, sealed=False)] == list(range(150))
+    assert [one.number for one in scripts.links.chosen([150, 3], sealed=True)] == [150, 3]
+    assert len(scripts.links.chosen(None, sealed=True)) == 180
 
 
 def test_the_judge_asks_once_and_writes_the_page(scripts, tmp_path, monkeypatch, capsys):
@@ -317,7 +318,7 @@ def test_the_judge_asks_once_and_writes_the_page(scripts, tmp_path, monkeypatch,
     def advise(*args, **kwargs):
         asked.append((args, kwargs))
         return SimpleNamespace(
-            recommended="cubic", recommended_in_linux="cubic", flagged={"bbr": []}, plan="2x1x1s"
+            recommended="cubic", recommended_in_linux="cubic", flagged={"bbr": []}, plan="2x1x1s", doubts=[]
         )
 
     monkeypatch.setattr(scripts.judge.bp, "advise", advise)
