@@ -23,32 +23,27 @@ def summary(found: Sequence[Verdict]) -> str:
     doubtful = [one.truth.regret(one.answer.taken) for one in found]
     good, fair = (sum(regret < bound for regret in doubtful) for bound in (GOOD, FAIR))
     return (
-        f"**{hits} of {len(found)} are hits**: {_counts(found)}. If the best may be in doubt, {good} lose "
-        f"less than 5 % and {fair} less than 15 %."
-    )
-
-
-def _counts(found: Sequence[Verdict]) -> str:
-    good = sum(one.regret < GOOD for one in found)
-    fair = sum(one.regret < FAIR for one in found)
-    reckless = sum(bool(one.reckless) for one in found)
-    are = "is" if reckless == 1 else "are"
-    worst = f"{100 * max((one.regret for one in found), default=0.0):.1f} %"
-    unknown = sum(not one.answer.known for one in found)
-    begin = "begins" if unknown == 1 else "begin"
-    return (
-        f"{good} lose less than 5 %, {fair} less than 15 %, the worst {worst}; {reckless} {are} reckless; "
-        f'{unknown} {begin} with "Not yet known"'
+        f"**{hits} of {len(found)} are hits.** If the best may be in doubt, {good} lose less than 5 % and "
+        f"{fair} less than 15 %."
     )
 
 
 def _by_set(found: Sequence[Verdict]) -> list[str]:
-    """The same of each set."""
-    ends = [0, *accumulate(links.SETS)]
-    said = []
-    for first, end in pairwise(ends):
+    """A table with a row for each set, and one for all."""
+    ends = list(accumulate(links.SETS, initial=0))
+    said = [
+        '| links | lose less than 5 % | less than 15 % | worst | reckless | "Not yet known" |',
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for first, end in [*pairwise(ends), (0, ends[-1])]:
         some = [one for one in found if first <= one.drawn.number < end]
-        said += [f"- links {first} to {end - 1}: {_counts(some)}"] if some else []
+        losses = [one.regret for one in some]
+        counts = [sum(loss < bound for loss in losses) for bound in (GOOD, FAIR)]
+        cells = [
+            f"{first} to {end - 1}", *counts, f"{100 * max(losses, default=0.0):.1f} %",
+            sum(bool(one.reckless) for one in some), sum(not one.answer.known for one in some),
+        ]  # fmt: skip
+        said += [f"| {' | '.join(map(str, cells))} |"] if some else []
     return said
 
 
