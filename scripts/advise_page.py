@@ -32,8 +32,8 @@ def _by_set(found: Sequence[Verdict]) -> list[str]:
     """A table with a row for each set, and one for all."""
     ends = list(accumulate(links.SETS, initial=0))
     said = [
-        '| links | lose less than 5 % | less than 15 % | worst | reckless | "Not yet known" |',
-        "|---|---:|---:|---:|---:|---:|",
+        "| links | lose less than 5 % | less than 15 % | worst | reckless |",
+        "|---|---:|---:|---:|---:|",
     ]
     for first, end in [*pairwise(ends), (0, ends[-1])]:
         some = [one for one in found if first <= one.drawn.number < end]
@@ -41,7 +41,7 @@ def _by_set(found: Sequence[Verdict]) -> list[str]:
         counts = [sum(loss < bound for loss in losses) for bound in (GOOD, FAIR)]
         cells = [
             f"{first} to {end - 1}", *counts, f"{100 * max(losses, default=0.0):.1f} %",
-            sum(bool(one.reckless) for one in some), sum(not one.answer.known for one in some),
+            sum(bool(one.reckless) for one in some),
         ]  # fmt: skip
         said += [f"| {' | '.join(map(str, cells))} |"] if some else []
     return said

@@ -294,7 +294,7 @@ def test_an_answer_is_a_hit_if_it_loses_little_and_is_not_reckless(scripts):
         "**1 of 3 are hits.** If the best may be in doubt, 2 lose less than 5 % and 2 less than 15 %."
     )
     text = scripts.page.page({0: truth}, found, [])
-    assert text.count("| 0 to 29 | 2 | 2 | 22.0 % | 1 | 1 |") == 1
+    assert text.count("| 0 to 29 | 2 | 2 | 22.0 % | 1 |") == 1
     assert text.count("**miss**") == 2 and text.count("\n- 0: ") == 2
     assert "60 seeds (of\n60)" in text or "60 seeds (of 60)" in text
 
