@@ -11,10 +11,8 @@ from pathlib import Path
 
 from md import DOCS, table
 
-from bentpipe.evaluation import lines
 from bentpipe.evaluation.assessment import EXPERIMENTS
-from bentpipe.evaluation.criteria import CRITERIA, TITLES
-from bentpipe.evaluation.lines import Line
+from bentpipe.evaluation.criteria import CRITERIA, LINES, TITLES
 from bentpipe.pages.markdown import replaced
 
 PAGE = DOCS / "evaluate.md"
@@ -39,8 +37,9 @@ def left() -> list[str]:
 def bounds() -> list[str]:
     """A row for each line."""
     metrics = {e.name: e.metrics for e in EXPERIMENTS}
-    held = [line for line in vars(lines).values() if isinstance(line, Line)]
-    rows = [(f"`{of.experiment}`", metrics[of.experiment][of.metric].words, of.words) for of in held]
+    rows = [
+        (f"`{of.experiment}`", metrics[of.experiment][of.metric].words, of.words) for of in LINES.values()
+    ]
     return table(("experiment", "metric", "line"), rows)
 
 
