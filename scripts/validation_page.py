@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import csv
 import statistics
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+
+from md import words
 
 from bentpipe.pages.markdown import markdown, texts
 
@@ -57,50 +60,8 @@ class Witness:
         return self.ruled if self.ruled and row["verdict"] == "agrees by rule" else self.difference
 
 
-def _goodput(program: str) -> dict[str, str]:
-    names = {program: program.replace("-", ""), "Bentpipe": "bentpipe"}
-    return {f"{name}, Mbit/s": f"{key}_goodput_mbit_per_s" for name, key in names.items()}
-
-
 WITNESSES: Mapping[str, Witness] = {
-    "ns2-grid": Witness(
-        "[ns-2, one flow](#ns-2)",
-        "cells",
-        "ns-2",
-        {"cell": "cell", "rule of ns-2": "rule", **_goodput("ns-2")},
-        "goodput_difference_percent",
-    ),
-    "ns2-curves": Witness(
-        "[ns-2, the window over time](#the-window-itself)",
-        "curves",
-        "ns-2",
-        {"sender": "sender", "curve": "curve", "tolerated, %": "tolerated_percent"},
-        ruled="rule_difference_percent",
-    ),
-    "ns2-queues": Witness(
-        "[ns-2, many flows on one queue](#many-flows-on-one-queue)",
-        "quantities",
-        "ns-2",
-        {"set-up": "setup", "quantity": "quantity", "ns-2": "ns2_mean", "Bentpipe": "bentpipe_mean"},
-    ),
-    "ns2-moving": Witness(
-        "[ns-2, a link that moves](#a-link-that-moves)",
-        "quantities",
-        "ns-2",
-        {"set-up": "setup", "quantity": "quantity", "ns-2": "ns2_mean", "Bentpipe": "bentpipe_mean"},
-    ),
-    "ns2-satellite": Witness(
-        "[ns-2, satellite nodes](#the-vegas-l-set-up-with-ns-2s-satellite-nodes)",
-        "flows",
-        "ns-2",
-        {"flow": "flow", "PER": "packet_error_rate", "rule of ns-2": "rule", **_goodput("ns-2")},
-    ),
-    "ns3-grid": Witness(
-        "[ns-3, one flow](#ns-3)",
-        "cells",
-        "ns-3",
-        {"cell": "cell", "rule of ns-3": "rule", **_goodput("ns-3")},
-    ),
+    name: Witness(**of) for name, of in tomllib.loads(words("validation_page.toml")).items()
 }
 
 

@@ -6,15 +6,14 @@ Their words, set-ups, metrics and charts are in experiments.toml; `experiment` r
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from bentpipe.evaluation.observation import Observation
 from bentpipe.scenario import Scenario
+from bentpipe.toml_tables import beside
 
 Extent = Literal["quick", "full"]
 """A full evaluation has more set-ups and more seeds. Common parts are identical in both."""
@@ -33,7 +32,7 @@ Measured = Iterable[tuple[Setting, Numbers]]
 SEEDS: Mapping[Extent, int] = {"quick": 3, "full": 10}
 """Runs of each set-up and algorithm, unless an experiment says otherwise."""
 
-_GIVEN = tomllib.loads(Path(__file__).with_name("experiments.toml").read_text(encoding="utf-8"))
+_GIVEN = beside(__file__, "experiments.toml")
 
 
 @dataclass(frozen=True)
@@ -186,9 +185,8 @@ def experiment(
         code: other fields of `Experiment`: controls, compare, course.
     """
     given = _GIVEN["experiments"][name]
-    words = {key: " ".join(value.split()) for key, value in _GIVEN["words"].items()}
     texts: dict[str, Any] = {
-        key: " ".join(value.split()).format(**words) for key, value in given.items() if isinstance(value, str)
+        key: text.format(**_GIVEN["words"]) for key, text in given.items() if isinstance(text, str)
     }
     return Experiment(
         name=name,

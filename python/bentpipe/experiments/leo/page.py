@@ -18,6 +18,7 @@ from bentpipe.experiments.leo.paths import LEO, LOSS, MovingPath
 from bentpipe.experiments.table import STYLE, shown
 from bentpipe.pages.markdown import markdown, texts
 from bentpipe.registry import style as style_of
+from bentpipe.toml_tables import beside
 from bentpipe.truth.writing import read_rows
 
 _WINDOWED = [
@@ -35,27 +36,8 @@ NAMED = (
 """The controllers that have a row of their own in the figure of all controllers."""
 
 PATHS = {
-    "leo-handover": (
-        "leo-handover",
-        "the scenario `leo-handover`: round trip 30 to 80 ms, 100 to 200 Mbit/s, a handover every 15 s",
-    ),
-    "leo-loss": ("with loss", f"the same, and {100 * LOSS:.2g} % of the packets are lost at random"),
-    "starlink": (
-        "Starlink",
-        "Manila to Dalian by lasers over Starlink's first shell, the shortest path each second, 50 Mbit/s",
-    ),
-    "kuiper": ("Kuiper", "Istanbul to Nairobi over Kuiper's first shell, likewise"),
-    "telesat": ("Telesat", "Rio to Tokyo over Telesat's inclined shell, likewise"),
-    "geo-singapore": (
-        "GEO Ka",
-        "GEO in Ka band, Singapore, in rain that an availability of 99 % counts on, a modem of 6 Mbaud",
-    ),
-    "geo-london": ("GEO Ku", "GEO in Ku band, London, at an availability of 99.9 %, the same modem"),
-    "starlink-slow": (
-        "measured 1",
-        "a measured Starlink downlink, the lower quartile of the day by mean rate",
-    ),
-    "starlink-fast": ("measured 2", "another, the upper quartile"),
+    key: (of["name"], of["about"].format(loss=100 * LOSS))
+    for key, of in beside(__file__, "paths.toml").items()
 }
 CLEAN = ("leo-handover", "starlink", "kuiper", "telesat")
 """The LEO paths on which nothing is lost at random."""

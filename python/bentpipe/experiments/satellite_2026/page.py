@@ -14,12 +14,11 @@ from matplotlib.figure import Figure
 from bentpipe.experiments.legible import line_colour
 from bentpipe.experiments.satellite_2026.claims import claims
 from bentpipe.experiments.satellite_2026.measure import (
-    DEEP_FIRST_S,
     FIRST_S,
+    GIVEN,
     LOAD,
     PATHS,
     RATE_BPS,
-    SAVED,
     WINDOW_S,
     Measured,
     mean,
@@ -29,34 +28,11 @@ from bentpipe.experiments.table import STYLE, shown
 from bentpipe.pages.markdown import markdown, texts, wrapped
 from bentpipe.studies.claim import Claim
 
-STARTS = {
-    "cubic slow_start=hystart": "CUBIC with HyStart",
-    "cubic slow_start=hystart++": "CUBIC with HyStart++",
-    "cubic": "CUBIC without HyStart",
-    "cubic slow_start=search": "CUBIC with SEARCH",
-    f"cubic slow_start=hystart {SAVED}": "CUBIC with Careful Resume",
-}
+STARTS: dict[str, str] = GIVEN["starts"]
 """CUBIC with several starts, by name."""
-OTHERS = {
-    "bbr": "BBR v1",
-    "bbr2": "BBR v2",
-    "bbr3": "BBR v3",
-    "copa": "Copa",
-    "vivace": "PCC Vivace",
-    "hybla": "Hybla",
-    "star": "TCP-STAR",
-    "a-liad": "A-LIAD",
-    "peach": "TCP-Peach",
-}
-ALGORITHMS = STARTS | OTHERS
-"""The algorithms that are run if registered. To add an algorithm is to add a line."""
-COLOURS = {
-    "cubic slow_start=hystart": "#0072b2",
-    "cubic slow_start=hystart++": "#56b4e9",
-    "cubic": "#999999",
-    "cubic slow_start=search": "#d55e00",
-    f"cubic slow_start=hystart {SAVED}": "#009e73",
-}
+ALGORITHMS: dict[str, str] = STARTS | GIVEN["others"]
+"""The algorithms that are run if registered. To add an algorithm is to add a line to satellite.toml."""
+COLOURS: dict[str, str] = GIVEN["colours"]
 """Of the starts; others have those of the gallery."""
 STORY = [*STARTS, "bbr3", "hybla"]
 SHOWN = ("geo", "geo-jitter")
@@ -90,7 +66,7 @@ def text(rows: Sequence[Measured]) -> str:
         claims="".join(map(_claim, judged)),
         window=WINDOW_S,
         first=FIRST_S,
-        deep=DEEP_FIRST_S,
+        deep=max(path.first_s for path in PATHS),
         paths="".join(_item(f"{path.label}: {path.about}.") for path in PATHS),
     )
 

@@ -9,13 +9,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from bentpipe.studies import design, parts
-from bentpipe.studies.design import (
-    Choices,
-    Design,
-    Keys,
-    Replication,
-    Variant,
-)
+from bentpipe.studies.declared import Declared
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
 from bentpipe.studies.study import Key
 from bentpipe.studies.variants import read_variants
 
@@ -230,6 +225,7 @@ def _link(mbps: float, delay_s: float, queue: Mapping[str, Any]) -> dict[str, An
 
 
 BASE = Setup()
+PAPER = Declared.beside(__file__)
 
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
@@ -363,12 +359,7 @@ DESIGN = Design(
     {"quick": QUICK, "full": Size(10, 3)},
     points,
     scenario,
-    note=(
-        "{size.seeds} seeds for every value, but {size.load_seeds}{size.fewer} for figures 8 to 17, "
-        "{size.step_seeds} for figure 18, {size.chain_seeds} for table 6 and {size.sensitivity_seeds} for "
-        "each changed choice. A seed draws when the flows start, their private delays, what the random "
-        "queues and links drop."
-    ),
+    note=PAPER.note,
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] != "friendly",
     order=order,
     # A variant repeats the whole of a control's experiment, at fewer loads or over another link.

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Literal
 
 from bentpipe.studies import design, parts
+from bentpipe.studies.declared import Declared
 from bentpipe.studies.design import Choices, Design, Keys, Replication
 from bentpipe.studies.variants import read_variants
 
@@ -210,6 +211,7 @@ def _geo(longitude: float) -> dict[str, Any]:
 
 
 BASE = Setup()
+PAPER = Declared.beside(__file__)
 
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
@@ -240,11 +242,7 @@ DESIGN = Design(
     {"quick": Size(4, 2), "full": Size(24, 10)},
     points,
     scenario,
-    note=(
-        "{size.seeds} seeds (1 to {size.seeds}) of {size.duration_s:g} s for every value; "
-        "{size.sensitivity_seeds} seeds for each changed choice. A seed draws the satellite's longitude, "
-        "the start of each flow and the packets that are lost."
-    ),
+    note=PAPER.note,
     keeps=lambda keys, seed: seed == TRACE_SEED,
     readings=READINGS,
 )
