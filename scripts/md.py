@@ -1,11 +1,14 @@
 """Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
 
 import argparse
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.pages.markdown import markdown, texts
+import jinja2
+
+from bentpipe.pages.markdown import markdown, texts, wrapped
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -22,6 +25,27 @@ def composed(name: str, **parts: Sequence[str]) -> str:
     for mark, lines in parts.items():
         text = text.replace(f"<!-- {mark} -->", "\n".join(lines).strip("\n"))
     return text
+
+
+def page(template: str, **values: Any) -> str:
+    """A page from its Jinja2 template beside this file; paragraphs and items become lines of 110 columns."""
+    loader = jinja2.FileSystemLoader(ROOT / "scripts")
+    templates = jinja2.Environment(
+        loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    text = templates.get_template(template).render(values)
+    return "\n\n".join(map(_laid_out, re.split(r"\n\s*\n", text.strip()))) + "\n"
+
+
+def _laid_out(block: str) -> str:
+    """A paragraph or a list in lines that are not too long; code, tables, figures and heads as they are."""
+    if block.startswith(("```", "|", "#", "!", "<")):
+        return block
+    # An operator must not begin a line, where it would begin a list or a heading.
+    glued = re.sub(r" (?=[-+*>#=|] |\d+[.)] )", "\0", block)
+    lists = block.startswith("- ")
+    items = re.split(r"\n- ", glued[2:]) if lists else [glued]
+    return "\n".join(wrapped(item, *("- ", "  ") if lists else ("", "")) for item in items).replace("\0", " ")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
