@@ -27,17 +27,17 @@ def composed(name: str, **parts: Sequence[str]) -> str:
     return text
 
 
-def page(template: str, **values: Any) -> str:
-    """A page from its Jinja2 template beside this file; paragraphs and items become lines of 110 columns."""
+def page(template: str, width: int = 110, /, **values: Any) -> str:
+    """A page from its Jinja2 template beside this file, paragraphs and items in lines of `width` columns."""
     loader = jinja2.FileSystemLoader(ROOT / "scripts")
     templates = jinja2.Environment(
         loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     text = templates.get_template(template).render(values)
-    return "\n\n".join(map(_laid_out, re.split(r"\n\s*\n", text.strip()))) + "\n"
+    return "\n\n".join(_laid_out(block, width) for block in re.split(r"\n\s*\n", text.strip())) + "\n"
 
 
-def _laid_out(block: str) -> str:
+def _laid_out(block: str, width: int) -> str:
     """A paragraph or a list in lines that are not too long; code, tables, figures and heads as they are."""
     if block.startswith(("```", "|", "#", "!", "<")):
         return block
@@ -45,7 +45,8 @@ def _laid_out(block: str) -> str:
     glued = re.sub(r" (?=[-+*>#=|] |\d+[.)] )", "\0", block)
     lists = block.startswith("- ")
     items = re.split(r"\n- ", glued[2:]) if lists else [glued]
-    return "\n".join(wrapped(item, *("- ", "  ") if lists else ("", "")) for item in items).replace("\0", " ")
+    indents = ("- ", "  ") if lists else ("", "")
+    return "\n".join(wrapped(item, *indents, width=width) for item in items).replace("\0", " ")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

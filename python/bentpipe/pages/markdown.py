@@ -34,11 +34,11 @@ def texts(heads: Iterable[str]) -> list[str]:
     return [f"<{head}" for head in heads]
 
 
-def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """A paragraph in lines of 110 columns, indented by `first` and then by `rest`."""
+def wrapped(text: str, first: str = "", rest: str = "", width: int = 110) -> str:
+    """A paragraph in lines of `width` columns, indented by `first` and then by `rest`."""
     return textwrap.fill(
         text,
-        110,
+        width,
         initial_indent=first,
         subsequent_indent=rest,
         break_on_hyphens=False,
