@@ -1,14 +1,11 @@
 """Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
 
 import argparse
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
-from bentpipe.pages.markdown import markdown, texts, wrapped
+from bentpipe.pages.markdown import laid_out, markdown, rendered, texts
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -28,25 +25,8 @@ def composed(name: str, **parts: Sequence[str]) -> str:
 
 
 def page(template: str, width: int = 110, /, **values: Any) -> str:
-    """A page from its Jinja2 template beside this file, paragraphs and items in lines of `width` columns."""
-    loader = jinja2.FileSystemLoader(ROOT / "scripts")
-    templates = jinja2.Environment(
-        loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    text = templates.get_template(template).render(values)
-    return "\n\n".join(_laid_out(block, width) for block in re.split(r"\n\s*\n", text.strip())) + "\n"
-
-
-def _laid_out(block: str, width: int) -> str:
-    """A paragraph or a list in lines that are not too long; code, tables, figures and heads as they are."""
-    if block.startswith(("```", "|", "#", "!", "<")):
-        return block
-    # An operator must not begin a line, where it would begin a list or a heading.
-    glued = re.sub(r" (?=[-+*>#=|] |\d+[.)] )", "\0", block)
-    lists = block.startswith("- ")
-    items = re.split(r"\n- ", glued[2:]) if lists else [glued]
-    indents = ("- ", "  ") if lists else ("", "")
-    return "\n".join(wrapped(item, *indents, width=width) for item in items).replace("\0", " ")
+    """A page from its template beside this file, paragraphs and items in lines of `width` columns."""
+    return laid_out(rendered(ROOT / "scripts" / template, **values), width)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
