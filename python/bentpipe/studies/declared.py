@@ -1,7 +1,8 @@
 """Declarations of a paper's study that are no code: the file ``paper.toml`` beside its modules.
 
 ``note`` is that of its `Design`. ``[tolerances.NAME]`` has the arguments of a `Tolerance`. The module `judge`
-reads ``[claims.ID]``, `places` ``[figures."TITLE"]``, and `tables` ``[numbers]``.
+reads ``[claims.ID]``, `places` ``[figures."TITLE"]``, and `tables` ``[numbers]``. The modules of the
+paper read ``[given]``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Declared:
     claims: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def beside(cls, module: str) -> Self:

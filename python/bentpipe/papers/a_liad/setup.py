@@ -175,16 +175,10 @@ class Setup(Choices):
         )
 
 
-#: The modules of ns-2.35's ``TCP/Linux``, those of Linux 2.6.22, behind the rivals.
-MODULES: Mapping[str, Mapping[str, Any]] = {
-    "westwood": {"name": "westwood-plus", "rules": "ns-2"},
-    "cubic": {"rules": "linux-2.6.22"},
-    "bic": {"ack_ratio": 31 / 16},
-    "scalable": {"a": 0.02, "at_least_reno": True},
-    "highspeed": {"form": "linux"},
-}
-BASE = Setup(options=MODULES)
 PAPER = Declared.beside(__file__)
+#: The modules of ns-2.35's ``TCP/Linux``, those of Linux 2.6.22, behind the rivals.
+MODULES: Mapping[str, Mapping[str, Any]] = PAPER.given["modules"]
+BASE = Setup(options=MODULES)
 #: The bandwidth-delay product over GEO, packets.
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
 

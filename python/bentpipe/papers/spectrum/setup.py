@@ -273,25 +273,6 @@ class Size(design.Size):
         return "".join(f" ({seeds} at {mbps:g} Mbit/s)" for mbps, _, seeds in self.shares[1:])
 
 
-QUICK = Size(
-    4,
-    2,
-    step_seeds=4,
-    chain_seeds=4,
-    load_seeds=2,
-    loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
-    rounds=2000,
-    shares=((15.0, (2, 8, 32), 2),),
-    share_s=180.0,
-    smooth_s=100.0,
-    step_at_s=120.0,
-    step_after_s=60.0,
-    cycles=11,
-    switch_s=80.0,
-    after_s=330.0,
-)
-
-
 def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """The keys of every run of one seed; ``p`` is a loss rate, or the time at which the load changes."""
     choice, size = of.setup, of.size
@@ -356,7 +337,7 @@ def order(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": QUICK, "full": Size(10, 3)},
+    {"quick": Size(**PAPER.given["quick"]), "full": Size(10, 3)},
     points,
     scenario,
     note=PAPER.note,

@@ -41,17 +41,10 @@ LIGHT_KM_PER_S, GEO_RADIUS_KM = 299_792.458, 42_164.17
 #: Vegas-A as in figure 1, which prints < on both sides: Diff equal to alpha or beta changes nothing.
 FIGURE_1 = {"equal_diff": "hold"}
 
-STATIONS = {
-    "beijing": (39.4, 116.4),
-    "new-york": (40.7, -74.0),
-    "shanghai": (31.2, 121.5),
-    "washington-as-printed": (28.9, 77.0),
-    "washington-dc": (38.9, -77.0),
-    # Halfway between the two satellites in longitude, in view of both.
-    "relay": (30.0, 42.5),
+PAPER = Declared.beside(__file__)
+STATIONS: dict[str, tuple[float, float]] = {
+    of: (lat, lon) for of, (lat, lon) in PAPER.given["stations"].items()
 }
-
-
 #: The terminals of flow 1 and of flow 2: source and receiver.
 ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
 
@@ -211,7 +204,6 @@ def _geo(longitude: float) -> dict[str, Any]:
 
 
 BASE = Setup()
-PAPER = Declared.beside(__file__)
 
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
