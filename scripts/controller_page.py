@@ -13,43 +13,15 @@ from md import DOCS, ROOT, shown
 from bentpipe import _core
 from bentpipe.linux import way
 from bentpipe.registry import GRADES
+from bentpipe.toml_tables import beside
 
 SOURCES = ROOT / "crates" / "cc" / "src" / "algorithms"
 NATIVE = ROOT / "crates" / "kernel" / "bpf" / "native"
 ORACLE = ROOT / "crates" / "cc" / "tests" / "linux"
 
-SENDER = {
-    "aen": "a probe after a timeout, to tell lost data from lost ACKs (`aen`)",
-    "bulk_repeat": "a retransmission of everything outstanding on its request (`bulk_repeat`)",
-    "fixed_rto": "a timeout that does not double on consecutive timeouts (`fixed_rto`)",
-    "dctcp": 'an exact echo of marks by the receiver (`ecn = "dctcp"`)',
-    "l4s": 'ECT(1) on data, and counters of marks by the receiver (`ect1`, `ecn = "accecn"`)',
-}
-"""Options of a flow that an algorithm sets unless the flow says otherwise."""
-
-ALIASES = {"newreno": "reno", "sack": "reno", "westwood": "westwood-plus", "(k, l)": "kl", "fast": "fast"}
-"""Names in tables of witnesses that are neither id nor label. The others' "westwood" is Linux's Westwood+."""
-
-WITNESSES = {
-    "ns2-grid.csv": ("cell", "ns-2", "validation.md#ns-2"),
-    "ns2-curves.csv": ("sender", "ns-2, the window over time", "validation.md#the-window-itself"),
-    "ns3-grid.csv": ("cell", "ns-3", "validation.md#ns-3"),
-    "closed-forms.csv": ("controller", "closed forms", "validation.md#closed-forms"),
-    "equilibria.csv": ("controller", "queues at rest", "validation.md#queues-at-rest"),
-}
-"""Tables of docs/validation: the column with the algorithm, the witness, and its section."""
-
-WAYS = {"kernel": "the kernel's own", "agent": "through the agent", "native": "as a native program"}
-"""How the kernel sends, in words, by the beginning of a sender's name."""
-
-WORDS = set(
-    "a after all an and as at base before below both competitive compressed congestion constants "
-    "decisions each equal equals every everything filters fine for from gains growth half idle in it "
-    "least like loss losses lost no of on once one only outside queues rate rates rounds samples "
-    "segments slow so state states steps the there three throughput two until up what when where "
-    "which while windows with".split()
-)
-"""Words that begin a sentence in the head of a source file; others are names: alpha, cwnd, ns-2."""
+GIVEN = beside(__file__, "controller_page.toml")
+ALIASES: Mapping[str, str] = GIVEN["aliases"]
+WORDS = set(GIVEN["words"].split())
 
 LABEL = re.compile(
     r"(?P<label>(?:Unit|Equations?|Rules?|Model|Decisions?|Deviations?|Reconstruct(?:ion|ed)|Grade [ABC])\b"
@@ -86,7 +58,7 @@ def page(
         origin=", ".join(part for part in (entry["source"], md.reference(entry["reference"])) if part),
         family=family,
         anchor=md.anchor,
-        asked=[SENDER[option] for option, on in entry["sender"].items() if on],
+        asked=[GIVEN["sender"][option] for option, on in entry["sender"].items() if on],
         command=command(entry),
         own=own,
         shown=shown,
@@ -102,11 +74,11 @@ def page(
         },
         others=[
             f"[{witness}](../{section})"
-            for file, (column, witness, section) in WITNESSES.items()
+            for file, (column, witness, section) in GIVEN["witnesses"].items()
             if any(cc in named(name, entry) for name in _column(DOCS / "validation" / file, column))
         ],
         oracle=cc in {ALIASES.get(one, one) for one in _oracle()},
-        real=[words for how, words in WAYS.items() if f"{how}:{cc}" in senders],
+        real=[words for how, words in GIVEN["ways"].items() if f"{how}:{cc}" in senders],
         measured=lambda file, column: cc in {name.split()[0] for name in _column(DOCS / file, column)},
     )
 
