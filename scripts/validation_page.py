@@ -60,9 +60,8 @@ class Witness:
         return self.ruled if self.ruled and row["verdict"] == "agrees by rule" else self.difference
 
 
-WITNESSES: Mapping[str, Witness] = {
-    name: Witness(**of) for name, of in tomllib.loads(words("validation_page.toml")).items()
-}
+GIVEN = tomllib.loads(words("validation_page.toml"))
+WITNESSES: Mapping[str, Witness] = {name: Witness(**of) for name, of in GIVEN["witness"].items()}
 
 
 def read(name: str, folder: Path = DATA) -> list[Row]:
@@ -160,26 +159,13 @@ def overview(folder: Path = DATA) -> str:
         apart_percent = [window.apart for window in chosen]
         alike_count = sum(apart <= TOLERATED_PERCENT for apart in apart_percent)
         body.append([title, f"{len(chosen)} windows", f"{alike_count}", "", "", spread(apart_percent)])
-    for name, title, things, what in (
-        ("equilibria", "[queues at rest](#queues-at-rest)", "queues", "within a packet"),
-        ("extremes", "[extremes](#extremes)", "runs", "numbers of arithmetic"),
-        ("orbit-positions", "[positions of satellites](#satellites)", "sets", "metres"),
-        ("orbit-paths", "[paths through satellites](#satellites)", "paths", "microseconds"),
-    ):
+    for name, counted in GIVEN["counted"].items():
         rows = read(name, folder)
         compared = [row for row in rows if row["verdict"] != "agrees by rule"]
-        counts = [len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs"))]
+        alike, open_ = (len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs")))
         ruled = len(rows) - len(compared)
-        body.append(
-            [
-                title,
-                f"{len(compared)} {things}",
-                f"{counts[0]}",
-                f"{ruled}" if ruled else "",
-                f"{counts[1]}",
-                what,
-            ]
-        )
+        cells = [f"{len(compared)} {counted['things']}", f"{alike}", f"{ruled or ''}", f"{open_}"]
+        body.append([counted["title"], *cells, counted["what"]])
     told = {row["outcome"]: row for row in read("packetdrill-counts", folder)}
     ran, passed, differ = (told[key]["all"] for key in ("run to a verdict", "pass", "differ"))
     body.append(
@@ -298,11 +284,7 @@ def orbit_paths(rows: Sequence[Row]) -> str:
 
 def orbit_positions(rows: Sequence[Row]) -> str:
     """Every row."""
-    keys = {
-        "other program": "other", "satellites": "satellites", "how many": "count", "instants": "instants",
-        "largest distance, m": "difference_m", "mean, m": "mean_difference_m", "tolerated, m": "tolerance_m",
-        "verdict": "verdict",
-    }  # fmt: skip
+    keys: Mapping[str, str] = GIVEN["orbit-positions"]
     return (
         f"Distances over a day:\n\n{table(list(keys), [[row[key] for key in keys.values()] for row in rows])}"
     )
