@@ -181,15 +181,15 @@ def plain(text: str, names: Mapping[str, tuple[str, str]], own: str) -> str:
     return re.sub(r"`(\w+\.rs)`", linked, text)
 
 
-def table(params: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The lines that list parameters."""
+def table(params: Sequence[Mapping[str, Any]]) -> str:
+    """A table of parameters, if there are any."""
     rows = []
     for param in params:
         about = param["about"]
         if param["from_path"] == "BitErrorRate":
             about += "; unless given, the bit error rate of the path"
         rows.append((f"`{param['name']}`", shown(param["default"]), allowed(param), param["unit"], about))
-    return md.table(("parameter", "default", "allowed", "unit", "effect"), rows) if rows else []
+    return md.table(("parameter", "default", "allowed", "unit", "effect"), rows) if rows else ""
 
 
 def allowed(param: Mapping[str, Any]) -> str:
