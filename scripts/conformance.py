@@ -38,20 +38,7 @@ SOURCES = {
     "freebsd": "freebsd-net/tcp-testsuite, `rcv-data-segments`",
 }
 
-REASONS = (
-    ("another dialect (variables, conditions, packets in UDP)", r"^unreadable"),
-    ("fast open", r"FASTOPEN|fastopen|\"FO|data with the SYN|_ecr_scaled|nstat"),
-    ("opening, closing and resets, without data", r"no data|no SYN|second SYN|before the handshake|the flag"),
-    ("data in both directions", r"data in both"),
-    ("segments cut otherwise: merged, overlapping or acknowledged in part", r"several segments|inside a seg"),
-    ("a receive window of less than a segment", r"receive window"),
-    ("a blocking or partial read or write", r"blocks$|answers"),
-    ("other socket calls and options", r"setsockopt|system call"),
-    ("window after idle times (RFC 2861)", r"slow_start_after_idle"),
-    ("other commands and settings of a kernel", r"command|sysctl|^refused: --"),
-    ("other questions to the kernel, other Python", r"cannot be asked|only assert"),
-    ("other packets and TCP options", r"packets of|TCP option"),
-)
+GIVEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -77,9 +64,12 @@ class Ran:
 
     @property
     def reason(self) -> str:
-        """The reason for its refusal, one of `REASONS`."""
+        """The reason for its refusal, one that conformance.toml lists."""
         text = f"{self.verdict}: {self.message}"
-        return next((label for label, pattern in REASONS if re.search(pattern, text)), "something else")
+        return next(
+            (label for label, pattern in GIVEN["reason"].items() if re.search(pattern, text)),
+            "something else",
+        )
 
 
 def run(source: str, folder: Path) -> list[Ran]:
@@ -117,7 +107,7 @@ def counted(rows: list[Ran]) -> list[list[str]]:
         line("differ", lambda row: row.verdict == "differs"),
     ]
     stayed = [row for row in rows if row.verdict in ("refused", "unreadable")]
-    for label in [label for label, _ in REASONS] + ["something else"]:
+    for label in [*GIVEN["reason"], "something else"]:
         if any(row.reason == label for row in stayed):
             lines.append(
                 line(f"not run: {label}", lambda row, label=label: row in stayed and row.reason == label)
@@ -164,9 +154,7 @@ def main() -> int:
     for name in SOURCES:
         if name in folders:
             rows += new(run(name, Path(folders[name]).resolve()), {row.name for row in rows})
-    causes = tomllib.loads((validate.ROOT / "scripts" / "conformance.toml").read_text(encoding="utf-8"))[
-        "cause"
-    ]
+    causes = GIVEN["cause"]
     differing = {row.name for row in rows if row.verdict == "differs"}
     for name in sorted(differing - set(causes)):
         print(f"scripts/conformance.toml: no cause for {name}", file=sys.stderr)

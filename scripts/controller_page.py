@@ -8,46 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import md
-from md import DOCS, ROOT, anchor, reference, shown
+from md import DOCS, ROOT, shown
 
 from bentpipe import _core
 from bentpipe.linux import way
-from bentpipe.pages.markdown import wrapped
 from bentpipe.registry import GRADES
+from bentpipe.toml_tables import beside
 
 SOURCES = ROOT / "crates" / "cc" / "src" / "algorithms"
 NATIVE = ROOT / "crates" / "kernel" / "bpf" / "native"
 ORACLE = ROOT / "crates" / "cc" / "tests" / "linux"
 
-SENDER = {
-    "aen": "a probe after a timeout, to tell lost data from lost ACKs (`aen`)",
-    "bulk_repeat": "a retransmission of everything outstanding on its request (`bulk_repeat`)",
-    "fixed_rto": "a timeout that does not double on consecutive timeouts (`fixed_rto`)",
-    "dctcp": 'an exact echo of marks by the receiver (`ecn = "dctcp"`)',
-    "l4s": 'ECT(1) on data, and counters of marks by the receiver (`ect1`, `ecn = "accecn"`)',
-}
-"""Options of a flow that an algorithm sets unless the flow says otherwise."""
-
-ALIASES = {"newreno": "reno", "sack": "reno", "westwood": "westwood-plus", "(k, l)": "kl", "fast": "fast"}
-"""Names in tables of witnesses that are neither id nor label. The others' "westwood" is Linux's Westwood+."""
-
-WITNESSES = {
-    "ns2-grid.csv": ("cell", "ns-2", "validation.md#ns-2"),
-    "ns2-curves.csv": ("sender", "ns-2, the window over time", "validation.md#the-window-itself"),
-    "ns3-grid.csv": ("cell", "ns-3", "validation.md#ns-3"),
-    "closed-forms.csv": ("controller", "closed forms", "validation.md#closed-forms"),
-    "equilibria.csv": ("controller", "queues at rest", "validation.md#queues-at-rest"),
-}
-"""Tables of docs/validation: the column with the algorithm, the witness, and its section."""
-
-WORDS = set(
-    "a after all an and as at base before below both competitive compressed congestion constants "
-    "decisions each equal equals every everything filters fine for from gains growth half idle in it "
-    "least like loss losses lost no of on once one only outside queues rate rates rounds samples "
-    "segments slow so state states steps the there three throughput two until up what when where "
-    "which while windows with".split()
-)
-"""Words that begin a sentence in the head of a source file; others are names: alpha, cwnd, ns-2."""
+GIVEN = beside(__file__, "controller_page.toml")
+ALIASES: Mapping[str, str] = GIVEN["aliases"]
+WORDS = set(GIVEN["words"].split())
 
 LABEL = re.compile(
     r"(?P<label>(?:Unit|Equations?|Rules?|Model|Decisions?|Deviations?|Reconstruct(?:ion|ed)|Grade [ABC])\b"
@@ -72,52 +46,41 @@ def page(
         note: words about its figure.
         papers: the protocols that each paper names (named_protocols.toml).
     """
-    cc = entry["id"]
-    source = source_of(cc)
-    lines = [
-        f"<!-- Written from the registry and the head of {source.relative_to(ROOT)} by "
-        "scripts/controllers_md.py. Use `make docs`. -->",
-        "",
-        f"# {entry['label']} (`{cc}`)",
-        "",
-        wrapped(entry["about"]),
-        "",
-        *facts(entry, family),
-        "",
-        "## Try it",
-        "",
-        *trial(entry),
-        "",
-        f"![{entry['label']}: window over time in three runs](../gallery/{cc}.svg)",
-        "",
-        wrapped(
-            "The window of one flow over a GEO link in three runs: beside other traffic, at a bit error rate "
-            "of 1e-8, and at 1e-7. [gallery.md](../gallery.md) describes them."
-        ),
-        *(["", wrapped(note)] if note else []),
-        "",
-        "## On Linux",
-        "",
-        *linux(entry),
-        "",
-        "## Rules and deviations",
-        "",
-        wrapped(
-            f"From the head of [{source.name}](../../{source.relative_to(ROOT)}). An arrow before a "
-            "name in code font leads to the function that implements a rule."
-        ),
-        "",
-        *rules(source, labels(entries)),
-        "",
-        "## Parameters",
-        "",
-        *parameters(entry),
-        "",
-        "## Comparisons",
-        "",
-        *comparisons(entry, papers),
-    ]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    cc, source = entry["id"], source_of(entry["id"])
+    own = [param for param in entry["params"] if not param["shared"]]
+    senders = set(_column(DOCS / "linux-truth" / "cells.csv", "sender"))
+    return md.page(
+        "controller_page.md",
+        entry=entry,
+        cc=cc,
+        source=source.relative_to(ROOT),
+        grades=GRADES,
+        origin=", ".join(part for part in (entry["source"], md.reference(entry["reference"])) if part),
+        family=family,
+        anchor=md.anchor,
+        asked=[GIVEN["sender"][option] for option, on in entry["sender"].items() if on],
+        command=command(entry),
+        own=own,
+        shown=shown,
+        note=note,
+        linux=way(cc),
+        gaps=_core.kernel_gaps(cc),
+        native=(NATIVE / f"{cc}.bpf.c").exists(),
+        rules=rules(source, labels(entries)),
+        table=table(own),
+        named={
+            paper: "; ".join(one["as"] for one in protocols if cc in one.get("cc", ()))
+            for paper, protocols in papers.items()
+        },
+        others=[
+            f"[{witness}](../{section})"
+            for file, (column, witness, section) in GIVEN["witnesses"].items()
+            if any(cc in named(name, entry) for name in _column(DOCS / "validation" / file, column))
+        ],
+        oracle=cc in {ALIASES.get(one, one) for one in _oracle()},
+        real=[words for how, words in GIVEN["ways"].items() if f"{how}:{cc}" in senders],
+        measured=lambda file, column: cc in {name.split()[0] for name in _column(DOCS / file, column)},
+    )
 
 
 @cache
@@ -142,37 +105,6 @@ def labels(entries: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def facts(entry: Mapping[str, Any], family: str) -> list[str]:
-    """Source, grade, family and requirements, as a list."""
-    source = ", ".join(part for part in (entry["source"], reference(entry["reference"])) if part)
-    found = [
-        f"Source: {source.removesuffix('.')}.",
-        f"[Grade](../controllers.md#grades) {entry['grade']}: {GRADES[entry['grade']]}.",
-        f"Family: [{family}](../controllers.md#{anchor(family)}).",
-    ]
-    asked = [SENDER[option] for option, on in entry["sender"].items() if on]
-    if asked:
-        found.append(f"It requires of the sender, unless the flow says otherwise: {'; '.join(asked)}.")
-    if entry["uses_path_hints"]:
-        found.append("It uses hints of [path changes](../controllers.md#path-changes) (`path_hints`).")
-    if entry["refuses_hystart"]:
-        found.append(
-            "It has no other [`slow_start`](../controllers.md#slow-start). The reason: "
-            f"{entry['refuses_hystart']}."
-        )
-    return [wrapped(text, "- ", "  ") for text in found]
-
-
-def trial(entry: Mapping[str, Any]) -> list[str]:
-    """A command that shows the controller at work, and its line of a scenario."""
-    own = [param for param in entry["params"] if not param["shared"]]
-    lines = ["```sh", command(entry), "```", ""]
-    text = f'In a scenario: `cc = "{entry["id"]}"`'
-    if own:
-        text += f', or `cc = {{ name = "{entry["id"]}", {own[0]["name"]} = {shown(own[0]["default"])} }}`'
-    return [*lines, wrapped(f"{text}.")]
-
-
 def command(entry: Mapping[str, Any]) -> str:
     """A command that shows the controller at work, on a path that has what it needs."""
     cc = entry["id"]
@@ -191,54 +123,23 @@ def command(entry: Mapping[str, Any]) -> str:
     return f"bentpipe compare --link geo --per 1e-4 --cc {cc},{other}"
 
 
-def linux(entry: Mapping[str, Any]) -> list[str]:
-    """The ways to get the controller on Linux."""
-    cc = entry["id"]
-    found = way(cc)
-    if not found.had:
-        return [f"Simulation only: it {found.text}."]
-    commands = ["```sh", *found.commands, "```"]
-    attach = "`bentpipe kernel attach` puts the controller into the kernel's TCP ([kernel.md](../kernel.md))"
-    if found.kind == "attach":
-        lines = [f"Linux does not have it. {attach}, as root:", "", *commands]
-    else:
-        opening = "It is built into Linux." if found.kind == "built in" else f"It is the {found.text}."
-        lines = [f"{opening} As root:", "", *commands, ""]
-        lines += [
-            wrapped(
-                f"Linux's version is not the code described here. To run this code instead, {attach}: "
-                f"`bentpipe kernel attach {cc}`."
-            )
-        ]
-    if gaps := _core.kernel_gaps(cc):
-        lines += ["", "The kernel's TCP cannot carry all of it:", ""]
-        lines += [wrapped(f"{gap[0].upper()}{gap[1:]}.", "- ", "  ") for gap in gaps]
-    if (NATIVE / f"{cc}.bpf.c").exists():
-        native = f"`bentpipe kernel attach {cc} --native` ([native.md](../native.md))"
-        lines += ["", wrapped(f"A native program decides inside the kernel, without an agent: {native}.")]
-    return [wrapped(line) if len(line) > 110 and not line.startswith(("-", " ")) else line for line in lines]
-
-
-def rules(source: Path, names: Mapping[str, tuple[str, str]]) -> list[str]:
+def rules(source: Path, names: Mapping[str, tuple[str, str]]) -> str:
     """The head of a source file as Markdown of a page."""
-    text = [
+    head = [
         line.removeprefix("//!").removeprefix(" ")
         for line in source.read_text(encoding="utf-8").splitlines()
         if line.startswith("//!")
     ]
-    lines: list[str] = []
-    for kind, block in blocks(text):
+    text = before = ""
+    for kind, block in blocks(head):
         said = plain(block, names, source.name)
-        if kind == "table":
-            lines += [*said.splitlines(), ""]
-        elif kind == "item":
-            if len(lines) > 1 and lines[-2].startswith("- "):
-                lines.pop()
-            lines += [wrapped(glued(begun(said)), "- ", "  ").replace("\0", " "), ""]
-        else:
-            said = LABEL.sub(r"**\g<label>**", said, count=1) if LABEL.match(said) else said
-            lines += [wrapped(glued(said)).replace("\0", " "), ""]
-    return lines[:-1]
+        if kind == "item":
+            said = f"- {begun(said)}"
+        elif kind == "text" and LABEL.match(said):
+            said = LABEL.sub(r"**\g<label>**", said, count=1)
+        text += ("\n" if kind == before == "item" else "\n\n") + said
+        before = kind
+    return text
 
 
 def begun(item: str) -> str:
@@ -280,35 +181,15 @@ def plain(text: str, names: Mapping[str, tuple[str, str]], own: str) -> str:
     return re.sub(r"`(\w+\.rs)`", linked, text)
 
 
-def glued(text: str) -> str:
-    """Keeps an operator from the beginning of a line, where it would begin a list or a heading."""
-    return re.sub(r" (?=[-+*>#=|] |\d+[.)] )", "\0", text)
-
-
-def parameters(entry: Mapping[str, Any]) -> list[str]:
-    """The parameters of this controller alone, and its probes."""
-    own = [param for param in entry["params"] if not param["shared"]]
-    shared = (
-        "[path changes](../controllers.md#path-changes) and, with the usual slow start, of "
-        "[slow start](../controllers.md#slow-start)"
-    )
-    lines = table(own)
-    lines += [wrapped(f"{'Every controller also has' if own else 'It has only'} the parameters of {shared}.")]
-    if entry["probes"]:
-        named = ", ".join(f"`{probe['name']}`" for probe in entry["probes"])
-        lines += ["", wrapped(f"Probes, which `record.probes` records: {named}.")]
-    return lines
-
-
-def table(params: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The lines that list parameters."""
+def table(params: Sequence[Mapping[str, Any]]) -> str:
+    """A table of parameters, if there are any."""
     rows = []
     for param in params:
         about = param["about"]
         if param["from_path"] == "BitErrorRate":
             about += "; unless given, the bit error rate of the path"
         rows.append((f"`{param['name']}`", shown(param["default"]), allowed(param), param["unit"], about))
-    return md.table(("parameter", "default", "allowed", "unit", "effect"), rows) if rows else []
+    return md.table(("parameter", "default", "allowed", "unit", "effect"), rows) if rows else ""
 
 
 def allowed(param: Mapping[str, Any]) -> str:
@@ -320,43 +201,6 @@ def allowed(param: Mapping[str, Any]) -> str:
             return "true, false"
         case _:
             return ", ".join(shown(choice) for choice in param["choices"])
-
-
-def comparisons(entry: Mapping[str, Any], papers: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Comparisons with papers, other programs, the kernel and other controllers, as a list."""
-    cc = entry["id"]
-    found: list[str] = []
-    for paper, protocols in papers.items():
-        said = "; ".join(one["as"] for one in protocols if cc in one.get("cc", ()))
-        if said:
-            found.append(f"The paper [{paper}](../reproducing/{paper}.md): {said}.")
-    others = [
-        f"[{witness}](../{section})"
-        for file, (column, witness, section) in WITNESSES.items()
-        if any(cc in named(name, entry) for name in _column(DOCS / "validation" / file, column))
-    ]
-    if others:
-        found.append(f"Other programs and formulas: {', '.join(others)}.")
-    if cc in {ALIASES.get(one, one) for one in _oracle()}:
-        found.append("The kernel's module of that name, ACK by ACK: [oracle.md](../oracle.md).")
-    ways = {"kernel": "the kernel's own", "agent": "through the agent", "native": "as a native program"}
-    senders = set(_column(DOCS / "linux-truth" / "cells.csv", "sender"))
-    real = [words for how, words in ways.items() if f"{how}:{cc}" in senders]
-    if real:
-        found.append(f"Transfers by the kernel, {', '.join(real)}: [linux-truth.md](../linux-truth.md).")
-    if cc in _column(DOCS / "quic.csv", "controller"):
-        found.append("Under QUIC, beside TCP: [quic.md](../quic.md#beside-tcp).")
-    measured = ["[the gallery](../gallery.md)"]
-    if cc in {name.split()[0] for name in _column(DOCS / "leo.csv", "cc")}:
-        measured.append("[moving paths](../leo.md)")
-    if cc in {name.split()[0] for name in _column(DOCS / "satellite-2026.csv", "cc")}:
-        measured.append("[files, pages and video over satellites](../satellite-2026.md)")
-    if entry["queue"]:
-        measured.append("[routers that compute](../routers.md)")
-    if entry["uses_subflows"]:
-        measured.append("[several paths](../multipath.md)")
-    found.append(f"Measured beside other controllers: {', '.join(measured)}.")
-    return [wrapped(text, "- ", "  ") for text in found]
 
 
 @cache

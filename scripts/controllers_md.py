@@ -13,7 +13,7 @@ from typing import Any
 
 import md
 from controller_page import page, table
-from md import DOCS, composed, words
+from md import DOCS, words
 
 from bentpipe import _core
 from bentpipe.linux import in_a_word
@@ -46,24 +46,22 @@ def index(entries: Sequence[dict[str, Any]], given: list[dict[str, Any]]) -> str
     """The page of all controllers: families, shared parameters, and the protocols that the papers name."""
     families(entries, given)
     known = {entry["id"]: entry for entry in entries}
-    lines: list[str] = []
-    for family in given:
-        rows = [
-            (link(cc), known[cc]["label"], known[cc]["grade"], in_a_word(cc), known[cc]["about"])
-            for cc in family["cc"]
-        ]
-        heads = ("id", "name", "grade", "Linux", "rule")
-        lines += [f"## {family['title']}", "", family["about"].strip(), "", *md.table(heads, rows)]
     shared = {p["name"]: p for entry in entries for p in entry["params"] if p["shared"]}
     hint = shared.pop("path_change")
-    return composed(
+    return md.page(
         "controllers_page.md",
-        count=[str(len(entries))],
-        grades=[";\n".join(f"- {grade}: {means}" for grade, means in GRADES.items()) + "."],
-        families=lines,
+        None,
+        count=len(entries),
+        grades=GRADES,
+        families=given,
+        rows=lambda family: [
+            (link(cc), known[cc]["label"], known[cc]["grade"], in_a_word(cc), known[cc]["about"])
+            for cc in family["cc"]
+        ],
         hint=table([hint]),
         shared=table(list(shared.values())),
         named=named(entries, tomllib.loads(words(NAMED))),
+        table=md.table,
     )
 
 
@@ -72,8 +70,10 @@ def link(cc: str) -> str:
     return f"[`{cc}`](controllers/{cc}.md)"
 
 
-def named(entries: Sequence[dict[str, Any]], papers: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """The tables of the protocols that each paper names.
+def named(
+    entries: Sequence[dict[str, Any]], papers: dict[str, list[dict[str, Any]]]
+) -> dict[str, list[tuple[str, str, str]]]:
+    """The rows of the protocols that each paper names.
 
     Raises:
         SystemExit: a name is not registered, a protocol is absent without a reason, or a paper is missing.
@@ -83,9 +83,9 @@ def named(entries: Sequence[dict[str, Any]], papers: dict[str, list[dict[str, An
     options = json.loads(_core.schema())["$defs"]["Flow"]["properties"]
     if missing := {paper.replace("_", "-") for paper in PAPERS} ^ set(papers):
         raise SystemExit(f"{NAMED}: {', '.join(sorted(missing))}: not the papers that are studied")
-    lines: list[str] = []
+    found = {}
     for paper, protocols in papers.items():
-        rows = []
+        rows = found[paper] = list[tuple[str, str, str]]()
         for one in protocols:
             for kind, register in (("cc", known), ("queue", queues), ("option", options)):
                 if strange := [name for name in one.get(kind, ()) if name not in register]:
@@ -96,8 +96,7 @@ def named(entries: Sequence[dict[str, Any]], papers: dict[str, list[dict[str, An
             if bool(here) == ("absent" in one):
                 raise SystemExit(f"{NAMED}, {paper}, {one['name']}: say what it is here, or why it is absent")
             rows.append((one["name"], one["as"], ", ".join(here) or f"absent: {one['absent']}"))
-        lines += [f"### {paper}", "", *md.table(("named", "as what", "here"), rows)]
-    return lines
+    return found
 
 
 def notes() -> dict[str, str]:

@@ -6,21 +6,18 @@ python scripts/evaluate_md.py --check    # status 1 if it is out of date
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from md import DOCS, table
 
-from bentpipe.evaluation import lines
 from bentpipe.evaluation.assessment import EXPERIMENTS
-from bentpipe.evaluation.criteria import CRITERIA, TITLES
-from bentpipe.evaluation.lines import Line
+from bentpipe.evaluation.criteria import CRITERIA, LINES, TITLES
 from bentpipe.pages.markdown import replaced
 
 PAGE = DOCS / "evaluate.md"
 
 
-def answered() -> list[str]:
+def answered() -> str:
     """A row for each criterion that an experiment answers."""
     rows = []
     for c in CRITERIA:
@@ -30,36 +27,32 @@ def answered() -> list[str]:
     return table(("section", "asked", "experiments", "held against a line", "what it leaves out"), rows)
 
 
-def left() -> list[str]:
+def left() -> str:
     """A row for each criterion that is not evaluated."""
     rows = [(_place(c), c.asks, c.reason) for c in CRITERIA if not c.evidence]
     return table(("section", "asked", "why not"), rows)
 
 
-def bounds() -> list[str]:
+def bounds() -> str:
     """A row for each line."""
     metrics = {e.name: e.metrics for e in EXPERIMENTS}
-    held = [line for line in vars(lines).values() if isinstance(line, Line)]
-    rows = [(f"`{of.experiment}`", metrics[of.experiment][of.metric].words, of.words) for of in held]
+    rows = [
+        (f"`{of.experiment}`", metrics[of.experiment][of.metric].words, of.words) for of in LINES.values()
+    ]
     return table(("experiment", "metric", "line"), rows)
 
 
-def set_ups() -> Iterator[str]:
+def set_ups() -> str:
     """A paragraph for each experiment."""
+    text = ""
     for e in EXPERIMENTS:
         quick, full = (len(list(e.settings(extent))) for extent in ("quick", "full"))
-        yield f"### {e.title} (`{e.name}`)"
-        yield ""
-        yield f"{e.setup}"
-        yield ""
-        if e.deviation:
-            yield f"How it differs: {e.deviation}"
-            yield ""
-        yield (
-            f"Source: {e.source}. Set-ups and seeds: {quick} and {e.seeds['quick']} (quick), {full} and "
-            f"{e.seeds['full']} (full)."
+        differs = f"How it differs: {e.deviation}\n\n" if e.deviation else ""
+        text += (
+            f"### {e.title} (`{e.name}`)\n\n{e.setup}\n\n{differs}Source: {e.source}. Set-ups and seeds: "
+            f"{quick} and {e.seeds['quick']} (quick), {full} and {e.seeds['full']} (full).\n\n"
         )
-        yield ""
+    return text
 
 
 PARTS = {"answered": answered, "left": left, "lines": bounds, "experiments": set_ups}
@@ -75,5 +68,5 @@ def pages() -> dict[Path, str]:
     assert all(c.document in TITLES for c in CRITERIA)
     page = PAGE.read_text(encoding="utf-8")
     for name, make in PARTS.items():
-        page = replaced(page, name, "\n".join(make()))
+        page = replaced(page, name, make())
     return {PAGE: page}

@@ -1,11 +1,12 @@
 """Parts of Markdown pages that are written by programs: tables, links, anchors, and the pages' `--check`."""
 
 import argparse
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.pages.markdown import markdown, texts
+from bentpipe.pages.markdown import laid_out, markdown, rendered, texts
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -16,17 +17,18 @@ def words(name: str) -> str:
     return (ROOT / "scripts" / name).read_text(encoding="utf-8")
 
 
-def composed(name: str, **parts: Sequence[str]) -> str:
-    """The words of a page with the lines of each part in place of the mark `<!-- NAME -->`."""
-    text = words(name)
-    for mark, lines in parts.items():
-        text = text.replace(f"<!-- {mark} -->", "\n".join(lines).strip("\n"))
-    return text
+def page(template: str, width: int | None = 110, /, **values: Any) -> str:
+    """A page from its template beside this file.
+
+    Paragraphs and items get lines of `width` columns; with None they stay as the template has them.
+    """
+    text = rendered(ROOT / "scripts" / template, **values)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n" if width is None else laid_out(text, width)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table, with an empty one below it."""
-    return [*markdown(texts(heads), rows).split("\n"), ""]
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose columns are to the left."""
+    return markdown(texts(heads), rows)
 
 
 def shown(value: Any) -> str:

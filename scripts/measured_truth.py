@@ -155,9 +155,9 @@ def as_ping(known: Known, seed: int, probes: int) -> str:
     return "\n".join([*lines, "", "--- 10.0.0.1 ping statistics ---", ""])
 
 
-def as_iperf3(known: Known, seed: int, streams: int = 1) -> dict[str, Any]:
+def as_iperf3(known: Known, seed: int) -> dict[str, Any]:
     """The output of iperf3 --json for a simulated upload with a Linux sender."""
-    flow = bp.Flow(known.cc, path=["sat"], profile="linux", count=streams)
+    flow = bp.Flow(known.cc, path=["sat"], profile="linux")
     made = scenario(known, flow, seed)
     made.record = bp.Record("1 s")
     result = bp.run(made)
@@ -179,7 +179,7 @@ def as_iperf3(known: Known, seed: int, streams: int = 1) -> dict[str, Any]:
         })  # fmt: skip
     got = sum(one["delivered_bytes"] for one in result.json["flows"])
     return {
-        "start": {"tcp_mss_default": 1448, "test_start": {"protocol": "TCP", "num_streams": streams}},
+        "start": {"tcp_mss_default": 1448, "test_start": {"protocol": "TCP", "num_streams": 1}},
         "intervals": [{"sum": one} for one in sums],
         "end": {
             "streams": [{"sender": one} for one in senders],

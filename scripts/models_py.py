@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from md import words
 from scenario_md import DEFAULTS, QUANTITIES, SCHEMA, about, followed, types
 
 from bentpipe.registry import VALUES
@@ -32,36 +33,6 @@ FILLED = ("cra", "free", "in_order", "keep", "limit")
 CONTROLLER = (
     'the name of an algorithm, {"name": "simd", "beta": 0.0625} with parameters, or a `Controller` subclass'
 )
-
-HEAD = '''\
-"""The parts of a scenario: links, queues, loss models, link layers, flows, traffic, and what to record.
-
-Written by scripts/models_py.py from the JSON Schema of scenarios, whose texts are the comments in crates/sim:
-change those, and use `make docs`.
-
-Values carry their unit in a string ("432 packets", "10 s", "1 Mbit/s"); a plain number has none. A key that
-is None is left to the core, which fills in the default. Nothing is checked here: a scenario is checked as a
-whole by the core, which names the key and what would be right.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
-from typing import Any
-
-from bentpipe.plain import Model, OnPath
-
-Steps = Sequence[Sequence[Any]]
-"""Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
-'''
-
-
-FOOT = '''\
-KINDS: dict[str, type[Model]] = {made.kind: made for made in Model.__subclasses__() if made.kind is not None}
-"""Every class with a kind, by the kind's name in a scenario."""
-'''
 
 
 def kinds(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -286,7 +257,7 @@ def merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 def models() -> str:
     """The text of models.py."""
-    lines = HEAD.rstrip("\n").split("\n")
+    lines: list[str] = []
     for name, (table, kind) in tables().items():
         lines += class_text(name, table, kind)
     for name in groups():
@@ -296,7 +267,7 @@ def models() -> str:
             lines += ["", "", line] if fits else ["", "", f"{name} = (", f"    {found[0]}"]
             lines += [] if fits else [*(f"    | {each}" for each in found[1:]), ")"]
             lines.append(f'"""{" ".join(TABLES[name]["description"].split())}"""')
-    return "\n".join(lines) + f"\n\n\n{FOOT}"
+    return words("models_py.txt").replace("{{ classes }}", "\n".join(lines))
 
 
 def stub(text: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from md import DOCS, anchor, composed, reference, table
+from md import DOCS, anchor, page, reference, table
 from scenario_md import SCHEMA, alternatives, rows
 
 from bentpipe.registry import queues
@@ -16,25 +16,19 @@ def heading(entry: dict[str, Any]) -> str:
     return f"{entry['label']} (`{entry['kind']}`)"
 
 
-def section(entry: dict[str, Any]) -> list[str]:
-    """The lines on one kind."""
-    lines = [f"## {heading(entry)}", "", entry["about"], ""]
-    lines += [f"Source: {entry['source']}, {reference(entry['reference'])}.", ""]
+def keys(entry: dict[str, Any]) -> str:
+    """The table of the keys of one kind."""
     (schema,) = [
         each
         for each in alternatives(SCHEMA["$defs"]["Queue"])
         if each.get("properties", {}).get("kind", {}).get("const") == entry["kind"]
     ]
-    return lines + [line.replace("](#", "](scenario.md#") for line in rows("Queue", schema)]
-
-
-def page(entries: list[dict[str, Any]]) -> str:
-    """The whole page."""
-    kinds = [(f"[`{entry['kind']}`](#{anchor(heading(entry))})", entry["label"]) for entry in entries]
-    sections = (line for entry in entries for line in section(entry))
-    return composed("queues_page.md", kinds=[*table(("kind", "name"), kinds), *sections])
+    return rows("Queue", schema).replace("](#", "](scenario.md#")
 
 
 def pages() -> dict[Path, str]:
     """The page."""
-    return {PAGE: page(queues())}
+    entries = queues()
+    kinds = [(f"[`{entry['kind']}`](#{anchor(heading(entry))})", entry["label"]) for entry in entries]
+    given = {"entries": entries, "heading": heading, "reference": reference, "keys": keys}
+    return {PAGE: page("queues_page.md", None, kinds=table(("kind", "name"), kinds), **given)}

@@ -11,9 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import reproducing_paper
-from reproducing_paper import Paper
-from reproducing_text import WORDS, headed, paragraph, read, safe, table
+import md
+from reproducing_paper import WIDTH, Paper, page, read, safe, table
 
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
@@ -21,7 +20,7 @@ from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import count, row
 from bentpipe.studies.tolerance import every
 
-PAGE = Path(__file__).parent.parent / "docs" / "reproducing.md"
+PAGE = md.DOCS / "reproducing.md"
 FITS = PAGE.parent / "fits"
 
 
@@ -81,8 +80,8 @@ def best(studies: list[dict[str, Any]]) -> list[Best]:
     ]
 
 
-def every_claim(found: list[Best], below: str) -> list[str]:
-    """A line for each claim: the printed value, the base, the best declared reading, one cause."""
+def every_claim(found: list[Best], below: str) -> list[list[str]]:
+    """A row for each claim: the printed value, the base, the best declared reading, one cause."""
     rows = []
     for of in found:
         one, name = row(of.claim), of.reading["name"]
@@ -97,34 +96,7 @@ def every_claim(found: list[Best], below: str) -> list[str]:
                 of.claim["cause"] or "",
             ]
         )
-    titles = ["claim", "verdict", "the paper", "the base", "best declared reading", "why not, in the base"]
-    return table(titles, rows)
-
-
-def union(found: list[Best]) -> str:
-    """The number of claims that some declared reading reproduces, the base or another."""
-    verdicts = [of.verdict for of in found]
-    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED)
-    return WORDS.text("Each claim under its best reading", counts=counts)
-
-
-def example(found: list[Best]) -> list[str]:
-    """How to read a row, by the first claim that another reading reproduces and the base does not."""
-    some = (of for of in found if of.claim["cause"] and of.verdict == Verdict.REPRODUCED)
-    if (of := next(some, None)) is None:
-        return []
-    one = row(of.claim)
-    before = WORDS.text(
-        "How to read a row",
-        id=one.id,
-        what=safe(one.what),
-        paper=safe(one.paper),
-        measured=safe(one.measured),
-        reading=safe(of.reading["name"]),
-    )
-    after = WORDS.text("Free choices", free=of.reading["free"], id=one.id)
-    changes = [paragraph(f"- {safe(choice(each))}", "  ") for each in of.reading["choices"]]
-    return [paragraph(before), "", *changes, "", paragraph(after), ""]
+    return rows
 
 
 def whole(out: Path, to: Path, fits: Path) -> str:
@@ -134,51 +106,35 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         raise ValueError(f"the run is not complete: {', '.join(f['name'] for f in found['failed'])} failed")
     studies = found["studies"]
     rows = [row(claim) for study in studies for claim in study["claims"]]
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in count(rows).items())
     found_by = {study["name"]: kept(fits / f"{study['name']}.json") for study in studies}
     below = to.with_suffix("")
     for study in studies:
         name = study["name"]
-        reproducing_paper.page(Paper(study, out / name, found["mode"], below), found_by[name])
-    (below / "tolerances.md").write_text(tolerances(), encoding="utf-8")
-    judged = best(studies)
-    said = WORDS.paragraphs(
-        "Introduction",
-        claims=sum(count(rows).values()),
-        papers=len(studies),
-        counts=counts,
-        version=found["version"],
-        mode=found["mode"],
+        page(Paper(study, out / name, found["mode"], below), found_by[name])
+    (below / "tolerances.md").write_text(
+        md.page("reproducing_tolerances.md", every=every(), safe=safe), encoding="utf-8"
     )
-    titles = ["paper", "as printed", "defensible", "fitted", "free choices of the base"]
-    lines = [
-        *(line for text in said for line in (paragraph(text), "")),
-        *every_claim(judged, below.name),
-        paragraph(union(judged)),
-        "",
-        *example(judged),
-        "## The rule",
-        "",
-        paragraph(WORDS.text("The rule", rule=RULE, below=below.name)),
-        "",
-        "## The papers as a whole",
-        "",
-        paragraph(WORDS.text("The papers as a whole")),
-        "",
-        *table(titles, [counted(study, found_by[study["name"]], below.name) for study in studies]),
-    ]
-    return headed(found["mode"], "What reproduces, and what does not", lines)
-
-
-def tolerances() -> str:
-    """The page of every tolerance, from the code."""
-    lines = [WORDS["Tolerances"].strip(), ""]
-    for name, some in every().items():
-        lines += [f"## {'All papers' if name == 'rule' else name}", ""]
-        lines += table(["tolerance", "what it decides", "why this value"], [
-            [f"{float(of):g}", safe(of.decides), safe(of.why)] for of in some
-        ])  # fmt: skip
-    return "\n".join(lines).rstrip("\n") + "\n"
+    judged = best(studies)
+    verdicts = [of.verdict for of in judged]
+    some = (of for of in judged if of.claim["cause"] and of.verdict == Verdict.REPRODUCED)
+    return md.page(
+        "reproducing_page.md",
+        WIDTH,
+        found=found,
+        counts=", ".join(f"{n} {verdict}" for verdict, n in count(rows).items()),
+        judged=judged,
+        claims=every_claim(judged, below.name),
+        union=", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED),
+        # How to read a row, by the first claim that another reading reproduces and the base does not.
+        example=next(some, None),
+        papers=[counted(study, found_by[study["name"]], below.name) for study in studies],
+        below=below.name,
+        rule=RULE,
+        row=row,
+        choice=choice,
+        safe=safe,
+        table=table,
+    )
 
 
 def kept(path: Path) -> dict[str, Any] | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import md
 import polars as pl
-from reproducing_text import WORDS, each_claim, headed, laid_out, paragraph, safe, table
 
 from bentpipe import studies
 from bentpipe.stats import Mean
@@ -17,10 +19,13 @@ from bentpipe.studies.claim import TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import BASE
 from bentpipe.studies.page import interval, least, plain, shown
 from bentpipe.studies.places import Kind, Place
+from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
-from bentpipe.studies.summary import row
+from bentpipe.studies.summary import held, row
 from bentpipe.studies.write import WORDS as FIGURES
 
+#: Columns of a line.
+WIDTH = 126
 #: A figure must not be larger than this, bytes.
 LARGEST = 150_000
 #: Printed numbers of a figure that its line in the list has, at most.
@@ -49,44 +54,35 @@ class Paper(NamedTuple):
 
 def page(paper: Paper, fit: dict[str, Any] | None) -> None:
     """Write the page, its figures and its table of sensitivity."""
-    study = paper.study
-    size = WORDS.text(
-        "A paper's runs",
-        runs=study["runs"],
-        packets=study["packets"],
-        note=safe(study["note"]),
-        name=paper.name,
+    study, places = paper.study, paper.places()
+    paper.to.mkdir(exist_ok=True)
+    file = f"{paper.name}-sensitivity.csv"
+    under = pl.read_parquet(paper.run / "sensitivity.parquet")
+    under.with_columns(pl.col(pl.Float64).round_sig_figs(5)).write_csv(paper.to / file)
+    text = md.page(
+        "reproducing_paper.md",
+        WIDTH,
+        study=study,
         mode=paper.mode,
         all=paper.to.name,
+        places=[_listed(paper, place) for place in places],
+        given=[_given(paper, place) for place in places if place.given],
+        claims=claims(study),
+        checks=checks,
+        reproduced=Verdict.REPRODUCED,
+        failing=FAILING,
+        tried=[head.lower() for head in TRIED],
+        readings=study["readings"],
+        fit=fit,
+        file=file,
+        **readings(study),
+        searched=searched(fit),
+        sensitivity=sensitivity(under),
+        safe=safe,
+        laid_out=laid_out,
+        table=table,
     )
-    paper.to.mkdir(exist_ok=True)
-    under = pl.read_parquet(paper.run / "sensitivity.parquet")
-    lines = [
-        paragraph(safe(study["citation"])),
-        "",
-        paragraph(size),
-        "",
-        *figures(paper),
-        "## Claims",
-        "",
-        *claims_table(study),
-        *reasons(study),
-        *readings(study),
-        *searched(fit),
-        *sensitivities(paper, under),
-    ]
-    text = headed(paper.mode, safe(study["title"]), lines)
     (paper.to / f"{paper.name}.md").write_text(text, encoding="utf-8")
-
-
-def figures(paper: Paper) -> list[str]:
-    """The list of the paper's figures and tables, and each that we have."""
-    if not (places := paper.places()):
-        return []
-    rows = [_listed(paper, place) for place in places]
-    lines = ["## Figures and tables", "", paragraph(WORDS.text("Figures and tables")), ""]
-    lines += table(["in the paper", "what it shows", "here", "printed: ours", "checks that hold"], rows)
-    return lines + [line for place in places if place.given for line in _given(paper, place)]
 
 
 def _listed(paper: Paper, place: Place) -> list[str]:
@@ -111,131 +107,69 @@ def _title(place: Place) -> str:
     return f"ours: {place.number}" if place.kind == Kind.OWN else place.title
 
 
-def _given(paper: Paper, place: Place) -> list[str]:
-    """A figure with its caption, or a table."""
-    anchor = [f'<a id="{place.name}"></a>', ""]
+def _given(paper: Paper, place: Place) -> dict[str, str]:
+    """A figure or a table: its name, title, itself, and its caption."""
     if place.draw is None:
         of = show.show(studies.get(paper.name), [place.kind], place.number, paper.mode, paper.run)
         heads = [name.partition(" (")[0] if name.endswith(")") else name for name in of.data.columns]
-        rows = [[safe(cell) for cell in cells] for cells in of.data.iter_rows()]
-        return [
-            *anchor,
-            f"### {safe(of.title.rstrip('.'))}",
-            "",
-            *table([*map(safe, heads)], rows),
-            *laid_out(of.caption),
-        ]
+        shown = table(heads, list(of.data.iter_rows()), safe)
+        return {"name": place.name, "title": of.title, "shown": shown, "caption": of.caption}
     words = json.loads((paper.run / FIGURES).read_text(encoding="utf-8"))["figures"][place.name]
     source, file = paper.run / "figures" / f"{place.name}.svg", f"{paper.name}-{place.name}.svg"
     if (size := source.stat().st_size) > LARGEST:
         raise ValueError(f"{source} has {size:,} bytes, more than {LARGEST:,}")
     shutil.copyfile(source, paper.to / file)
     alt = safe(words["alt"]).replace("[", "(").replace("]", ")")
-    return [
-        *anchor,
-        f"### {safe(words['title'].rstrip('.'))}",
-        "",
-        f"![{alt}]({file})",
-        "",
-        *laid_out(words["caption"]),
-    ]
+    return {"name": place.name, "shown": f"![{alt}]({file})", **words}
 
 
-def readings(study: dict[str, Any]) -> list[str]:
-    """The declared joint readings, and the checks that none of them meets."""
+def readings(study: dict[str, Any]) -> dict[str, list[list[str]]]:
+    """Rows for the declared joint readings, and for the checks that none of them meets."""
     found = study["readings"]
-    if not found:
-        return []
-    lines = ["### The paper read as a whole", ""]
     rows = [
         [
             safe(of["title"]),
             safe("; ".join(map(choice, of["choices"])) or "as in the set-up"),
-            str(of["free"]),
-            f"{of['held']} of {of['checks']}",
-            each_claim(of),
+            *_numbers(of),
         ]
-        for of in found["readings"]
+        for of in found.get("readings", [])
     ]
-    if len(rows) > 1:
-        lines += table(["reading", "choices (evidence)", "free choices", "checks that hold", "claims"], rows)
-    else:
-        lines += [paragraph("No reading but the base is declared."), ""]
-    if found["free"] is not None:
-        said = f"The base itself has {found['free']} free choices; those of the table come on top of them."
-        lines += [paragraph(said), ""]
-    if never := found["never"]:
-        lines += [WORDS.text("What no reading gives"), ""]
-        notes = {claim["id"]: (claim["title"], claim["note"]) for claim in study["claims"]}
-        rows = [
-            [f"{claim} {safe(notes[claim][0])}", safe(failing), safe(notes[claim][1])]
-            for claim, each in never.items()
-            for failing in each
-        ]
-        lines += table(["claim", "check (how many tried)", "why"], rows)
-    return lines
+    notes = {claim["id"]: (claim["title"], claim["note"]) for claim in study["claims"]}
+    never = [
+        [f"{claim} {safe(notes[claim][0])}", safe(failing), safe(notes[claim][1])]
+        for claim, each in found.get("never", {}).items()
+        for failing in each
+    ]
+    return {"whole": rows, "never": never}
 
 
-def searched(fit: dict[str, Any] | None) -> list[str]:
-    """The result of a search over the choices of a study; empty if there was none."""
+def searched(fit: dict[str, Any] | None) -> list[list[str]]:
+    """The rows of a search over the choices of a study; none if there was none."""
     if fit is None:
         return []
 
     def words(of: dict[str, Any]) -> str:
         return safe("; ".join(choice(fit["choices"][name]) for name in of["variants"]) or "the base")
 
-    head = WORDS.text(
-        "What a search finds",
-        study=fit["study"],
-        tried=len(fit["tried"]),
-        seeds=fit["seeds"],
-        version=fit["version"],
-        not_tried=" ".join(fit["not_tried"]),
-    )
     few = [[words(of), f"1 to {fit['seeds']}", *_numbers(of)] for of in fit["front"]]
-    confirmed = [[words(of), of["seeds"], *_numbers(of)] for of in fit["confirmed"]]
-    titles = ["choices (evidence)", "seeds", "free choices", "checks that hold", "claims"]
-    return ["### What a search finds", "", paragraph(head), "", *table(titles, few + confirmed)]
+    return few + [[words(of), of["seeds"], *_numbers(of)] for of in fit["confirmed"]]
 
 
 def _numbers(of: dict[str, Any]) -> list[str]:
     return [str(of["free"]), f"{of['held']} of {of['checks']}", each_claim(of)]
 
 
-def claims_table(study: dict[str, Any]) -> list[str]:
-    """All claims of a study, a line each."""
+def claims(study: dict[str, Any]) -> list[list[str]]:
+    """A row for each claim of a study."""
     rows = []
     for claim in map(row, study["claims"]):
         cells = [f"{claim.what}: {claim.paper}", claim.measured, claim.verdict, claim.note]
         rows.append([f"[{claim.id}](#{claim.id.lower()}) {safe(claim.title)}", *map(safe, cells)])
-    return table(["claim", "the paper", "measured [95 % interval]", "verdict", "note"], rows)
+    return rows
 
 
-def reasons(study: dict[str, Any]) -> list[str]:
-    """Each claim check by check, and why it is or is not reproduced, from the study's own analysis."""
-    lines = ["### Each claim, check by check", ""]
-    for claim in study["claims"]:
-        lines += [
-            f'<a id="{claim["id"].lower()}"></a>',
-            "",
-            *laid_out(
-                claim["statement"],
-                f"**{claim['id']} {safe(claim['title'])}** ({claim['verdict']}). The paper: ",
-            ),
-            *checks(claim),
-        ]
-        if claim["verdict"] == Verdict.REPRODUCED and not claim["detail"]:
-            lines += laid_out(f"{claim['note']}.")
-        # The table of the checks has those that fail.
-        for text in (of for of in claim["detail"] if not of.startswith(FAILING)):
-            lines += laid_out(text)
-        if claim["tried"]:
-            lines += table([head.lower() for head in TRIED], [[*map(safe, row)] for row in claim["tried"]])
-    return lines
-
-
-def checks(claim: dict[str, Any]) -> list[str]:
-    """The checks of a claim in a table."""
+def checks(claim: dict[str, Any]) -> list[list[str]]:
+    """A row for each check of a claim."""
     rows = []
     for check in claim["checks"]:
         unit = f" {check['unit']}" if check["unit"] else ""
@@ -252,14 +186,11 @@ def checks(claim: dict[str, Any]) -> list[str]:
         lowest = least(check["kind"], check["paper"], check["unit"])
         ours = interval(Mean(middle, high - middle, check["n"]), lowest) + unit
         rows.append([safe(what), safe(paper), safe(ours), safe(check["rule"]), holds])
-    return table(["check", "the paper", "here [95 % interval]", "rule", "holds"], rows)
+    return rows
 
 
-def sensitivities(paper: Paper, under: pl.DataFrame) -> list[str]:
-    """The open choices of a paper that change a verdict; the values of every check go to a file."""
-    file = f"{paper.name}-sensitivity.csv"
-    digits = pl.col(pl.Float64).round_sig_figs(5)
-    under.with_columns(digits).write_csv(paper.to / file)
+def sensitivity(under: pl.DataFrame) -> dict[str, Any]:
+    """How many open choices were tried, those that change a verdict in rows, and of which claims."""
     verdicts = under.unique(["variant", "claim"], maintain_order=True)
     base = dict(verdicts.filter(variant=BASE).select("claim", "verdict").iter_rows())
     tried = [v for v in under["variant"].unique(maintain_order=True) if v != BASE]
@@ -276,11 +207,49 @@ def sensitivities(paper: Paper, under: pl.DataFrame) -> list[str]:
             decided |= surely
             deciding += bool(surely)
             rows.append([safe(mine["choice"][0]), safe("; ".join(text for *_, text in changes))])
-    lines = ["### What the open choices decide", ""]
     order = [claim for claim in base if claim in decided]
-    said = (
-        f"{deciding} of them change a verdict: of {', '.join(order)}." if order else "None changes a verdict."
-    )
-    lines.append(paragraph(WORDS.text("What the open choices decide", tried=len(tried), deciding=said)))
-    lines += ["", f"What each check measures under each choice: [{file}]({file}).", ""]
-    return [*lines, *(table(["choice", "verdicts, base and with it"], rows) if rows else [])]
+    return {"tried": len(tried), "order": order, "deciding": deciding, "rows": rows}
+
+
+def safe(text: str) -> str:
+    """Text in which Markdown sees nothing but text."""
+    return re.sub(r"([\\`*_<>|])", r"\\\1", " ".join(text.split()))
+
+
+def laid_out(text: str, lead: str = "") -> str:
+    """A paragraph, its long lists as lists and tables; ``lead`` is Markdown that comes first."""
+    parts = []
+    for block in blocks(text):
+        parts.append(lead + (safe(block) if isinstance(block, str) else f"{safe(block.head)}:"))
+        if isinstance(block, Items):
+            parts.append("\n".join(f"- {safe(item)}" for item in block.items))
+        elif isinstance(block, Grid):
+            rows = [[*([label] if block.labelled else []), *values] for label, values in block.rows]
+            parts.append(table([*([""] if block.labelled else []), *block.columns], rows, safe))
+        lead = ""
+    return "\n\n".join(parts)
+
+
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], cell: Callable[[str], str] = lambda text: text
+) -> str:
+    """A table, whose cells are written by ``cell``."""
+    lines = ["| " + " | ".join(map(cell, cells)) + " |" for cells in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
+
+
+def read(study: dict[str, Any]) -> list[dict[str, Any]]:
+    """The readings of a study, the base first, which is all that a study without readings has."""
+    if declared := study["readings"].get("readings"):
+        return list(declared)
+    holding, checks = held(study["claims"])
+    claims = {
+        claim["id"]: {"verdict": claim["verdict"], "tally": "{}/{}".format(*held([claim]))}
+        for claim in study["claims"]
+    }
+    return [{"name": BASE, "free": 0, "choices": [], "held": holding, "checks": checks, "claims": claims}]
+
+
+def each_claim(of: dict[str, Any]) -> str:
+    """The claims of a reading with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
+    return ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import md
-from md import DOCS, anchor, composed, words
+from md import DOCS, anchor, words
 
 from bentpipe.plain import toml
 from bentpipe.registry import queues
@@ -153,12 +153,12 @@ def example(table: str, key: str, schema: dict[str, Any]) -> Any:
     raise LookupError(f"scripts/scenario_page.toml: [examples] lacks one of {table or 'the top'}: {key}")
 
 
-def rows(table: str, schema: dict[str, Any]) -> list[str]:
+def rows(table: str, schema: dict[str, Any]) -> str:
     """The table of the keys of a schema: required keys first."""
     required = schema.get("required", [])
     keys = {key: value for key, value in schema["properties"].items() if key != "kind"}
     if not keys:
-        return []
+        return ""
     cells = []
     for key in sorted(keys, key=lambda key: (key not in required, key)):
         text, default = about(keys[key])
@@ -174,35 +174,14 @@ def rows(table: str, schema: dict[str, Any]) -> list[str]:
     return md.table(("key", "values", "default", "what it does", "example"), cells)
 
 
-def section(name: str, heading: str, written: str, more: str) -> list[str]:
-    """The lines on one table."""
-    schema = SCHEMA["$defs"][name] if name else SCHEMA
-    text = " ".join(schema.get("description", "").split())
-    lines = [f"## {heading}", "", text, ""]
-    if written:
-        lines += ["Written as a table:", "", "```toml", written, "```", ""]
-    if more:
-        lines += [more, ""]
-    if name == "Queue":
-        return [*lines, *kinds(schema)]
-    tables = [each for each in alternatives(schema) if each.get("properties")]
-    for each in tables:
-        kind = each["properties"].get("kind", {}).get("const")
-        if kind is not None:
-            what = " ".join(each.get("description", "").split())
-            lines += [f"### `kind = {json.dumps(kind)}`", "", what, ""]
-        lines += rows(name, each)
-    return lines
-
-
-def kinds(schema: dict[str, Any]) -> list[str]:
+def kinds() -> str:
     """The kinds of queue, each with a link to its keys."""
     places = {queue["kind"]: anchor(f"{queue['label']} ({queue['kind']})") for queue in queues()}
     cells = [(f"[`{q['kind']}`](queues.md#{places[q['kind']]})", q["label"]) for q in queues()]
     return md.table(("kind", "name"), cells)
 
 
-def units() -> list[str]:
+def units() -> str:
     """The table of quantities."""
     found: dict[str, dict[str, Any]] = {}
 
@@ -224,17 +203,22 @@ def units() -> list[str]:
         else:
             shown = ", ".join(f"`{unit}`" for unit in spelt[1].split("|"))
         cells.append((word, shown, f"`{json.dumps(found[name]['examples'][0])}`"))
-    notes = [
-        "`bdp` is the rate times the longest round-trip time of the flows that cross the link, in packets of",
-        "their largest size. Prefixes are powers of 1000, those with an i (KiB, MiB, GiB) of 1024.",
-    ]
-    return [*md.table(("quantity", "units", "example"), cells), *notes]
+    return md.table(("quantity", "units", "example"), cells)
 
 
 def page() -> str:
     """The whole page."""
-    tables = [line for table in TABLES for line in section(*table)]
-    return composed("scenario_page.md", units=units(), tables=tables)
+    return md.page(
+        "scenario_page.md",
+        None,
+        units=units(),
+        tables=TABLES,
+        schema=lambda name: SCHEMA["$defs"][name] if name else SCHEMA,
+        described=lambda schema: " ".join(schema.get("description", "").split()),
+        keyed=lambda schema: [each for each in alternatives(schema) if each.get("properties")],
+        kinds=kinds(),
+        rows=rows,
+    )
 
 
 def pages() -> dict[Path, str]:

@@ -27,25 +27,7 @@ import polars as pl
 
 from bentpipe.sweeps.dataset import read
 
-SWEEP = """
-title = "ten kills"
-duration = "{duration}"
-seeds = {seeds}
-
-[link.sat]
-rate = "10 Mbit/s"
-delay = "50 ms"
-loss = {{ kind = "packet-error", rate = 1e-4 }}
-
-[[flow]]
-cc = "cubic"
-path = ["sat"]
-
-[vary]
-"flow.0.cc" = ["reno", "cubic", "hybla", "bbr"]
-"link.sat.delay" = {{ log = ["5 ms", "250 ms"], points = 5 }}
-"link.sat.loss.rate" = {{ log = [1e-6, 1e-2], points = 5 }}
-"""
+SWEEP = Path(__file__).with_suffix(".toml")
 POINTS = 100
 
 
@@ -70,7 +52,8 @@ def main() -> int:
 def measure(given: argparse.Namespace, place: Path) -> int:
     """The same in a directory."""
     seeds = max(1, given.runs // POINTS)
-    (place / "sweep.toml").write_text(SWEEP.format(duration=given.duration, seeds=seeds))
+    text = SWEEP.read_text().replace("60 s", given.duration).replace("seeds = 100", f"seeds = {seeds}")
+    (place / "sweep.toml").write_text(text)
     quiet, killed = place / "quiet", place / "killed"
     began = time.monotonic()
     sweep = start(place, quiet, given)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import csv
 import statistics
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+
+from md import words
 
 from bentpipe.pages.markdown import markdown, texts
 
@@ -57,51 +60,8 @@ class Witness:
         return self.ruled if self.ruled and row["verdict"] == "agrees by rule" else self.difference
 
 
-def _goodput(program: str) -> dict[str, str]:
-    names = {program: program.replace("-", ""), "Bentpipe": "bentpipe"}
-    return {f"{name}, Mbit/s": f"{key}_goodput_mbit_per_s" for name, key in names.items()}
-
-
-WITNESSES: Mapping[str, Witness] = {
-    "ns2-grid": Witness(
-        "[ns-2, one flow](#ns-2)",
-        "cells",
-        "ns-2",
-        {"cell": "cell", "rule of ns-2": "rule", **_goodput("ns-2")},
-        "goodput_difference_percent",
-    ),
-    "ns2-curves": Witness(
-        "[ns-2, the window over time](#the-window-itself)",
-        "curves",
-        "ns-2",
-        {"sender": "sender", "curve": "curve", "tolerated, %": "tolerated_percent"},
-        ruled="rule_difference_percent",
-    ),
-    "ns2-queues": Witness(
-        "[ns-2, many flows on one queue](#many-flows-on-one-queue)",
-        "quantities",
-        "ns-2",
-        {"set-up": "setup", "quantity": "quantity", "ns-2": "ns2_mean", "Bentpipe": "bentpipe_mean"},
-    ),
-    "ns2-moving": Witness(
-        "[ns-2, a link that moves](#a-link-that-moves)",
-        "quantities",
-        "ns-2",
-        {"set-up": "setup", "quantity": "quantity", "ns-2": "ns2_mean", "Bentpipe": "bentpipe_mean"},
-    ),
-    "ns2-satellite": Witness(
-        "[ns-2, satellite nodes](#the-vegas-l-set-up-with-ns-2s-satellite-nodes)",
-        "flows",
-        "ns-2",
-        {"flow": "flow", "PER": "packet_error_rate", "rule of ns-2": "rule", **_goodput("ns-2")},
-    ),
-    "ns3-grid": Witness(
-        "[ns-3, one flow](#ns-3)",
-        "cells",
-        "ns-3",
-        {"cell": "cell", "rule of ns-3": "rule", **_goodput("ns-3")},
-    ),
-}
+GIVEN = tomllib.loads(words("validation_page.toml"))
+WITNESSES: Mapping[str, Witness] = {name: Witness(**of) for name, of in GIVEN["witness"].items()}
 
 
 def read(name: str, folder: Path = DATA) -> list[Row]:
@@ -199,26 +159,13 @@ def overview(folder: Path = DATA) -> str:
         apart_percent = [window.apart for window in chosen]
         alike_count = sum(apart <= TOLERATED_PERCENT for apart in apart_percent)
         body.append([title, f"{len(chosen)} windows", f"{alike_count}", "", "", spread(apart_percent)])
-    for name, title, things, what in (
-        ("equilibria", "[queues at rest](#queues-at-rest)", "queues", "within a packet"),
-        ("extremes", "[extremes](#extremes)", "runs", "numbers of arithmetic"),
-        ("orbit-positions", "[positions of satellites](#satellites)", "sets", "metres"),
-        ("orbit-paths", "[paths through satellites](#satellites)", "paths", "microseconds"),
-    ):
+    for name, counted in GIVEN["counted"].items():
         rows = read(name, folder)
         compared = [row for row in rows if row["verdict"] != "agrees by rule"]
-        counts = [len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs"))]
+        alike, open_ = (len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs")))
         ruled = len(rows) - len(compared)
-        body.append(
-            [
-                title,
-                f"{len(compared)} {things}",
-                f"{counts[0]}",
-                f"{ruled}" if ruled else "",
-                f"{counts[1]}",
-                what,
-            ]
-        )
+        cells = [f"{len(compared)} {counted['things']}", f"{alike}", f"{ruled or ''}", f"{open_}"]
+        body.append([counted["title"], *cells, counted["what"]])
     told = {row["outcome"]: row for row in read("packetdrill-counts", folder)}
     ran, passed, differ = (told[key]["all"] for key in ("run to a verdict", "pass", "differ"))
     body.append(
@@ -337,11 +284,7 @@ def orbit_paths(rows: Sequence[Row]) -> str:
 
 def orbit_positions(rows: Sequence[Row]) -> str:
     """Every row."""
-    keys = {
-        "other program": "other", "satellites": "satellites", "how many": "count", "instants": "instants",
-        "largest distance, m": "difference_m", "mean, m": "mean_difference_m", "tolerated, m": "tolerance_m",
-        "verdict": "verdict",
-    }  # fmt: skip
+    keys: Mapping[str, str] = GIVEN["orbit-positions"]
     return (
         f"Distances over a day:\n\n{table(list(keys), [[row[key] for key in keys.values()] for row in rows])}"
     )

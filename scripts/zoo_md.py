@@ -11,8 +11,9 @@ import csv
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import md
 
@@ -21,7 +22,7 @@ from bentpipe.breaking.conditions import in_words
 from bentpipe.breaking.goals import GOALS, shown
 from bentpipe.breaking.job import CONFIRM_SEEDS
 from bentpipe.breaking.record import Record, drawn
-from bentpipe.pages.markdown import markdown, wrapped
+from bentpipe.pages.markdown import markdown
 from bentpipe.registry import find
 from bentpipe.truth.writing import DIGITS, read_rows, stored_rows
 
@@ -67,37 +68,32 @@ def search(folder: Path, names: Sequence[str]) -> None:
 def text() -> str:
     """The page."""
     cases = {path.stem: Record.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)}
-    algorithms = {record.algorithm for record in cases.values()}
-    head = md.words("zoo_head.md").format(cases=len(cases), algorithms=len(algorithms))
-    return "\n".join(
-        [
-            "<!-- Written from scenarios/zoo and docs/zoo.csv by scripts/zoo_md.py. Use `make docs`. -->",
-            "",
-            head,
-        ]
-        + _controllers()
-        + _kernel(cases)
-        + ["## The cases", "", *_cases(cases)]
+    found = {(row["cc"], row["goal"]): row for row in stored_rows(TABLE)}
+    searched = [
+        entry["id"] for entry in bp.controllers() if {(entry["id"], goal) for goal in GOALS} & set(found)
+    ]
+    return md.page(
+        "zoo_page.md",
+        cases=cases,
+        algorithms={record.algorithm for record in cases.values()},
+        found=found.values(),
+        runs=RUNS,
+        duration=DURATION,
+        confirmations=CONFIRM_SEEDS,
+        searched=searched,
+        every=bp.controllers(),
+        controllers=_controllers(found, searched),
+        **_kernel(cases),
+        goals=GOALS,
+        find=find,
+        shown=shown,
+        title=_title,
+        link=lambda name: in_words(tomllib.loads((ZOO / f"{name}.toml").read_text(encoding="utf-8"))),
     )
 
 
-def _controllers() -> list[str]:
-    found = {(row["cc"], row["goal"]): row for row in stored_rows(TABLE)}
-    names = [entry["id"] for entry in bp.controllers() if any((entry["id"], goal) in found for goal in GOALS)]
-    lines = [
-        "## Every controller",
-        "",
-        wrapped(
-            f"Each number is the worst that a search of {RUNS} runs of {DURATION} found, shrunk, in the "
-            f"median of three seeds. A number in bold is a failure that at least {CONFIRM_SEEDS - 1} of "
-            f"{CONFIRM_SEEDS} other seeds confirm. Such a search is short: a number that is not in bold says "
-            "little, and a longer search finds worse ones. A dash means that there is no answer. "
-            f"[break.md](break.md#goals) defines the goals. {len(names)} of {len(bp.controllers())} "
-            "controllers were searched. Coupled algorithms on one path, DCTCP without a queue that marks, "
-            "and Enhanced TCP without needless timeouts act as Reno."
-        ),
-        "",
-    ]
+def _controllers(found: Mapping[tuple[str, str], dict[str, Any]], names: Sequence[str]) -> str:
+    """The table of every controller that was searched."""
     table = []
     for name in names:
         cells = []
@@ -107,27 +103,15 @@ def _controllers() -> list[str]:
             sure = row is not None and row["fails"] == 1 and row["confirmed"] >= CONFIRM_SEEDS - 1
             cells.append(f"**{value}**" if sure else value)
         table.append([f"[{find(name)['label']}](controllers/{name}.md)", *cells])
-    lines.append(markdown(["<controller", *(f"`{goal}`" for goal in GOALS)], table, spaced=True))
-    whole = sum(row["cpu_s"] for row in found.values())
-    runs = sum(row["runs"] for row in found.values())
-    return [*lines, "", wrapped(f"In all {runs:,} runs took {whole / 60:.0f} minutes of a processor."), ""]
+    return markdown(["<controller", *(f"`{goal}`" for goal in GOALS)], table, spaced=True)
 
 
-def _kernel(cases: dict[str, Record]) -> list[str]:
-    """The section about the cases in the kernel."""
+def _kernel(cases: dict[str, Record]) -> dict[str, Any]:
+    """What the section about the cases in the kernel says: a table, counts, and releases of Linux."""
     played = {row["case"]: row for row in read_rows(KERNEL)}
     causes = tomllib.loads(md.words(CAUSES))
     releases = {row["release"] for row in played.values()}
-    heads = (
-        "<case",
-        "<sender",
-        "simulated",
-        "with Linux's options",
-        "kernel",
-        "ratio",
-        "<confirmed",
-        "<remark",
-    )
+    heads = "<case <sender simulated with_Linux's_options kernel ratio <confirmed <remark".split()
     table = []
     anchors = Counter(md.anchor(_title(name, record)) for name, record in cases.items())
     counts = {"confirmed": 0, "played": 0, "skipped": 0, "alike": 0, "options": 0}
@@ -157,63 +141,14 @@ def _kernel(cases: dict[str, Record]) -> list[str]:
         linux = "" if row["linux"] is None else shown(goal, row["linux"])
         kernel = shown(goal, row["kernel"])
         table.append([link, row["sender"], simulated, linux, kernel, ratio, seeds, words])
-    share = 100 * counts["confirmed"] / max(1, counts["played"])
-    return [
-        "## In the kernel",
-        "",
-        wrapped(
-            f"Linux {', '.join(sorted(releases))} confirms {counts['confirmed']} of the "
-            f"{counts['played']} cases that were played with its TCP ({share:.0f} %); {counts['skipped']} "
-            "cannot be played. A case is confirmed if it fails by the goal's limit with more than half of "
-            "its seeds. This kernel has Reno, CUBIC and BBR of its own (`kernel:`); other algorithms run "
-            "through [the agent](kernel.md) (`agent:`). [break.md](break.md#in-the-kernel) says how a case "
-            "is played. The number of the kernel is the median of its seeds, and the ratio is this number "
-            "over the simulated one."
-        ),
-        "",
-        wrapped(
-            'The searches simulated the default profile of a sender, and the column "with Linux\'s options" '
-            f'has the number of the same seeds with `profile = "linux"`. In {counts["alike"]} of the '
-            f"{counts['played']} cases this simulation fails where the kernel does, or neither does. Of the "
-            f"{counts['played'] - counts['confirmed']} cases that the kernel does not confirm, "
-            f"{counts['options']} do not fail in this simulation either."
-        ),
-        "",
-        markdown(heads, table, spaced=True),
-        "",
-    ]
+    drawn_up = markdown([head.replace("_", " ") for head in heads], table, spaced=True)
+    return {"kernel": drawn_up, "counts": counts, "releases": sorted(releases)}
 
 
 def _title(name: str, record: Record) -> str:
     """The heading of a case."""
     which = name.removeprefix(f"{record.algorithm}-{record.goal}").replace("-", " ")
     return f"{find(record.algorithm.split()[0])['label']}: {record.goal}{which}"
-
-
-def _cases(cases: dict[str, Record]) -> list[str]:
-    lines = []
-    for name, record in cases.items():
-        goal = GOALS[record.goal]
-        scenario = tomllib.loads((ZOO / f"{name}.toml").read_text(encoding="utf-8"))
-        other = find(record.yardstick.split()[0])["label"]
-        sign = "<" if goal.worse == "less" else ">"
-        words = [
-            f"**Number.** {goal.value[:1].upper()}{goal.value[1:]}: {shown(goal, record.value)} "
-            f"(failure: {sign} {goal.limit:g}). The yardstick is {other}. "
-            f"It fails with {record.confirmed} other seeds, too.",
-            f"**Link.** {'; '.join(in_words(scenario))}.",
-            f"**Where.** {record.where}",
-        ]
-        words += [f"**Cause.** {record.cause}"] if record.cause else []
-        lines += [
-            f"### {_title(name, record)}",
-            "",
-            f"[{name}.toml](../scenarios/zoo/{name}.toml)",
-            "",
-        ]
-        for paragraph in words:
-            lines += [wrapped(paragraph), ""]
-    return lines
 
 
 def pages() -> dict[Path, str]:

@@ -61,7 +61,7 @@ CLAIMS = sentences(
         "L": lambda runs: [number("rate", runs.filter(pl.col("part") == "loss")["rate"].to_list(), 10.0)],
         "F": lambda _: [number("two", [2.0, 2.0], 2.0)],
     },
-    about={"Q": where(part="queue"), "L": where(part=("loss", "none")), "F": None},
+    {"Q": {"about": {"part": "queue"}}, "L": {"about": {"part": ["loss", "none"]}}, "F": {"about": False}},
 )
 
 

@@ -14,7 +14,6 @@ from bentpipe import ScenarioError, studies
 from bentpipe.cli import app
 from bentpipe.plot import sized
 from bentpipe.studies import show, tolerance
-from bentpipe.studies.design import where
 from bentpipe.studies.laboratory import assembly
 from bentpipe.studies.places import Kind, Place, drawn, find, listed
 
@@ -77,7 +76,8 @@ def test_the_places_of_a_block():
           in two
         - own figure scan | none | a scan | it is a sketch
     """
-    figure, own = listed(block, {"figure 3": len}, needs={"figure 3": where(cc="reno")})
+    drawn_here = {"figure 3": {"made_by": "len", "needs": {"cc": "reno"}}}
+    figure, own = listed(block, drawn_here, {"len": len})
     assert (figure.name, figure.shows, figure.claims, figure.only) == (
         "figure-3", "a line in two", ("K1", "K2"), "eq 4",
     )  # fmt: skip
@@ -86,7 +86,7 @@ def test_the_places_of_a_block():
         Kind.OWN, "scan", (), False, "it is a sketch",
     )  # fmt: skip
     with pytest.raises(ValueError, match="no place is called figure 4"):
-        listed(block, {"figure 3": len}, needs={"figure 4": where(cc="reno")})
+        listed(block, drawn_here | {"figure 4": {"needs": {"cc": "reno"}}}, {"len": len})
 
 
 def test_one_figure_from_nothing_in_all_formats(tmp_path, monkeypatch):

@@ -24,7 +24,6 @@ import json
 import os
 import platform
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -35,8 +34,9 @@ import loads
 from md import DOCS
 from tools import Bentpipe, Mahimahi, Netem, Tool
 
+from bentpipe.bench.machine import describe
 from bentpipe.emulation.session import LATENESS_BOUND_S
-from bentpipe.pages.markdown import markdown, replaced
+from bentpipe.pages.markdown import markdown, rendered, replaced
 
 PAGE, NUMBERS = DOCS / "emulator.md", DOCS / "emulator.json"
 RATES_MBPS = (10, 100, 300, 1000)
@@ -80,12 +80,6 @@ def most(load_s: float) -> dict[str, Any]:
 
 def tables(stored: dict[str, Any]) -> str:
     """The contents of docs/emulator.md."""
-    where = stored["machine"]
-    text = [
-        f"Measured on {where['date']}, Linux {where['kernel']}, {where['processors']} processors"
-        f" ({where['processor']}), load of the machine before {where['load']:.1f}. "
-        "Programs and emulator share the processors."
-    ]
     heads = ["<link", "<RTT", "<emulator", "TCP, Mbit/s", "processor time, s per 100 Mbit",
              "50 % late by, ms", "99 %", "99.9 %", "all", "RTT longer by, ms: 50 %", "99 %"]  # fmt: skip
     rows = []
@@ -97,16 +91,8 @@ def tables(stored: dict[str, Any]) -> str:
             f"{row['goodput_mbps']:.1f}", f"{row['processor_s_per_100_mbit']:.3f}", *late,
             f"{row['excess_p50_s'] * 1e3:.2f}", f"{row['excess_p99_s'] * 1e3:.2f}",
         ])  # fmt: skip
-    text.append(markdown(heads, rows))
-    best = stored["most"]
-    if best:
-        text.append(
-            f"The most at which it keeps time here, with TCP over 20 ms: {best['rate_mbps']:.0f} Mbit/s, "
-            f"and TCP gets {best['goodput_mbps']:.0f} of them; 99 % of packets are within "
-            f"{best['lateness_p99_s'] * 1e3:.2f} ms."
-        )
-    text += [f"Not measured: {tool}, because {why}." for tool, why in stored["missing"].items()]
-    return "\n\n".join(text)
+    template = Path(__file__).with_name("page.md")
+    return rendered(template, **stored, table=markdown(heads, rows)).strip()
 
 
 def say(text: str) -> None:
@@ -116,11 +102,10 @@ def say(text: str) -> None:
 
 def machine() -> dict[str, Any]:
     """The machine of the measurement."""
-    about = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.partition(":")[2].strip() for line in about if line.startswith("model name")]
+    about = describe()
     return {
-        "date": time.strftime("%Y-%m-%d"), "kernel": platform.release(), "processors": os.cpu_count(),
-        "processor": names[0] if names else platform.machine(), "load": os.getloadavg()[0],
+        "date": about["date"], "kernel": platform.release(), "processors": os.cpu_count(),
+        "processor": about["processor"], "load": os.getloadavg()[0],
     }  # fmt: skip
 
 

@@ -12,35 +12,13 @@ from links import Link, Module
 
 PORT = 5001
 
-_BEGIN = """#!/bin/sh
-export PATH=/sbin:/bin
-# A shell of busybox prefers its own small ip and tc.
-ip() { /sbin/ip "$@"; }
-tc() { /sbin/tc "$@"; }
-/bin/busybox --install -s /bin
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
-mount -t tmpfs run /run
-mkdir -p /out /run/netns
-exec > /out/log 2>&1
-"""
-
-# The results go out at the very end, so that nothing waits for them while time is measured. A disk would not
-# do: its interrupts come when this machine has time, and the runs would differ.
-_END = """
-stty -F /dev/ttyS1 raw -echo 115200
-tar -C /out -czf - . > /dev/ttyS1
-sleep 1
-poweroff -f
-"""
-
 
 def assemble(kernel: Kernel, modules: tuple[str, ...], body: str, programs: tuple[Path, ...] = ()) -> Files:
     """A guest that runs `body`, a shell script, and hands out the files that it left in /out."""
     wanted = kernel.modules(*modules)
     load = "".join(f"insmod /modules/{name}.ko || echo 'no {name}'\n" for name, _ in wanted)
-    files = base(_BEGIN + load + body + _END, wanted)
+    script = Path(__file__).with_suffix(".sh").read_text(encoding="utf-8")
+    files = base(script.replace("# BODY\n", load + body), wanted)
     for path in programs:
         program(files, path)
     return files

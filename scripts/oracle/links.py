@@ -1,8 +1,13 @@
-"""The links and algorithms of the oracle."""
+"""The links and algorithms of the oracle, as links.toml has them."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+_GIVEN = tomllib.loads(Path(__file__).with_name("links.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -20,34 +25,15 @@ class Link:
     queue: int
     seconds: float
     drop_every: int = 0
-    outage_s: tuple[float, float] | None = None
+    outage_s: Sequence[float] | None = None
 
 
-LINKS = {
-    link.name: link
-    for link in (
-        Link("short", "2 Mbit/s, RTT 30 ms, losses by a full queue of 30 packets", 2000, 30, 30, 6.0),
-        Link("geo", "2 Mbit/s, RTT 300 ms, losses by a full queue of 40 packets", 2000, 300, 40, 10.0),
-        Link("lossy", "4 Mbit/s, RTT 100 ms, every 300th packet lost", 4000, 100, 60, 5.0, drop_every=300),
-        Link(
-            "outage",
-            "2 Mbit/s, RTT 100 ms, nothing passes from 3 s to 4 s",
-            2000,
-            100,
-            60,
-            7.0,
-            outage_s=(3.0, 4.0),
-        ),
-    )
-}
+LINKS = {name: Link(name, **of) for name, of in _GIVEN["links"].items()}
 
 
 @dataclass(frozen=True)
 class Module:
-    """An algorithm of the kernel: its name there, the module's name, and the functions that it registers.
-
-    Functions of the kernel proper (`tcp_reno_ssthresh`) are listed too where the algorithm uses them.
-    """
+    """An algorithm of the kernel: its name there, the module's name, and the functions that it registers."""
 
     name: str
     module: str
@@ -63,70 +49,4 @@ class Module:
     """Whether it counts the kernel's clock ticks. Then the table has them."""
 
 
-_RENO = ("tcp_reno_cong_avoid", "tcp_reno_ssthresh")
-
-MODULES = {
-    module.name: module
-    for module in (
-        Module("reno", "", *_RENO),
-        Module(
-            "vegas",
-            "tcp_vegas",
-            "tcp_vegas_cong_avoid",
-            "tcp_reno_ssthresh",
-            "tcp_vegas_pkts_acked",
-            "tcp_vegas_state",
-            "tcp_vegas_cwnd_event",
-        ),
-        Module(
-            "veno",
-            "tcp_veno",
-            "tcp_veno_cong_avoid",
-            "tcp_veno_ssthresh",
-            "tcp_veno_pkts_acked",
-            "tcp_veno_state",
-            "tcp_veno_cwnd_event",
-        ),
-        Module(
-            "westwood",
-            "tcp_westwood",
-            *_RENO,
-            "tcp_westwood_pkts_acked",
-            "",
-            "tcp_westwood_event",
-            "tcp_westwood_ack",
-            ticks=True,
-        ),
-        Module(
-            "hybla", "tcp_hybla", "hybla_cong_avoid", "tcp_reno_ssthresh", "", "hybla_state", smoothed=True
-        ),
-        Module(
-            "illinois",
-            "tcp_illinois",
-            "tcp_illinois_cong_avoid",
-            "tcp_illinois_ssthresh",
-            "tcp_illinois_acked",
-            "tcp_illinois_state",
-        ),
-        Module(
-            "htcp",
-            "tcp_htcp",
-            "htcp_cong_avoid",
-            "htcp_recalc_ssthresh",
-            "measure_achieved_throughput",
-            "htcp_state",
-            ticks=True,
-        ),
-        Module(
-            "bic",
-            "tcp_bic",
-            "bictcp_cong_avoid",
-            "bictcp_recalc_ssthresh",
-            "bictcp_acked",
-            "bictcp_state",
-            ticks=True,
-        ),
-        Module("highspeed", "tcp_highspeed", "hstcp_cong_avoid", "hstcp_ssthresh"),
-        Module("scalable", "tcp_scalable", "tcp_scalable_cong_avoid", "tcp_scalable_ssthresh"),
-    )
-}
+MODULES = {name: Module(name, **of) for name, of in _GIVEN["modules"].items()}

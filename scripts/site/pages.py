@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.pages.markdown import rendered
+
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages above docs/, and their names on the site."""
+TEMPLATES = Path(__file__).parent
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -149,68 +152,39 @@ def python() -> str:
             modules.append(name)
         elif (home := getattr(value, "__module__", "")).startswith("bentpipe."):
             homes.setdefault(home, []).append(name)  # not the exceptions of the extension: the head has them
-    lines = [
-        "# Python",
-        "",
-        "`import bentpipe as bp`. All names of the first part are there as `bp.NAME`; those of a module as "
-        "`bp.MODULE.NAME`.",
-        "",
-        "Wrong input raises `bp.ScenarioError`. Its message is one line: what is wrong, where, what would be "
-        "right. `bp.ControllerError` is what an own controller did wrong during a run.",
-        "",
-    ]
-    order = [
-        "bentpipe.scenario",
-        "bentpipe.models",
-        "bentpipe.runs",
-        "bentpipe.result",
-        "bentpipe.comparison",
-    ]
-    for home in sorted(homes, key=lambda h: (order.index(h) if h in order else len(order), h)):
-        lines += [f"## {home.removeprefix('bentpipe.')}", ""]
-        for name in homes[home]:
-            lines += [f"::: {home}.{name}", ""]
-    for name in modules:
-        lines += [f"## bp.{name}", "", f"::: bentpipe.{name}", *options(name), ""]
-    return "\n".join(lines)
+    order = ["scenario", "models", "runs", "result", "comparison"]
+
+    def place(home: str) -> tuple[int, str]:
+        name = home.removeprefix("bentpipe.")
+        return (order.index(name) if name in order else len(order), home)
+
+    return rendered(
+        TEMPLATES / "python.md",
+        homes={h: homes[h] for h in sorted(homes, key=place)},
+        modules={m: members(m) for m in modules},
+    )
 
 
-def options(module: str) -> Iterator[str]:
-    """The members of a module that mkdocstrings shows: its public names, wherever they are defined."""
+def members(module: str) -> list[str]:
+    """What mkdocstrings shows of a module: its public names, wherever they are defined."""
     import importlib
 
     found = importlib.import_module(f"bentpipe.{module}")
-    names = getattr(found, "__all__", None) or [
-        name
-        for name, value in vars(found).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == found.__name__
-    ]
-    yield "    options:"
-    yield "      show_root_heading: false"
-    yield "      show_root_toc_entry: false"
-    yield f"      members: [{', '.join(sorted(names))}]"
+    return sorted(
+        getattr(found, "__all__", None)
+        or [
+            name
+            for name, value in vars(found).items()
+            if not name.startswith("_") and getattr(value, "__module__", None) == found.__name__
+        ]
+    )
 
 
 def presets() -> str:
     """The scenarios that come with the package, each with its text."""
     from bentpipe.presets.shipped import shipped
 
-    lines = [
-        "# Scenarios that come with the package",
-        "",
-        "`bentpipe run NAME` runs one, `bentpipe scenario show NAME` prints it, and `bentpipe scenario new "
-        "--from NAME --out my.toml` makes one of your own of it. Every number has its source beside it. A "
-        "choice without a source is called ours.",
-        "",
-        "| name | what |",
-        "|---|---|",
-        *(f"| [{p.name}](#{p.name}) | {p.title} |" for p in shipped()),
-        "",
-    ]
-    for preset in shipped():
-        text = preset.file.read_text(encoding="utf-8")
-        lines += [f"## {preset.name}", "", "```toml", text.rstrip(), "```", ""]
-    return "\n".join(lines)
+    return rendered(TEMPLATES / "presets.md", presets=shipped())
 
 
 def executed(notebook: Path) -> Iterator[tuple[str, str | bytes]]:

@@ -10,30 +10,10 @@ from bentpipe import terminal
 from bentpipe.bench.cases import CASES, GROWTH
 from bentpipe.bench.numbers import Figures, Spread, environments, figures, growth, judged, parallel, verdict
 from bentpipe.pages.markdown import markdown
+from bentpipe.toml_tables import beside
 
-_HEADS = (
-    "<",
-    "~scenario",
-    "M packets/s",
-    "ns/packet",
-    "events/packet",
-    "MB",
-    "ns-2 M packets/s",
-    "its MB",
-    "its set-up, s",
-    "ratio (range)",
-    "asked",
-    "<",
-)
-_SHORT_HEADS = ("<", "M/s", "ns", "events", "MB", "ns-2 M/s", "MB", "set-up", "ratio (range)", "asked", "<")
-"""The same without the second column, for the terminal."""
-_ON_PAGE = (0, 1, 2, 6, 9, 10, 11)
-"""Columns of `_HEADS` that docs/performance.md shows; docs/performance.csv has all."""
-_COLUMNS = """
-case scenario million_packets_per_cpu_s ns_per_packet events_per_packet peak_memory_mb
-ns2_million_packets_per_cpu_s ns2_peak_memory_mb ns2_setup_cpu_s ratio_median ratio_least ratio_most
-asked verdict
-""".split()
+_GIVEN = beside(__file__, "page.toml")
+_HEADS: list[str] = _GIVEN["heads"]
 
 
 def _many(value: float | None, digits: int = 2) -> str:
@@ -90,7 +70,7 @@ def rows(stored: dict[str, Any]) -> list[list[str]]:
 
 def data(stored: dict[str, Any]) -> list[list[str]]:
     """The rows for a file of comma-separated values, below a head with the units. A ratio has three cells."""
-    made = [_COLUMNS]
+    made = [_GIVEN["columns"].split()]
     for *numbers, spread, asked, judgement in rows(stored):
         cells = [number.replace(",", "") if i > 1 else number for i, number in enumerate(numbers)]
         ratio = re.findall(r"[\d.]+", spread) or [""] * 3
@@ -100,7 +80,7 @@ def data(stored: dict[str, Any]) -> list[list[str]]:
 
 def show(stored: dict[str, Any]) -> None:
     """Prints the tables."""
-    terminal.show_whole("", _SHORT_HEADS, [[name, *row] for name, _, *row in rows(stored)])
+    terminal.show_whole("", _GIVEN["short"], [[name, *row] for name, _, *row in rows(stored)])
     for line in [_ns3(stored), *_facts(stored), *_steps(stored)]:
         terminal.line(line)
 
@@ -170,15 +150,13 @@ def _steps_of(spread: Spread) -> str:
 def tables(stored: dict[str, Any]) -> Mapping[str, str]:
     """The parts of docs/performance.md that numbers decide, by the names of their markers."""
     turns = sorted({len(case["pairs"]) for case in stored["cases"].values()})
-    machine = stored["machine"]
+    machine, shown = stored["machine"], _GIVEN["on_page"]
     how = f"{' or '.join(map(str, turns))} pairs{' of a quick benchmark' if stored['quick'] else ''}"
     made = {
         "machine": f"{how} on {machine['date']}: {machine['processor']}, {machine['processors']} processors, "
         f"{machine['memory']};\n{machine['system']}, rustc {machine['rustc']}, Python {machine['python']}; "
         f"load {machine['load']}.",
-        "scenarios": markdown(
-            [_HEADS[i] for i in _ON_PAGE], [[row[i] for i in _ON_PAGE] for row in rows(stored)]
-        ),
+        "scenarios": markdown([_HEADS[i] for i in shown], [[row[i] for i in shown] for row in rows(stored)]),
         "ns3": f"{_ns3(stored)}.",
     }
     if "environments" in stored:

@@ -1,4 +1,4 @@
-"""The goals of a search: what is bad, against what, and from where on it is a failure. One table."""
+"""The goals of a search: what is bad, against what, and from where on it is a failure, from goals.toml."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bentpipe import _core, measures
 from bentpipe.breaking.conditions import CROSS, FIRST, SECOND
 from bentpipe.breaking.observation import Row, capacity, cross, floor
 from bentpipe.registry import unknown
+from bentpipe.toml_tables import beside
 from bentpipe.units import digits
 
 YARDSTICK, FALLBACK = "reno", "cubic"
@@ -143,41 +144,14 @@ def _losses(_: Mapping[str, Any], rows: Mapping[str, Row]) -> Measured:
     return Measured(ours - theirs, ours, theirs, ours - theirs)
 
 
-_GOALS = (
-    Goal(
-        "slow", "it is slow where the yardstick is not", "goodput, in that of the yardstick",
-        0.5, "less", "none", "algorithm", _slow,
-    ),
-    Goal(
-        "stall", "nothing arrives for long",
-        "longest time without a delivered byte, less three times the yardstick's, s",
-        5.0, "more", "none", "algorithm", _stall,
-    ),
-    Goal(
-        "starve", "one of two flows of it starves",
-        "share of the slower flow in the second half, in that of two flows of the yardstick",
-        0.2, "less", "same", "algorithm", _starve,
-    ),
-    Goal(
-        "harm", "a flow of the yardstick beside it starves",
-        "goodput of the yardstick beside it, in that beside another yardstick, second half",
-        0.2, "less", "yardstick", "algorithm", _harm,
-    ),
-    Goal(
-        "queue", "the queue never drains", "standing queueing delay, less the yardstick's, round trips",
-        1.0, "more", "none", "algorithm", _queue,
-    ),
-    Goal(
-        "losses", "it loses what it sends", "share of lost packets, less the yardstick's",
-        measures.LOSSY, "more", "none", "algorithm", _losses,
-    ),
-    Goal(
-        "attack", "pulses of little traffic stop it",
-        "goodput, in what the pulses leave of its goodput without them",
-        0.5, "less", "none", "alone", _attack,
-    ),
-)  # fmt: skip
-GOALS: Mapping[str, Goal] = {goal.name: goal for goal in _GOALS}
+_MEASURES: Mapping[str, Measure] = {
+    "slow": _slow, "stall": _stall, "starve": _starve, "harm": _harm, "queue": _queue, "losses": _losses,
+    "attack": _attack,
+}  # fmt: skip
+GOALS: Mapping[str, Goal] = {
+    name: Goal(name=name, measure=_MEASURES[name], **{"limit": measures.LOSSY} | of)
+    for name, of in beside(__file__, "goals.toml").items()
+}
 """Every goal by its name."""
 
 

@@ -11,8 +11,6 @@ from bentpipe.evaluation.lines import Line
 Level = Literal["MUST", "SHOULD", "criterion", "experiment"]
 """A key word of RFC 2119 (REQUIRED counts as MUST); a criterion that has none; an experiment of tcpeval."""
 
-RFC, DRAFT = "RFC 9743", "tcpeval"
-
 
 @dataclass(frozen=True)
 class Exhibit:
@@ -34,7 +32,7 @@ class Criterion:
     """One demand of a document.
 
     Args:
-        document: `RFC` or `DRAFT`.
+        document: "RFC 9743" or "tcpeval".
         section: its number there.
         level: how strongly it is put.
         asks: the demand.
@@ -50,8 +48,3 @@ class Criterion:
     evidence: tuple[Exhibit, ...] = ()
     reason: str = ""
     lines: tuple[Line, ...] = ()
-
-
-def of(experiment: str, *metrics: str, **where: str | int | float) -> Exhibit:
-    """These metrics of an experiment in this setting."""
-    return Exhibit(experiment, metrics, where)

@@ -1,25 +1,25 @@
-"""Experiments of an evaluation: set-ups, the measurements of each run, and the charts of the results."""
+"""Experiments of an evaluation: set-ups, the measurements of each run, and the charts of the results.
+
+Their words, set-ups, metrics and charts are in experiments.toml; `experiment` reads them.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from bentpipe.evaluation.observation import Observation
 from bentpipe.scenario import Scenario
+from bentpipe.toml_tables import beside
 
 Extent = Literal["quick", "full"]
 """A full evaluation has more set-ups and more seeds. Common parts are identical in both."""
 
 Setting = Mapping[str, str | int | float]
 """The differences of one set-up of an experiment from the others: {"flows": 8, "buffer": 0.5}."""
-
-
-def product(**parts: Iterable[str | int | float]) -> list[Setting]:
-    """Every combination of the values of some parts of a setting; the last part varies fastest."""
-    return [dict(zip(parts, values, strict=True)) for values in itertools.product(*parts.values())]
 
 
 Numbers = Mapping[str, float]
@@ -31,6 +31,8 @@ Measured = Iterable[tuple[Setting, Numbers]]
 
 SEEDS: Mapping[Extent, int] = {"quick": 3, "full": 10}
 """Runs of each set-up and algorithm, unless an experiment says otherwise."""
+
+_GIVEN = beside(__file__, "experiments.toml")
 
 
 @dataclass(frozen=True)
@@ -59,20 +61,6 @@ class Metric:
         return f"{self.words}, {self.unit}" if self.unit else self.words
 
 
-DROPS = Metric("packets dropped at the queue", "%", 100, most=1)
-"""Of the packets offered to it."""
-UTILISATION = Metric("capacity used", "%", 100, most=1, good="more")
-"""Of the bottleneck: bits that left it, to bits that could have."""
-LOSS = Metric("packets lost", "%", 100, most=1)
-"""Of the data packets of the flows that are measured."""
-QUEUEING = Metric("mean wait in the queue", "ms", 1e3)
-"""Packets that waited on average, as the time that it takes to send them in full packets."""
-QUEUEING_P95 = Metric("95th percentile of the wait in the queue", "ms", 1e3)
-"""Of the round-trip times that the flows measured, less their propagation."""
-JAIN = Metric("Jain's index", most=1, good="more")
-"""R. Jain, D. Chiu, W. Hawe, 1984."""
-MORE_HARM = Metric("harm beyond that by its own kind", "points", 100, least=-1, most=1)
-"""Harm as R. Ware, M. K. Mukerjee, S. Seshan, J. Sherry define it (Beyond Jain's Fairness Index, 2019)."""
 ALONE, OWN_KIND = "alone", "beside its own kind"
 """Controls: the reference for the other flow's runs with the algorithm."""
 
@@ -177,3 +165,60 @@ class Experiment:
     def keeps_trace(self) -> bool:
         """Whether its runs are recorded over time."""
         return self.traced or self.course is not None
+
+
+def experiment(
+    name: str,
+    build: Callable[[Setting, Any, int], Scenario],
+    measure: Callable[[Observation], Numbers | Measured],
+    *,
+    settings: Callable[[Extent], Iterable[Setting]] | None = None,
+    **code: Any,
+) -> Experiment:
+    """The experiment of a name in experiments.toml.
+
+    Args:
+        name: its table there.
+        build: as for `Experiment`.
+        measure: as for `Experiment`.
+        settings: as for `Experiment`; by default the combinations of the values in the file.
+        code: other fields of `Experiment`: controls, compare, course.
+    """
+    given = _GIVEN["experiments"][name]
+    texts: dict[str, Any] = {
+        key: text.format(**_GIVEN["words"]) for key, text in given.items() if isinstance(text, str)
+    }
+    return Experiment(
+        name=name,
+        **texts,
+        axes=given["axes"],
+        metrics={of: _metric(each or _GIVEN["metrics"][of]) for of, each in given["metrics"].items()},
+        settings=settings or partial(_settings, given["settings"], given.get("full", {})),
+        build=build,
+        measure=measure,
+        charts=[_chart(each) for each in given["charts"]],
+        seeds=given.get("seeds", SEEDS),
+        traced=given.get("traced", False),
+        **code,
+    )
+
+
+def _metric(given: Mapping[str, Any]) -> Metric:
+    known: dict[str, Any] = {key: None if value == "any" else value for key, value in given.items()}
+    return Metric(**known)
+
+
+def _chart(given: Mapping[str, Any]) -> Curves | Tradeoff | Course:
+    if "along" in given:
+        return Tradeoff(**given)
+    return Course(**given) if "label" in given else Curves(**given)
+
+
+def _settings(
+    quick: Mapping[str, Iterable[str | int | float]],
+    full: Mapping[str, Iterable[str | int | float]],
+    extent: Extent,
+) -> list[Setting]:
+    """Every combination of the values of the parts of a setting; the last part varies fastest."""
+    parts = {**quick, **full} if extent == "full" else quick
+    return [dict(zip(parts, values, strict=True)) for values in itertools.product(*parts.values())]

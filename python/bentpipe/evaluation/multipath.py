@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from bentpipe.evaluation.experiment import (
-    ALONE,
-    MORE_HARM,
-    OWN_KIND,
-    Curves,
-    Experiment,
-    Extent,
-    Metric,
-    Numbers,
-    Setting,
-    product,
-)
+from bentpipe.evaluation.experiment import ALONE, OWN_KIND, Numbers, Setting, experiment
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step, scenario
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Flow
@@ -35,19 +24,9 @@ def _compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]])
         row["more_harm"] = (own_kind - row["other_share"]) / alone if alone else math.nan
 
 
-def _settings(extent: Extent, axis: str, quick: Sequence[int], full: Sequence[int]) -> list[Setting]:
-    """The other flow's algorithm, the values of an axis, and buffers in BDPs."""
-    values, buffers = (full, (0.5, 1, 4)) if extent == "full" else (quick, (1,))
-    return product(**{"other": ("reno", "cubic"), axis: values, "buffer": buffers})
-
-
 # Several paths that share a bottleneck ----------------------------------------------------------------------
 
 SHARED_S = 60.0
-
-
-def _shared_settings(extent: Extent) -> list[Setting]:
-    return _settings(extent, "paths", (2, 4), (2, 3, 4))
 
 
 def _shared_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -69,39 +48,15 @@ def _shared_measure(run: Observation) -> Numbers:
     }
 
 
-SHARED = Experiment(
-    name="shared-bottleneck",
-    title="Several paths that share a bottleneck",
-    question="How much harm does one connection over several paths do where all of them cross one link?",
-    setup="One connection of the algorithm with 2 or 4 (full: also 3) subflows shares a link with one flow "
-    "of Reno or CUBIC for 60 s. The link has 10 Mbit/s, 40 ms and a drop-tail queue of one (full: 0.5 to 4) "
-    "bandwidth-delay products. All start within the first second. Harm is the share of its "
-    "goodput alone that the other flow loses. It is compared with the harm by a flow of the other one's own "
-    "kind with one path, seed by seed. Subflows that know nothing of each other take as much as so many "
-    "flows; coupled algorithms (RFC 6356) are to take no more than one.",
-    source="RFC 9743 section 7.10; RFC 6356 section 2 (goal 2, do no harm)",
-    deviation="All subflows begin and end at the same hosts.",
-    axes={"other": "other flow", "paths": "subflows", "buffer": "buffer, BDP"},
-    metrics={
-        "harm": Metric("harm to the other flow's goodput", "%", 100, least=None, most=1),
-        "more_harm": MORE_HARM,
-        "other_share": Metric("the other flow's share of the rate", "%", 100, most=1, good="more"),
-        "own_share": Metric("the connection's share of the rate", "%", 100, most=1, good=""),
-        "other_loss": Metric("packets that the other flow lost", "%", 100, most=1),
-    },
-    settings=_shared_settings,
-    build=_shared_build,
-    measure=_shared_measure,
+SHARED = experiment(
+    "shared-bottleneck",
+    _shared_build,
+    _shared_measure,
     controls={
         ALONE: lambda s, seed: _shared_build(s, None, seed),
         OWN_KIND: lambda s, seed: _shared_build({**s, "paths": 1}, s["other"], seed),
     },
     compare=_compare,
-    charts=(
-        Curves("harm", "paths", panel="other", where={"buffer": 1}),
-        Curves("more_harm", "paths", panel="other", where={"buffer": 1}),
-    ),
-    seeds={"quick": 5, "full": 10},
 )
 
 
@@ -109,10 +64,6 @@ SHARED = Experiment(
 
 FAILS_S, SETTLED_S, FAILOVER_S = 30.0, 35.0, 60.0
 """Times at which the first path goes dark, goodput begins to count, and the run ends."""
-
-
-def _failover_settings(extent: Extent) -> list[Setting]:
-    return _settings(extent, "connections", (1, 4), (1, 2, 4))
 
 
 def _failover_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -156,40 +107,12 @@ def _failover_measure(run: Observation) -> Numbers:
     }
 
 
-FAILOVER = Experiment(
-    name="failover",
-    title="A path that fails",
-    question="When connections lose one of their two paths, what do they do to those that have only the "
-    "other path, and does anybody starve?",
-    setup="1 or 4 (full: also 2) connections of the algorithm have a subflow over each of two links for 60 "
-    "s. One flow of Reno or CUBIC crosses the second link. Each link has 10 Mbit/s, 40 ms and a drop-tail "
-    "queue of one (full: 0.5 to 4) bandwidth-delay products. At 30 s the first link goes dark for good, for "
-    "all connections at once. Shares are those of the second link from 35 s on. Harm is the share of its "
-    "goodput alone that the other flow loses. It is compared with the harm by as many newcomers of its own "
-    "kind that start on the second link at 30 s.",
-    source="RFC 9743 section 7.10",
-    deviation="The second path is in use from the start; no connection keeps one in reserve.",
-    axes={"other": "other flow", "connections": "connections", "buffer": "buffer, BDP"},
-    metrics={
-        "harm": Metric("harm to the other flow's goodput", "%", 100, least=None, most=1),
-        "more_harm": MORE_HARM,
-        "other_share": Metric("the other flow's share of the rate", "%", 100, most=1, good="more"),
-        "least": Metric(
-            "goodput of the flow that has least, of an equal share", "%", 100, most=1, good="more"
-        ),
-        "back": Metric("time until each connection has half of an equal share", "s"),
-    },
-    settings=_failover_settings,
-    build=_failover_build,
-    measure=_failover_measure,
+FAILOVER = experiment(
+    "failover",
+    _failover_build,
+    _failover_measure,
     controls={ALONE: lambda s, seed: _failover_build(s, None, seed), OWN_KIND: _newcomers},
     compare=_compare,
-    charts=(
-        Curves("more_harm", "connections", panel="other", where={"buffer": 1}),
-        Curves("least", "connections", panel="other", where={"buffer": 1}),
-    ),
-    traced=True,
-    seeds={"quick": 5, "full": 10},
 )
 
 MULTIPATH = (SHARED, FAILOVER)

@@ -117,15 +117,13 @@ def transfers(
     seconds: float,
     seed: int,
     path: str | Sequence[str] = "link",
-    rtts: Sequence[float] = EDGE_RTTS,
-    stream: str = "",
 ) -> list[Flow]:
     """Transfers that arrive as a Poisson process and offer `load` times `rate` Mbit/s.
 
-    They are the same for every algorithm: seed and `stream` alone decide. Each takes one of the round trips
-    `rtts` (ms) of its own. tcpeval's appendix A models sessions so; its traces of a campus are not used.
+    They are the same for every algorithm: seed and name alone decide. Each takes one of the round trips
+    `EDGE_RTTS` of its own. tcpeval's appendix A models sessions so; its traces of a campus are not used.
     """
-    drawn = random.Random(f"{seed}/{stream}/{name}")
+    drawn = random.Random(f"{seed}//{name}")
     per_second = load * rate * 1e6 / 8 / mean_size()
     made: list[Flow] = []
     at = drawn.expovariate(per_second)
@@ -137,7 +135,7 @@ def transfers(
                 cc,
                 f"{name}-{len(made) + 1}",
                 path,
-                rtt=drawn.choice(rtts),
+                rtt=drawn.choice(EDGE_RTTS),
                 start=f"{at * 1e6:.0f} us",
                 traffic=Bulk(f"{size:.0f} bytes"),
             )

@@ -6,20 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from bentpipe.evaluation.experiment import (
-    LOSS,
-    QUEUEING,
-    UTILISATION,
-    Course,
-    Curves,
-    Experiment,
-    Extent,
-    Measured,
-    Metric,
-    Numbers,
-    Setting,
-    product,
-)
+from bentpipe.evaluation.experiment import Measured, Numbers, Setting, experiment
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Arq, GilbertElliott, Link, PacketError
@@ -31,11 +18,6 @@ from bentpipe.source import Source
 RADIO_RATE, RADIO_RTT = 10.0, 100.0
 BURST = 8.0
 """Mean packets of a burst of losses."""
-
-
-def _radio_settings(extent: Extent) -> list[Setting]:
-    rates = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2) if extent == "full" else (1e-4, 1e-3, 1e-2, 3e-2)
-    return product(kind=("independent", "in bursts", "repeated by the link"), per=rates)
 
 
 def _radio_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -56,31 +38,12 @@ def _radio_measure(run: Observation) -> Numbers:
     }
 
 
-RADIO = Experiment(
-    name="random-loss",
-    title="Losses of the channel",
-    question="How much is delivered when packets are lost that no queue dropped?",
-    setup="One flow over 10 Mbit/s and 100 ms with a drop-tail queue of one bandwidth-delay product, for 60 "
-    "s. The losses are of one of three kinds: independent ones; bursts of 8 packets on average (Gilbert's "
-    "model) with the same mean rate; or independent ones that the link repairs. It repeats a lost packet up "
-    "to three times, 20 ms apart and in order, which turns loss into jitter.",
-    source="RFC 9743 section 6.4",
-    axes={"kind": "losses", "per": "packet error rate"},
-    metrics={
-        "goodput": Metric("goodput, of the rate", "%", 100, most=1, good="more"),
-        "again": Metric("packets sent again", "%", 100, most=1),
-    },
-    settings=_radio_settings,
-    build=_radio_build,
-    measure=_radio_measure,
-    charts=(Curves("goodput", "per", panel="kind", log_x=True),),
-)
+RADIO = experiment("random-loss", _radio_build, _radio_measure)
 
 
 # A delay that varies ----------------------------------------------------------------------------------------
 
 DELAY_RATE, DELAY_MS, DELAY_S = 20.0, 20.0, 60.0
-PATTERNS = ("constant", "jitter", "slow", "steps up", "steps down", "LEO pass")
 
 
 def _steps(pattern: str) -> list[list[str]]:
@@ -115,23 +78,7 @@ def _delay_measure(run: Observation) -> Numbers:
     }
 
 
-DELAY = Experiment(
-    name="varying-delay",
-    title="A delay that varies",
-    question="What is left of the goodput when the smallest round-trip time changes for reasons other than "
-    "congestion?",
-    setup="One flow over 20 Mbit/s with a drop-tail queue of 67 packets, for 60 s. The one-way delay is 20 "
-    "ms throughout; or jumps between 18 and 24 ms every 50 ms (jitter); or swings from 20 to 40 ms and back "
-    "in 20 s (slow). Or it takes another value every 15 s: upwards from 20 to 44 ms, downwards from 44 to "
-    "20 ms, or 20, 31, 24 and 38 ms (LEO pass). Packets never overtake each other.",
-    source="RFC 9743 section 7.3",
-    axes={"delay": "one-way delay"},
-    metrics={"utilisation": UTILISATION, "queueing": QUEUEING, "loss": LOSS},
-    settings=lambda extent: product(delay=PATTERNS),
-    build=_delay_build,
-    measure=_delay_measure,
-    charts=(Curves("utilisation", "delay"), Curves("queueing", "delay")),
-)
+DELAY = experiment("varying-delay", _delay_build, _delay_measure)
 
 
 # A path that changes at once --------------------------------------------------------------------------------
@@ -190,33 +137,7 @@ def _change_measure(run: Observation) -> Measured:
     )
 
 
-CHANGE = Experiment(
-    name="path-change",
-    title="A path that changes at once",
-    question="What happens to a flow whose path suddenly has another delay or another rate?",
-    setup="One flow; at 30 of 60 s the one-way delay goes from 20 to 60 ms or back (20 Mbit/s), or the rate "
-    "from 5 to 20 Mbit/s or back (40 ms one way). Or both change, as from a terrestrial path to a satellite "
-    "or back: from 20 Mbit/s and 20 ms to 10 Mbit/s and 280 ms. The drop-tail queue holds the larger of the "
-    "two bandwidth-delay products. In the last case the path of the shipped scenario leo-handover takes "
-    "another rate and delay every 15 s, after 100 ms without a path, for 90 s; there the first metric is "
-    "over the whole run.",
-    source="RFC 9743 sections 7.9 and 7.8 (routing change, mobility)",
-    axes={"change": "change of the path"},
-    metrics={
-        "after": Metric("goodput in the 10 s after the change, of the new rate", "%", 100, good="more"),
-        "back": Metric("time from the change until 80 % of the new rate, at least 1 s", "s"),
-        "loss": Metric("packets lost in the whole run", "%", 100, most=1),
-    },
-    settings=lambda extent: product(change=(*CHANGES, HANDOVERS)),
-    build=_change_build,
-    measure=_change_measure,
-    charts=(
-        Curves("after", "change"),
-        Curves("loss", "change", log_y=True),
-        Course("goodput, Mbit/s", "change"),
-    ),
-    course=lambda run: run.mbits(),
-)
+CHANGE = experiment("path-change", _change_build, _change_measure, course=lambda run: run.mbits())
 
 
 # Reordering -------------------------------------------------------------------------------------------------
@@ -245,28 +166,7 @@ def _reorder_measure(run: Observation) -> Numbers:
     }
 
 
-REORDER = Experiment(
-    name="reordering",
-    title="Extreme reordering",
-    question="What is left of the goodput when packets overtake each other again and again?",
-    setup="One flow over 10 Mbit/s for 40 s. Every 100 ms the one-way delay changes between 20 ms and so "
-    "many ms more. Whenever it falls, packets that were sent later overtake those on their way: at 40 ms up "
-    "to 33 of them. The queue has room for 66 packets. Senders detect losses by time (RACK, RFC 8985), as "
-    "Linux does; part of the answer is theirs and not the algorithm's.",
-    source="RFC 9743 section 7.7",
-    axes={"jump": "how much the delay falls, ms"},
-    metrics={
-        "utilisation": Metric("goodput, of the rate", "%", 100, most=1, good="more"),
-        "needless": Metric("packets sent again although they were not lost", "%", 100, most=1),
-        "timeouts": Metric("timeouts"),
-    },
-    settings=lambda extent: product(
-        jump=(0, 2, 5, 10, 20, 40, 80) if extent == "full" else (0, 5, 10, 20, 40)
-    ),
-    build=_reorder_build,
-    measure=_reorder_measure,
-    charts=(Curves("utilisation", "jump"), Curves("needless", "jump")),
-)
+REORDER = experiment("reordering", _reorder_build, _reorder_measure)
 
 
 PATHS = (RADIO, DELAY, CHANGE, REORDER)

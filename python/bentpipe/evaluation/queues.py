@@ -5,18 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import (
-    JAIN,
-    LOSS,
-    QUEUEING_P95,
-    UTILISATION,
-    Curves,
-    Experiment,
-    Metric,
-    Numbers,
-    Setting,
-    product,
-)
+from bentpipe.evaluation.experiment import Numbers, Setting, experiment
 from bentpipe.evaluation.network import bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Codel, DualPi2, FqCodel, Pie, Queue, Red
@@ -46,9 +35,6 @@ def _queues(name: str) -> Queue:
             return DualPi2(AQM_ROOM)
 
 
-QUEUES = ("drop-tail", "RED", "CoDel", "PIE", "FQ-CoDel", "DualPI2", "CoDel ECN", "PIE ECN", "DualPI2 ECN")
-
-
 def _aqm_build(s: Setting, cc: Any, seed: int) -> Scenario:
     name = str(s["queue"])
     ecn: dict[str, Any] = {"ecn": True} if name.endswith(" ECN") else {}
@@ -67,31 +53,4 @@ def _aqm_measure(run: Observation) -> Numbers:
     }
 
 
-AQM = Experiment(
-    name="queues",
-    title="Active queue management",
-    question="Does a queue that drops or marks early keep the delay short, and is the link still used?",
-    setup="4 flows over 20 Mbit/s and 40 ms for 30 s; each queue has room for 400 packets (240 ms) and its "
-    'usual values otherwise (RED: 20 and 60 packets). With "ECN" the flows say that they understand marks, '
-    "with ECT(0), and the queue marks.",
-    source="RFC 9743 section 7.1",
-    deviation="Marks for L4S need ECT(1) and a sender of RFC 9331; the flows here send ECT(0), so DualPI2 "
-    "treats them as classic traffic.",
-    axes={"queue": "queue"},
-    metrics={
-        "utilisation": UTILISATION,
-        "queueing_p95": QUEUEING_P95,
-        "loss": LOSS,
-        "marked": Metric("packets marked", "%", 100, most=1, good=""),
-        "jain": JAIN,
-    },
-    settings=lambda extent: product(queue=QUEUES),
-    build=_aqm_build,
-    measure=_aqm_measure,
-    charts=(
-        Curves("queueing_p95", "queue", log_y=True),
-        Curves("utilisation", "queue"),
-        Curves("loss", "queue"),
-        Curves("marked", "queue"),
-    ),
-)
+AQM = experiment("queues", _aqm_build, _aqm_measure)

@@ -5,14 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import (
-    LOSS,
-    Curves,
-    Experiment,
-    Measured,
-    Metric,
-    Setting,
-)
+from bentpipe.evaluation.experiment import Measured, Setting, experiment
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import BitError, Bulk, Flow
 from bentpipe.scenario import Scenario
@@ -58,30 +51,11 @@ def _satellite_measure(run: Observation) -> Measured:
     )
 
 
-SATELLITE = Experiment(
-    name="satellite",
-    title="Satellites",
-    question="How does the algorithm do where the delay is long, the two ways differ, and the channel loses?",
-    setup="One long flow for 60 s, and one file of 2 MB, over the links of shipped scenarios. They are geo "
-    "(10 Mbit/s, 500 ms), vsat (50 and 5 Mbit/s, bursts of losses), vsat-dama (its return channel on "
-    "demand), and leo (a path that changes hands every 15 s). Over geo there are runs without losses "
-    "and runs with a bit error rate of 1e-6.",
-    source="RFC 9743 sections 7.5 and 7.3; RFC 2488, which it names",
-    axes={"link": "scenario", "traffic": "traffic"},
-    metrics={
-        "goodput": Metric("goodput", "Mbit/s", 1e-6, good="more"),
-        "loss": LOSS,
-        "rtt": Metric("95th percentile of the round-trip time above the least", "ms", 1e3),
-        "done": Metric("completion time of 2 MB, at most 60 s", "s", most=SATELLITE_S),
-    },
+SATELLITE = experiment(
+    "satellite",
+    _satellite_build,
+    _satellite_measure,
     settings=lambda extent: [
         {"link": name, "traffic": traffic} for traffic in ("long flow", "file") for name in SATELLITES
     ],
-    build=_satellite_build,
-    measure=_satellite_measure,
-    charts=(
-        Curves("goodput", "link", where={"traffic": "long flow"}, log_y=True),
-        Curves("loss", "link", where={"traffic": "long flow"}),
-        Curves("done", "link", where={"traffic": "file"}),
-    ),
 )

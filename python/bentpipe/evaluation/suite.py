@@ -9,20 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import (
-    DROPS,
-    QUEUEING,
-    UTILISATION,
-    Curves,
-    Experiment,
-    Extent,
-    Metric,
-    Numbers,
-    Setting,
-    Tradeoff,
-    product,
-)
+from bentpipe.evaluation.experiment import Extent, Numbers, Setting, experiment
 from bentpipe.evaluation.network import (
+    FULL_PACKET,
     bdp_packets,
     bottleneck,
     drop_tail,
@@ -33,17 +22,8 @@ from bentpipe.evaluation.network import (
     transfers,
 )
 from bentpipe.evaluation.observation import Observation
-from bentpipe.evaluation.round_trips import PAIR
-from bentpipe.evaluation.transients import FLOOD
-from bentpipe.models import Bulk
+from bentpipe.models import Bulk, Cbr, Flow, Link
 from bentpipe.scenario import Scenario
-
-TRAFFIC = (
-    "Instead of the draft's traces of a campus, transfers arrive as a Poisson process; their sizes, 20 kB "
-    "to 20 MB, follow a bounded Pareto distribution with exponent 1.1, and their mean is 110 kB. Packets "
-    "are all full ones."
-)
-
 
 # Basic scenarios --------------------------------------------------------------------------------------------
 
@@ -94,31 +74,7 @@ def _aggregate(run: Observation) -> Numbers:
     }
 
 
-BASIC = Experiment(
-    name="basic-scenarios",
-    title="The suite's basic scenarios",
-    question="What do link, queue and losses look like when all traffic of a link uses the algorithm?",
-    setup="Many transfers in both short and long, with nine round-trip times from 4 to 200 ms beside that "
-    "of the central link. Access link: 100 Mbit/s, 4 ms, buffer 100 ms, 20 s. Satellite: 40 Mbit/s down and "
-    "4 Mbit/s up, 600 ms, buffers 100 and 1000 ms, 60 s, with transfers in both directions. Dial-up: 64 "
-    "kbit/s, 10 ms, buffer 1250 ms, 600 s. Offered load 85 % (full: 60, 85 and 110 %); the metrics are "
-    "those of the central link, downwards.",
-    source="tcpeval sections 4.4.2, 4.4.4, 4.4.6 and 4.5; RFC 9743 section 6",
-    deviation=TRAFFIC
-    + " Without prefill, warm-up counts. A quick evaluation divides the rates of the access link "
-    "by 5 and of the satellite by 4. Upwards half of the load is offered. Not evaluated: data centre, "
-    "trans-oceanic link and wireless LAN.",
-    axes={"link": "scenario", "load": "offered load, %"},
-    metrics={"utilisation": UTILISATION, "drops": DROPS, "queueing": QUEUEING},
-    settings=_basic_settings,
-    build=_basic_build,
-    measure=_aggregate,
-    charts=(
-        Curves("utilisation", "link", panel="load"),
-        Curves("drops", "link", panel="load"),
-        Curves("queueing", "link", panel="load", log_y=True),
-    ),
-)
+BASIC = experiment("basic-scenarios", _basic_build, _aggregate, settings=_basic_settings)
 
 
 # Delay and throughput ---------------------------------------------------------------------------------------
@@ -137,31 +93,7 @@ def _trade_measure(run: Observation) -> Numbers:
     return {**_aggregate(run), "throughput": run.link()["utilisation"] * float(run.setting["rate"]) * 1e6}
 
 
-TRADE = Experiment(
-    name="delay-throughput",
-    title="Delay against throughput",
-    question="How much throughput does a small buffer cost, and how much delay a large one?",
-    setup="The access link with 85 % offered load for 20 s, and a drop-tail queue of 10, 20, 50, 100 and "
-    "200 % of the bandwidth-delay product of 100 ms. Along each curve the buffer grows.",
-    source="tcpeval section 5.1; RFC 9743 section 6.1",
-    deviation=TRAFFIC + " A quick evaluation has 20 Mbit/s instead of 100.",
-    axes={"buffer": "buffer, % of the BDP"},
-    metrics={
-        "throughput": Metric("throughput", "Mbit/s", 1e-6, good="more"),
-        "queueing": QUEUEING,
-        "drops": DROPS,
-        "utilisation": UTILISATION,
-    },
-    settings=lambda extent: product(
-        buffer=(10, 20, 50, 100, 200), rate=[100.0 if extent == "full" else 20.0]
-    ),
-    build=_trade_build,
-    measure=_trade_measure,
-    charts=(
-        Tradeoff("queueing", "throughput", along="buffer"),
-        Tradeoff("queueing", "drops", along="buffer"),
-    ),
-)
+TRADE = experiment("delay-throughput", _trade_build, _trade_measure)
 
 
 # Ramp-up ----------------------------------------------------------------------------------------------------
@@ -192,30 +124,89 @@ def _ramp_measure(run: Observation) -> Numbers:
     return {"done": run.seconds - RAMP_S if done is None else done}
 
 
-RAMP = Experiment(
-    name="ramp-up",
-    title="Ramp-up beside an old flow",
-    question="How quickly does an old flow make room for a new one?",
-    setup="10 Mbit/s with a drop-tail queue of 80 ms; half of the rate is offered by transfers. One flow "
-    "has run for 15 s when another starts. The new one's slow-start threshold is its initial window of 10 "
-    "segments, the draft's worst case; full: also with slow start. Round-trip times of the old and the new "
-    "flow are 80 and 80, 120 and 30, 30 and 120 ms. All use the algorithm.",
-    source="tcpeval section 5.2",
-    deviation=TRAFFIC
-    + " The draft's second rate, 1 Gbit/s, is left out. Each number of bytes is a run of its own, "
-    "timed from the flow's SYN to the acknowledgement of the last byte. 15 MB are in full evaluations only. "
-    "What is not done after 10, 15, 30 or 90 s counts as that.",
-    axes={"rtts": "round trips, old and new", "bytes": "bytes received of the new flow", "start": "start"},
-    metrics={"done": Metric("time until these bytes of the new flow are received", "s")},
-    settings=lambda extent: product(
-        rtts=RAMP_RTTS,
-        start=(WITHOUT, "with slow start") if extent == "full" else (WITHOUT,),
-        bytes=RAMP_WAITS if extent == "full" else tuple(RAMP_WAITS)[:3],
-    ),
-    build=_ramp_build,
-    measure=_ramp_measure,
-    charts=(Curves("done", "bytes", panel="rtts", where={"start": WITHOUT}, log_x=True, log_y=True),),
-)
+RAMP = experiment("ramp-up", _ramp_build, _ramp_measure)
+
+
+# Transients -------------------------------------------------------------------------------------------------
+
+FLOOD_RATE, FLOOD_RTT, FLOOD_PACKETS = 100.0, 100.0, 1024
+FLOOD_S = 20.0
+LEAVES, COMES, GROWS = "load leaves", "load comes", "load grows"
+
+
+def _flood_build(s: Setting, cc: Any, seed: int) -> Scenario:
+    what, end = s["event"], FLOOD_S + float(s["after"])
+    path = link(FLOOD_RATE, FLOOD_RTT, drop_tail(FLOOD_PACKETS))
+    cross: list[Flow] = []
+    if what == LEAVES:
+        cross = [_cross("75 Mbit/s", 1, stop=f"{FLOOD_S:g} s")]
+    elif what == COMES:
+        cross = [_cross("75 Mbit/s", 1, start=f"{FLOOD_S:g} s")]
+    elif what == GROWS:
+        cross = [_cross("2.5 Mbit/s", i + 1, start=f"{FLOOD_S + i:g} s") for i in range(30)]
+    else:
+        path = Link(
+            rate=[["0 s", "100 Mbit/s"], [f"{FLOOD_S:g} s", "50 Mbit/s"]],
+            delay=path.delay,
+            nominal={"rate": "100 Mbit/s", "delay": "50 ms"},
+            queue=path.queue,
+        )
+    return bottleneck(path, [flow(cc, **out_of_step(FLOOD_RATE)), *cross], end, seed, traced=True)
+
+
+def _cross(rate: str, nth: int, **when: Any) -> Flow:
+    return flow(None, f"cross-{nth}", traffic=Cbr(rate, packet=f"{FULL_PACKET} bytes"), **when)
+
+
+def _flood_measure(run: Observation) -> Numbers:
+    numbers = dict.fromkeys(("to60", "to80", "to90", "jump", "cross", "loss"), math.nan)
+    numbers["loss"] = run.loss()
+    if run.setting["event"] == LEAVES:
+        bdp = FLOOD_RATE * 1e6 * FLOOD_RTT / 1e3 / 8 / FULL_PACKET
+        times, cwnd = run.column("cwnd")
+        for share in (60, 80, 90):
+            first = (
+                t - FLOOD_S
+                for t, w in zip(times, cwnd, strict=True)
+                if t > FLOOD_S and w >= share / 100 * bdp
+            )
+            numbers[f"to{share}"] = next(first, run.seconds - FLOOD_S)
+        steps = zip(times, cwnd, cwnd[1:], strict=False)
+        grown = [b - a for t, a, b in steps if FLOOD_S <= t <= FLOOD_S + numbers["to90"]]
+        numbers["jump"] = max(grown, default=math.nan)
+    elif run.setting["event"] in (COMES, GROWS):
+        numbers["cross"] = float(sum(f["dropped_packets"] for f in run.named("cross")))
+    return numbers
+
+
+FLOOD = experiment("transients", _flood_build, _flood_measure, course=lambda run: run.mbits())
+
+
+# Fairness by round-trip time --------------------------------------------------------------------------------
+
+PAIR_RATE, LONG_RTT = 10.0, 160.0
+SAME, UNEQUAL = "equal round trips", "the other has 160 ms"
+
+
+def _pair_build(s: Setting, cc: Any, seed: int) -> Scenario:
+    rtt = float(s["rtt"])
+    other = LONG_RTT if s["pair"] == UNEQUAL else rtt
+    queue = drop_tail(bdp_packets(PAIR_RATE, 100, float(s["buffer"]) / 100))
+    flows = [
+        flow(cc, name, rtt=own - 2, start_jitter="6 s", **out_of_step(PAIR_RATE))
+        for name, own in (("test", rtt), ("other", other))
+    ]
+    return bottleneck(link(PAIR_RATE, 2, queue), flows, 60, seed)
+
+
+def _pair_measure(run: Observation) -> Numbers:
+    test, other = run.goodput(), run.goodput("other")
+    if run.setting["pair"] == SAME:
+        test, other = max(test, other), min(test, other)
+    return {"ratio": test / other if other else math.nan, "drops": run.drops()}
+
+
+PAIR = experiment("round-trips", _pair_build, _pair_measure)
 
 
 # Several bottlenecks ----------------------------------------------------------------------------------------
@@ -241,25 +232,7 @@ def _lot_measure(run: Observation) -> Numbers:
     return {"ratio": single / through if through else math.nan, "drops": drops}
 
 
-PARKING_LOT = Experiment(
-    name="parking-lot",
-    title="Several bottlenecks in a row",
-    question="How does a flow over three bottlenecks do beside flows over one each?",
-    setup="Three links of 20 Mbit/s (full: 100), one flow over all of them and one over each, all with a "
-    "round trip of 60 ms, for 40 s. The drop-tail queues hold 0.5 and 1 bandwidth-delay products. The ratio "
-    "is the mean goodput of the flows over one bottleneck to that of the flow over three.",
-    source="tcpeval section 6.3",
-    deviation="The draft offers 60 to 100 % of load on each link from traces; here long flows fill it.",
-    axes={"buffer": "buffer, BDP"},
-    metrics={"ratio": Metric("ratio of the goodputs", good=""), "drops": DROPS},
-    settings=lambda extent: product(
-        buffer=(0.25, 0.5, 1, 2) if extent == "full" else (0.5, 1),
-        rate=[100.0 if extent == "full" else 20.0],
-    ),
-    build=_lot_build,
-    measure=_lot_measure,
-    charts=(Curves("ratio", "buffer", log_x=True),),
-)
+PARKING_LOT = experiment("parking-lot", _lot_build, _lot_measure)
 
 
 SUITE = (BASIC, TRADE, RAMP, FLOOD, PAIR, PARKING_LOT)

@@ -21,12 +21,12 @@ from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.experiments.legible import line_colour
 from bentpipe.models import KINDS
-from bentpipe.pages.markdown import markdown, texts
+from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.measuring import Row, measure_all
 
-HEAD = Path(__file__).with_name("gallery.md")
+PAGE = Path(__file__).with_name("gallery.md")
 
 DURATION = 120.0
 INTERVAL = 0.1
@@ -290,12 +290,6 @@ def save(figure: Figure, target: Path, fingerprint: str) -> None:
     target.write_text(re.sub(r"\n +", "\n", text), encoding="utf-8")
 
 
-def section(entry: Mapping[str, Any]) -> str:
-    """The part on one controller: its figure, which leads to its page."""
-    figure = f"![{entry['label']}: window over time in the three runs](gallery/{entry['id']}.svg)"
-    return f"## {entry['label']}\n\n[{figure}](controllers/{entry['id']}.md)"
-
-
 def page(found: Found) -> str:
     """The whole page."""
     rows = []
@@ -304,15 +298,16 @@ def page(found: Found) -> str:
         rates = [f"{row['goodput_mbps']:.2f}" for row in panels]
         rows.append([link, *rates, ", ".join(str(row["timeout_count"]) for row in panels)])
     heads = texts(["controller", "no errors, other traffic", "1e-8", "1e-7", "timeouts"])
-    head = HEAD.read_text(encoding="utf-8").format(
+    return rendered(
+        PAGE,
         buffer=BUFFER,
         cross=sum(rate for rate, _ in CROSS),
         bdp=BDP,
         top=TOP,
-        every8=one_in(1e-8),
-        every7=one_in(1e-7),
+        one_in=one_in,
+        table=markdown(heads, rows),
+        entries=[find(cc) for cc in found],
     )
-    return "\n\n".join([head + markdown(heads, rows), *(section(find(cc)) for cc in found)]) + "\n"
 
 
 def one_in(ber: float) -> int:

@@ -1,9 +1,12 @@
-"""Parts of Markdown pages that programs write: tables, paragraphs, and text between marks."""
+"""Parts of Markdown pages that programs write: tables, paragraphs, templates, and text between marks."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 
 def cell(text: str) -> str:
@@ -34,16 +37,42 @@ def texts(heads: Iterable[str]) -> list[str]:
     return [f"<{head}" for head in heads]
 
 
-def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """A paragraph in lines of 110 columns, indented by `first` and then by `rest`."""
+def wrapped(text: str, first: str = "", rest: str = "", width: int = 110) -> str:
+    """A paragraph in lines of `width` columns, indented by `first` and then by `rest`."""
     return textwrap.fill(
         text,
-        110,
+        width,
         initial_indent=first,
         subsequent_indent=rest,
         break_on_hyphens=False,
         break_long_words=False,
     )
+
+
+def laid_out(text: str, width: int = 110) -> str:
+    """Paragraphs and lists in lines of `width` columns; code, tables, figures and heads as they are."""
+
+    def block(one: str) -> str:
+        if one.startswith(("```", "|", "#", "!", "<")):
+            return one
+        # An operator must not begin a line, where it would begin a list or a heading.
+        glued = re.sub(r" (?=[-+*>#=|] |\d+[.)] )", "\0", one)
+        first, rest = ("- ", "  ") if one.startswith("- ") else ("", "")
+        items = re.split(r"\n- ", glued.removeprefix("- ")) if first else [glued]
+        return "\n".join(wrapped(item, first, rest, width) for item in items).replace("\0", " ")
+
+    return "\n\n".join(map(block, re.split(r"\n\s*\n", text.strip()))) + "\n"
+
+
+def rendered(template: Path, /, **values: Any) -> str:
+    """The text of a template of Jinja2, which has the filter `laid_out`."""
+    import jinja2
+
+    made = jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
+    )
+    made.filters["laid_out"] = laid_out
+    return made.from_string(template.read_text(encoding="utf-8")).render(values)
 
 
 def replaced(page: str, name: str, part: str) -> str:

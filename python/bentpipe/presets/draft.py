@@ -14,47 +14,6 @@ from bentpipe.registry import find
 from bentpipe.source import Source, find_file
 from bentpipe.units import seconds, spaced
 
-TEMPLATE = """\
-# A scenario for bentpipe. Every value has its unit; a key that is not known is refused.
-title = {title}
-duration = "120 s"
-# Each random source draws from its own stream of this seed. The same seed gives the same bits.
-seed = 1
-
-[link.sat]
-# {rate_source}
-rate = {rate}
-# One way, without queues: half of the round-trip time. {delay_source}
-delay = {delay}
-# What waits in front of the link. "1 bdp" is rate x round-trip time; "432 packets" or "1 MB" are sizes, too.
-# Other kinds than drop-tail: bentpipe queue list
-queue = {{ kind = "drop-tail", limit = {buffer} }}
-{loss}
-
-# The way back, where acknowledgements go. What is not given here is as above.
-[link.sat.reverse]
-# A satellite terminal often has a tenth of the forward rate:
-# rate = "1 Mbit/s"
-
-{flows}"""
-
-FLOW = """\
-[[flow]]
-# bentpipe cc list
-cc = {cc}
-path = ["sat"]
-# As many equal connections at once.
-count = {count}
-# Without a size it goes on until the end. A download:
-# traffic = {{ kind = "bulk", size = "2 MB" }}
-"""
-
-NO_LOSS = """\
-# No packet is lost on the way, as on a coded channel in clear sky. Others:
-# loss = { kind = "bit-error", rate = 1e-7 }
-# loss = { kind = "packet-error", rate = 1e-4 }
-# loss = { kind = "gilbert-elliott", p = 1e-5, r = 0.05, good_loss = 1e-7, bad_loss = 0.5 }"""
-
 
 def draft(
     *,
@@ -129,23 +88,19 @@ def _loss(ber: float | None, per: float | None) -> str | None:
 
 
 def _new(given: dict[str, str | None], buffer: str | None, flows: int | None, cc: Sequence[str]) -> str:
-    geo = "Of the order of one carrier of a DVB-S2 transponder, as in the scenario geo."
-    between = (
-        "250 ms is a station between centre and edge of a GEO satellite's coverage (RFC 2488, section 2)."
-    )
-    loss = given["loss"]
+    from jinja2 import Template
+
     rate = given["rate"] or _quoted("10 Mbit/s")
-    title = f"{' and '.join(cc)} over {json.loads(rate)}"
-    return TEMPLATE.format(
-        title=_quoted(title),
+    template = Path(__file__).with_name("draft.toml.jinja").read_text(encoding="utf-8")
+    made: str = Template(template, trim_blocks=True, keep_trailing_newline=True).render(
+        given=given,
+        title=_quoted(f"{' and '.join(cc)} over {json.loads(rate)}"),
         rate=rate,
-        rate_source="As given." if given["rate"] else geo,
-        delay=given["delay"] or '"250 ms"',
-        delay_source="As given." if given["delay"] else f"\n# {between}",
         buffer=_quoted(spaced(buffer or "1 bdp")),
-        loss=NO_LOSS if loss is None else f"# Strikes packets of the forward direction alone.\nloss = {loss}",
-        flows="\n".join(FLOW.format(cc=_quoted(name), count=flows or 1) for name in cc),
+        names=[_quoted(name) for name in cc],
+        count=flows or 1,
     )
+    return made
 
 
 def _changed(

@@ -25,6 +25,7 @@ from matplotlib.text import Annotation
 
 from bentpipe import registry
 from bentpipe.plot import looks
+from bentpipe.toml_tables import beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,32 +35,8 @@ if TYPE_CHECKING:
 
     from bentpipe.stats import Mean
 
-STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["Liberation Sans", "Arial", "Helvetica", "DejaVu Sans"],
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.titlesize": 8,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "legend.fontsize": 7.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e3e3e3",
-    "grid.linewidth": 0.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "lines.linewidth": 1.0,
-    "legend.frameon": False,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "bentpipe",
-}
-
-
+#: Settings of matplotlib.
+STYLE: Any = beside(__file__, "draw.toml")
 #: Metadata by the ending of a file, without the date.
 METADATA: Mapping[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
 

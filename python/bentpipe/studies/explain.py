@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from bentpipe.studies.claim import Cause, Claim, Verdict, does_not_hold
 from bentpipe.studies.findings import Findings
@@ -49,8 +50,9 @@ class Explanation:
     """The reasons of a paper's claims, and the text around them."""
 
     reasons: Mapping[str, Callable[[Findings], Reason]]
-    #: By id the cause of a claim that the base does not reproduce; without one it is ours.
-    causes: Mapping[str, Cause] = field(default_factory=dict)
+    #: What ``paper.toml`` declares of each claim. Its ``cause`` names why the base does not reproduce it;
+    #: without one it is ours.
+    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Whether a reason's clause is in the note only if some check of the claim fails.
     clause_if_failing: bool = False
     #: Whether the paragraphs begin with a list of the checks that fail.
@@ -67,7 +69,7 @@ class Explanation:
         is_open = claim.id in found.open
         notes = ["quoted by the paper, not judged"] if claim.reference else [claim.tally()]
         if claim.verdict in (Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED):
-            claim.cause = self.causes.get(claim.id, Cause.OURS)
+            claim.cause = Cause[self.declared.get(claim.id, {}).get("cause", "ours").upper()]
             notes.append(claim.cause)
         if claim.few_seeds:
             notes.append(f"too few seeds: with more it may be {claim.with_seeds}")

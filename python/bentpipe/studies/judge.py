@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from bentpipe.studies.claim import Check, Claim, Verdict
-from bentpipe.studies.design import BASE, Design, Where
+from bentpipe.studies.design import BASE, Design, Where, where
 from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Plan
 
@@ -42,24 +42,27 @@ class Sentence:
 def sentences(
     block: str,
     checks: Mapping[str, Callable[[pl.DataFrame], list[Check]]],
-    *,
-    about: Mapping[str, Where | None] | None = None,
-    fixed: Collection[str] = (),
-    reference: Collection[str] = (),
+    declared: Mapping[str, Mapping[str, Any]],
 ) -> list[Sentence]:
     """The claims of a paper.
 
     Args:
         block: a row for each as `bentpipe.studies.prose.rows` reads it: id, title, the paper's statement.
         checks: `Sentence.checks` of each, by id.
-        about: `Sentence.about` of those that are not about all runs.
-        fixed: those that no choice can touch.
-        reference: those that the paper quotes from others.
+        declared: by id the other fields of a `Sentence` that are not usual. ``about`` are keys of runs with
+            their values, or false for a closed form.
     """
-    runs = about or {}
+
+    def about(of: Mapping[str, Any]) -> Where | None:
+        given = of.get("about", {})
+        return None if given is False else where(**given)
+
     return [
-        Sentence(id, title, statement, checks[id], runs.get(id, Where()), id in fixed, id in reference)
+        Sentence(
+            id, title, statement, checks[id], about(of), of.get("fixed", False), of.get("reference", False)
+        )
         for id, title, statement in rows(block)
+        for of in [declared.get(id, {})]
     ]
 
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.studies.claim import Verdict
-from bentpipe.studies.design import BASE, Where
+from bentpipe.studies.design import BASE, Where, where
 from bentpipe.studies.prose import rows
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Place:
     claims: tuple[str, ...] = ()
     #: A pattern of the names of its checks: of a claim that has any such, only those are about it.
     only: str = ""
-    #: The runs that it and its claims need, and their variants; ``None``: none.
+    #: The runs that it and its claims need, and patterns of their variants; ``None``: none.
     needs: Where | None = None
     variants: tuple[str, ...] = (BASE,)
 
@@ -83,7 +85,8 @@ class Place:
 
     def uses(self, keys: Mapping[str, Any]) -> bool:
         """Whether it needs the run with these keys."""
-        return self.needs is not None and keys["variant"] in self.variants and self.needs(keys)
+        named = any(fnmatchcase(keys["variant"], pattern) for pattern in self.variants)
+        return self.needs is not None and named and self.needs(keys)
 
     def checks(self, claims: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The checks that are about it and count, of claims as ``claims.json`` has them."""
@@ -102,41 +105,47 @@ class Place:
 
 
 def listed(
-    block: str,
-    made: Mapping[str, Callable[[Findings], Any]],
-    *,
-    needs: Mapping[str, Where],
-    variants: Mapping[str, tuple[str, ...]] | None = None,
+    block: str, declared: Mapping[str, Mapping[str, Any]], functions: Mapping[str, Any]
 ) -> tuple[Place, ...]:
     """The places of a paper whose words are written as one block (`bentpipe.studies.prose.rows`).
 
     Args:
         block: a row for each place: its title; the ids of the claims that judge it, or "none", and behind a
             colon the pattern `Place.only`; what it shows; and `Place.why`, if there is one.
-        made: the functions that draw figures and make tables, by title.
-        needs: `Place.needs` by title.
-        variants: `Place.variants` by title, where they are not the base alone.
+        declared: by title ``made_by``, the name of the function that draws the figure or makes the table;
+            ``with``, its arguments beside the findings; ``needs``, keys of runs with their values; and
+            ``variants``, if they are not the base alone.
+        functions: by their names.
 
     Raises:
         ValueError: a title is not in the block.
+        KeyError: there is no function of a name.
     """
+
+    def made(of: Mapping[str, Any]) -> Callable[[Findings], Any] | None:
+        if "made_by" not in of:
+            return None
+        function: Callable[..., Any] = functions[of["made_by"]]
+        return partial(function, **of["with"]) if "with" in of else function
+
     found = {}
     for title, judges, shows, *why in rows(block):
         kind = next(kind for kind in (Kind.OWN, Kind.FIGURE, Kind.TABLE) if title.startswith(kind))
         claims, _, only = judges.partition(": ")
+        of = declared.get(title, {})
         found[title] = Place(
             kind,
             title.removeprefix(kind).strip(),
             shows,
-            draw=None if kind == Kind.TABLE else made.get(title),
-            table=made.get(title) if kind == Kind.TABLE else None,
+            draw=None if kind == Kind.TABLE else made(of),
+            table=made(of) if kind == Kind.TABLE else None,
             why="".join(why),
             claims=() if claims == "none" else tuple(claims.split(", ")),
             only=only,
-            needs=needs.get(title),
-            variants=(variants or {}).get(title, (BASE,)),
+            needs=where(**of["needs"]) if "needs" in of else None,
+            variants=tuple(of.get("variants", (BASE,))),
         )
-    if strange := {*made, *needs, *(variants or {})} - set(found):
+    if strange := set(declared) - set(found):
         raise ValueError(f"no place is called {', '.join(sorted(strange))}")
     return tuple(found.values())
 

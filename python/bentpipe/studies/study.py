@@ -177,7 +177,7 @@ def paper(
 
     Args:
         package: the package of the paper; its last part names the study. Its module ``setup`` has a
-            ``DESIGN``, ``reasons`` a function ``build(plan, outcome)``, and ``places`` a list ``PLACES``.
+            ``DESIGN``, ``reasons`` a function ``build(plan, outcome)`` and a list ``PLACES``.
         measure: as in `Study`, from its module of that name.
         words: its texts, with a title, a citation (authors, title, year, and the sections and figures that
             are repeated) and a summary (the runs and the claims of the paper).
@@ -192,7 +192,7 @@ def paper(
         measure=measure,
         report=ReportOf(f"{package}.reasons"),
         previews=previews,
-        places=PlacesOf(f"{package}.places"),
+        places=PlacesOf(f"{package}.reasons"),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import BASE, Evidence
@@ -62,6 +63,11 @@ class Numbers:
     caption: str
     #: Whether there are a row of the paper's numbers, and a column of the number of checks that hold.
     with_paper: bool = True
+
+
+def numbers(declared: Mapping[str, Any]) -> Numbers:
+    """The second table of choices, as ``[numbers]`` of ``paper.toml`` declares it."""
+    return Numbers(**{**declared, "columns": [Number(*column) for column in declared["columns"]]})
 
 
 def set_up(given: str, said: str = "") -> Section:

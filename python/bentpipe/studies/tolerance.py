@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Self
 
 from bentpipe.studies import PAPERS
@@ -35,22 +34,18 @@ class Tolerance(float):
 
 
 def every() -> dict[str, list[Tolerance]]:
-    """All that any study uses, in the order of the source: those of all papers as ``"rule"``, then by study.
+    """All that any study uses: those of all papers as ``"rule"``, then by study.
 
-    One that several modules know counts where it is first.
+    Those that measures use come first, in the order of the source, and then those of ``paper.toml``.
     """
-    seen: set[int] = set()
-    found = {"rule": _of("bentpipe.studies.claim", seen)}
+    from bentpipe.studies.declared import Declared
+
+    found = {"rule": _of("bentpipe.studies.claim")}
     for paper in PAPERS:
-        modules = [f"bentpipe.papers.{paper}.{name}" for name in ("measure", "closed_forms", "claims")]
-        there = [name for name in modules if find_spec(name) is not None]
-        found[paper.replace("_", "-")] = [of for name in there for of in _of(name, seen)]
+        declared = Declared.beside(import_module(f"bentpipe.papers.{paper}").__file__ or "")
+        found[paper.replace("_", "-")] = _of(f"bentpipe.papers.{paper}.measure") + declared.limits()
     return found
 
 
-def _of(module: str, seen: set[int]) -> list[Tolerance]:
-    """Those of a module that are not among the seen, which they join."""
-    mine = vars(import_module(module)).values()
-    new = [of for of in mine if isinstance(of, Tolerance) and id(of) not in seen]
-    seen |= set(map(id, new))
-    return new
+def _of(module: str) -> list[Tolerance]:
+    return [of for of in vars(import_module(module)).values() if isinstance(of, Tolerance)]

@@ -2,9 +2,9 @@
 
 Two runs of one case have the same measures if this hash is the same. It covers the module that defines the
 study's ``measure``, every module of its package and of Bentpipe that this one imports, directly or not, the
-compiled simulator, and the versions of Python and of the libraries that compute. Comments and layout do not
-count. Nor does code that draws and explains, as ``measure`` does not import it: a figure can be changed and
-drawn again without running anything.
+TOML files beside a module that it names, the compiled simulator, and the versions of Python and of the
+libraries that compute. Comments and layout do not count. Nor does code that draws and explains, as
+``measure`` does not import it: a figure can be changed and drawn again without running anything.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ast
 import hashlib
 import importlib.util
 import platform
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -57,6 +58,8 @@ def _is_text(value: ast.expr) -> bool:
 def modules(*names: str) -> dict[str, Path]:
     """The modules and all that they import from their own packages and from Bentpipe, with their files.
 
+    The TOML files beside a module that it names are among them.
+
     Raises:
         ValueError: a module has no file whose contents could be compared.
     """
@@ -72,6 +75,9 @@ def modules(*names: str) -> dict[str, Path]:
             raise ValueError(f"the module {name} has no file, so a change of it could not be noticed")
         found[name] = Path(spec.origin)
         if found[name].suffix == ".py":
+            tables = re.findall(r"""["']([\w.-]+\.toml)["']""", found[name].read_text(encoding="utf-8"))
+            beside = (found[name].with_name(table) for table in tables)
+            found |= {f"{name} {file.name}": file for file in beside if file.is_file()}
             package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
             waiting += _imported(found[name], found[name].stat().st_mtime_ns, package, frozenset(tops))
     return dict(sorted(found.items()))

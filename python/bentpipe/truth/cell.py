@@ -7,6 +7,8 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
+from bentpipe.toml_tables import beside
+
 RATE = "10 Mbit/s"
 RTTS_MS = (20, 100, 500)
 PACKET_ERRORS = (0.0, 1e-4, 1e-3)
@@ -48,16 +50,7 @@ class Sender:
         return names[self.home][:15]
 
 
-PER = "packet-error"
-LINKS: dict[str, dict[str, Any]] = {
-    "ack-loss-2": {"reverse": {"loss": {"kind": PER, "rate": 0.02}}},
-    "ack-loss-10": {"reverse": {"loss": {"kind": PER, "rate": 0.1}}},
-    "both-loss": {"loss": {"kind": PER, "rate": 1e-3}, "reverse": {"loss": {"kind": PER, "rate": 0.05}}},
-    "slow-return": {"reverse": {"rate": "100 kbit/s", "queue": {"kind": "drop-tail", "limit": "20 packets"}}},
-    "2-mbit": {"rate": "2 Mbit/s"},
-    "20-mbit": {"rate": "20 Mbit/s"},
-    "80-mbit": {"rate": "80 Mbit/s"},
-}
+LINKS = beside(__file__, "cell.toml")
 """Links beside the grid's: values that replace 10 Mbit/s, 100 ms, no losses and a queue of one BDP."""
 PRESETS = ("vsat-arq", "vsat-dama", "geo-pep", "leo-handover")
 """Shipped scenarios whose links are compared, too, with the path and the relay of their flow."""
@@ -146,7 +139,7 @@ class Cell:
         else:
             link["queue"] = {"kind": "drop-tail", "limit": f"{self.buffer_bdp:g} bdp"}
         if self.per > 0:
-            link["loss"] = {"kind": PER, "rate": self.per}
+            link["loss"] = {"kind": "packet-error", "rate": self.per}
         return {"link": link}, {"path": ["link"]}
 
 

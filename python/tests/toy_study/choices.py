@@ -80,7 +80,7 @@ CLAIMS = sentences(
     - W | Window | three times as much.
     """,
     {"R": _rate, "W": _window},
-    about={"R": where(part="rate"), "W": where(part="window")},
+    {"R": {"about": {"part": "rate"}}, "W": {"about": {"part": "window"}}},
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from bentpipe.experiments.legible import line_colour
 from bentpipe.experiments.leo.measure import SHARE, WINDOW_S, Measured, mean
 from bentpipe.experiments.leo.paths import LEO, LOSS, MovingPath
 from bentpipe.experiments.table import STYLE, shown
-from bentpipe.pages.markdown import markdown, texts
+from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.registry import style as style_of
+from bentpipe.toml_tables import beside
 from bentpipe.truth.writing import read_rows
 
 _WINDOWED = [
@@ -35,27 +35,8 @@ NAMED = (
 """The controllers that have a row of their own in the figure of all controllers."""
 
 PATHS = {
-    "leo-handover": (
-        "leo-handover",
-        "the scenario `leo-handover`: round trip 30 to 80 ms, 100 to 200 Mbit/s, a handover every 15 s",
-    ),
-    "leo-loss": ("with loss", f"the same, and {100 * LOSS:.2g} % of the packets are lost at random"),
-    "starlink": (
-        "Starlink",
-        "Manila to Dalian by lasers over Starlink's first shell, the shortest path each second, 50 Mbit/s",
-    ),
-    "kuiper": ("Kuiper", "Istanbul to Nairobi over Kuiper's first shell, likewise"),
-    "telesat": ("Telesat", "Rio to Tokyo over Telesat's inclined shell, likewise"),
-    "geo-singapore": (
-        "GEO Ka",
-        "GEO in Ka band, Singapore, in rain that an availability of 99 % counts on, a modem of 6 Mbaud",
-    ),
-    "geo-london": ("GEO Ku", "GEO in Ku band, London, at an availability of 99.9 %, the same modem"),
-    "starlink-slow": (
-        "measured 1",
-        "a measured Starlink downlink, the lower quartile of the day by mean rate",
-    ),
-    "starlink-fast": ("measured 2", "another, the upper quartile"),
+    key: (of["name"], of["about"].format(loss=100 * LOSS))
+    for key, of in beside(__file__, "paths.toml").items()
 }
 CLEAN = ("leo-handover", "starlink", "kuiper", "telesat")
 """The LEO paths on which nothing is lost at random."""
@@ -69,25 +50,59 @@ def text(rows: Sequence[Measured], folder: Path) -> str:
     """The page: page.md with the numbers, and those of `bentpipe.experiments.leo.leocc` in its folder."""
     about_leocc = folder / "validation" / "leocc.csv"
     found = _by(rows)
-    seeds = max((r.seed for r in rows), default=0)
-    tables = [
-        f"### {title}\n\n{_table(found, what, digits, scale)}\n\n"
-        for title, what, digits, scale in (
-            ("Goodput, % of what the path could carry", "share", 0, 100.0),
-            ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
-            ("Lost, % of what was sent", "lost", 2, 100.0),
-            ("Recovery after a handover, s", "recovery_s", 2, 1.0),
-        )
+    labels = {e["id"]: e["label"] for e in bp.controllers()}
+
+    def value(path: str, cc: str, what: str) -> float:
+        return _value(found, path, cc, what)
+
+    def percent(cc: str, path: str = "leo-handover") -> str:
+        return f"{100 * value(path, cc, 'share'):.0f} %"
+
+    def changes(ccs: Sequence[str], share: Callable[[str], float]) -> str:
+        """A table of goodput without and with a reset."""
+        rows = [
+            [labels[cc], *(f"{100 * share(name):.0f} %" for name in (cc, f"{cc} path_change=reset"))]
+            for cc in ccs
+        ]
+        return markdown(["<controller", "no reset", "reset"], rows)
+
+    gained = sorted(
+        KEEPERS, key=lambda cc: _mean_share(found, cc) - _mean_share(found, f"{cc} path_change=reset")
+    )
+    handover = [
+        [
+            labels[cc.split()[0]] + (", reset at each handover" if " " in cc else ""),
+            percent(cc),
+            f"{1e3 * value('leo-handover', cc, 'rtt_p95_s'):.0f} ms",
+        ]
+        for cc in ("vegas", "vegas path_change=reset", "cubic", "satcp", "bbr", "leocc")
     ]
-    return PAGE.read_text(encoding="utf-8").format(
-        findings=_findings(found),
+    heads = ["<controller", "goodput, of what the path could carry", "round trip (p95)"]
+    return rendered(
+        PAGE,
+        handover=markdown(heads, handover),
+        resets=changes([*gained[:5], *gained[:-3:-1]], lambda cc: _mean_share(found, cc)),
+        losses=changes(
+            ["a-liad", "westwood", "westwood-br", "star"], lambda cc: value("leo-loss", cc, "share")
+        ),
+        percent=percent,
+        value=value,
+        loss=LOSS,
         keepers=_keepers(found),
-        tables="".join(tables),
+        tables=[
+            (title, _table(found, what, digits, scale))
+            for title, what, digits, scale in (
+                ("Goodput, % of what the path could carry", "share", 0, 100.0),
+                ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
+                ("Lost, % of what was sent", "lost", 2, 100.0),
+                ("Recovery after a handover, s", "recovery_s", 2, 1.0),
+            )
+        ],
         leocc=leocc(read_rows(about_leocc)) if about_leocc.exists() else "(`bentpipe study run leocc`)",
-        share=100 * SHARE,
+        share=SHARE,
         window=WINDOW_S,
-        paths="".join(f"- {name}: {about}.\n" for name, about in PATHS.values()),
-        seeds="one seed" if seeds == 1 else f"{seeds} seeds",
+        paths=PATHS.values(),
+        seeds=max((r.seed for r in rows), default=0),
     )
 
 
@@ -156,54 +171,6 @@ def _keepers(found: Mapping[PAIR, list[Measured]]) -> str:
                 cells.append(", ".join("–" if np.isnan(v) else f"{100 * v:.0f}" for v in three))
             rows.append([entry["label"], *cells])
     return markdown(texts(["controller", *(PATHS[p][0] for p in ON_LEO)]), rows)
-
-
-def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
-    """The observations, with their numbers."""
-
-    def percent(cc: str, path: str = "leo-handover") -> str:
-        return f"{100 * _value(found, path, cc, 'share'):.0f} %"
-
-    def ms(cc: str) -> str:
-        return f"{1e3 * _value(found, 'leo-handover', cc, 'rtt_p95_s'):.0f} ms"
-
-    gained = sorted(
-        KEEPERS, key=lambda cc: _mean_share(found, cc) - _mean_share(found, f"{cc} path_change=reset")
-    )
-    labels = {e["id"]: e["label"] for e in bp.controllers()}
-
-    def changes(ccs: Sequence[str], share: Callable[[str], float]) -> str:
-        """A table of goodput without and with a reset."""
-        rows = [
-            [labels[cc], *(f"{100 * share(name):.0f} %" for name in (cc, f"{cc} path_change=reset"))]
-            for cc in ccs
-        ]
-        return markdown(["<controller", "no reset", "reset"], rows)
-
-    names = ["vegas", "vegas path_change=reset", "cubic", "satcp", "bbr", "leocc"]
-    handover = [
-        [labels[cc.split()[0]] + (", reset at each handover" if " " in cc else ""), percent(cc), ms(cc)]
-        for cc in names
-    ]
-    parts = [
-        "What Vegas gains on `leo-handover` by a reset at each handover, and what others have there:",
-        markdown(["<controller", "goodput, of what the path could carry", "round trip (p95)"], handover),
-        "Over the four LEO paths without random loss a reset gives most to the first five controllers of the "
-        "next table, in mean goodput. It takes most from the last two. These forget their estimate of the "
-        "bandwidth, too, and learn it again slowly, so a window of time suits them better.",
-        changes([*gained[:5], *gained[:-3:-1]], lambda cc: _mean_share(found, cc)),
-        "On the measured downlinks nobody tells LeoCC of handovers. It takes spikes of the round trip for a "
-        f"queue, and has {percent('leocc', 'starlink-slow')} and {percent('leocc', 'starlink-fast')}, where "
-        f"BBR has {percent('bbr', 'starlink-slow')} and {percent('bbr', 'starlink-fast')}.",
-        f"With {100 * LOSS:.2g} % of random loss those go wrong, too, who use the smallest round-trip time "
-        "only after a loss:",
-        changes(
-            ["a-liad", "westwood", "westwood-br", "star"], lambda cc: _value(found, "leo-loss", cc, "share")
-        ),
-        f"TCP Jersey has {percent('jersey', 'leo-loss')}, but it overruns the buffer: "
-        f"{100 * _value(found, 'leo-loss', 'jersey', 'lost'):.0f} % of what it sends is lost.",
-    ]
-    return "".join((part if part.startswith("|") else textwrap.fill(part, 108)) + "\n\n" for part in parts)
 
 
 def draw(docs: Path, rows: Sequence[Measured], paths: Sequence[MovingPath], story: Mapping[str, Any]) -> None:

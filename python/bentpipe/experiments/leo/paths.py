@@ -107,7 +107,7 @@ def shipped(name: str = "leo-handover", loss: float = 0.0) -> MovingPath:
     return MovingPath(name, LEO, frame, 120.0, 15e6, loss)
 
 
-def shells(duration_s: float = 120.0) -> list[MovingPath]:
+def shells() -> list[MovingPath]:
     """Three shells, by `bentpipe orbit`."""
     found = []
     for name, ends, shell in (
@@ -115,15 +115,13 @@ def shells(duration_s: float = 120.0) -> list[MovingPath]:
         ("kuiper", ("Istanbul", "Nairobi"), "kuiper-k1"),
         ("telesat", ("Rio", "Tokyo"), "telesat-inclined"),
     ):
-        frame = bp.orbit.path(
-            *ends, shell=shell, duration=f"{duration_s:g} s", step="1 s", handover_break="100 ms"
-        )
+        frame = bp.orbit.path(*ends, shell=shell, duration="120 s", step="1 s", handover_break="100 ms")
         frame = frame.select("t_s", "delay_s", "up", "handover").with_columns(rate_bps=pl.lit(SHELL_BPS))
-        found.append(MovingPath(name, LEO, frame, duration_s, SHELL_BPS))
+        found.append(MovingPath(name, LEO, frame, 120.0, SHELL_BPS))
     return found
 
 
-def fades(duration_s: float = 300.0) -> list[MovingPath]:
+def fades() -> list[MovingPath]:
     """Two fades over GEO, by `bentpipe weather`."""
     found = []
     for name, station, availability, seed in (
@@ -131,12 +129,12 @@ def fades(duration_s: float = 300.0) -> list[MovingPath]:
         ("geo-london", bp.weather.Station("London", band="ku", geo="13E"), 99.9, 2),
     ):
         line = bp.weather.timeline(
-            station, availability=availability, duration=f"{duration_s:g} s", seed=seed,
+            station, availability=availability, duration="300 s", seed=seed,
             modem=bp.weather.Modem(symbol_rate="6 Mbaud"),
         )  # fmt: skip
         columns = ["t_s", "rate_bps", "loss_rate", "up", "handover"]
         frame = line.select(columns).with_columns(delay_s=pl.lit(0.27))
-        found.append(MovingPath(name, GEO, frame, duration_s, 2e6))
+        found.append(MovingPath(name, GEO, frame, 300.0, 2e6))
     return found
 
 

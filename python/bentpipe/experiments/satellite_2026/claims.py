@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from bentpipe.experiments.satellite_2026.measure import PATHS, SAVED, Measured, samples
+from bentpipe.experiments.satellite_2026.measure import GIVEN, PATHS, SAVED, Measured, samples
 from bentpipe.studies.claim import Check, Claim, above, at_least, at_most, number
 
 HYSTART, PLAIN, SEARCH = "cubic slow_start=hystart", "cubic", "cubic slow_start=search"
@@ -28,6 +28,12 @@ def claims(rows: Sequence[Measured]) -> list[Claim]:
         if found.issuperset(needed) and {r.path for r in rows}.issuperset(LABELS):
             judged.append(make(_reader(rows)))
     return judged
+
+
+def _claim(name: str, checks: list[Check]) -> Claim:
+    """A claim with its words in satellite.toml."""
+    words = GIVEN["claims"][name]
+    return Claim(name, words["title"], words["statement"], checks, words.get("note", ""))
 
 
 Reader = Callable[[str, str, str], list[float]]
@@ -61,19 +67,7 @@ def _hystart(of: Reader) -> Claim:
         number(f"{LABELS[CALM]}: {what}", _ratio(of, CALM, "start_mb", HYSTART, PLAIN), 0.5).unprinted(),
         more(CALM).unprinted(),
     ]
-    return Claim(
-        "hystart",
-        "HyStart leaves slow start too early",
-        "B. Peters, P. Zhao, J. Chung and M. Claypool, TCP HyStart Performance over a Satellite Network, "
-        "NetDev 0x15, 2021, abstract: with HyStart the throughput at the start is about half of that without "
-        "it, over a commercial geostationary link.",
-        checks,
-        note="HyStart takes a rise of the smallest of eight round trips by 16 ms for a queue. Where the "
-        "delay is constant there is none before the queue. Where acknowledgements wait for slots, chance "
-        "decides in each run: it leaves early, and then CUBIC needs a long time, or it does not, and loses "
-        "less than plain slow start. Plain slow start pays for its overshoot with a recovery of some "
-        "seconds, in which little is delivered in order.",
-    )
+    return _claim("hystart", checks)
 
 
 def _search_exits(of: Reader) -> Claim:
@@ -95,19 +89,7 @@ def _search_exits(of: Reader) -> Claim:
                 paper="after the congestion point",
             ),
         ]
-    return Claim(
-        "search-exit",
-        "SEARCH leaves slow start at the right point",
-        "J. Chung, M. Kachooei, F. Li and M. Claypool, draft-chung-ccwg-search-02, abstract: SEARCH leaves "
-        "slow start after the congestion point is reached and before packets are lost; without HyStart TCP "
-        "leaves it too late, and loses packets. That the congestion point is reached is taken as nine tenths "
-        "of what plain slow start delivers.",
-        checks,
-        note="SEARCH compares deliveries over three and a half round trips. A buffer of one product of rate "
-        "and round trip overflows before that shows, and then SEARCH is plain slow start. With four products "
-        "it leaves first, though with a window far above what the path holds, which it keeps; what comes "
-        "then still overflows.",
-    )
+    return _claim("search-exit", checks)
 
 
 def _search_gains(of: Reader) -> Claim:
@@ -118,12 +100,7 @@ def _search_gains(of: Reader) -> Claim:
         upper, lower = of(path, HYSTART, "file_100_s"), of(path, SEARCH, "file_100_s")
         other = above(f"{LABELS[path]}: 100 MB, HyStart less SEARCH", upper, lower, unit="s").unprinted()
         checks += [one if path == JUDGED else one.unprinted(), other]
-    return Claim(
-        "search-gain",
-        "SEARCH uses the link better than HyStart",
-        "The same abstract: CUBIC with HyStart can leave slow start early, and then uses less of the link.",
-        checks,
-    )
+    return _claim("search-gain", checks)
 
 
 def _resume(of: Reader) -> Claim:
@@ -135,11 +112,4 @@ def _resume(of: Reader) -> Claim:
             above(f"{LABELS[path]}: 1 MB, without less with it", usual, resumed, unit="s"),
             above(f"{LABELS[path]}: 100 MB, without less with it", large, again, unit="s"),
         ]
-    return Claim(
-        "resume",
-        "Careful Resume shortens transfers of more than a few initial windows",
-        "A. Custura and G. Fairhurst, draft-custura-tsvwg-careful-resume-qlog-01, section 1, of the method "
-        "of N. Kuhn, E. Stephan, G. Fairhurst, R. Secchi and C. Huitema: it is expected to shorten transfers "
-        "that send much more data than the initial window. The page has no number that could be compared.",
-        checks,
-    )
+    return _claim("resume", checks)

@@ -13,6 +13,7 @@ import polars as pl
 
 import bentpipe as bp
 from bentpipe import controller, stats
+from bentpipe.toml_tables import beside
 
 RATE_BPS = 50e6
 """Rate of every path, forward."""
@@ -24,8 +25,6 @@ SAVED = "resume_cwnd=bdp"
 """In the name of an algorithm: Careful Resume, with the product of rate and round trip as the saved value."""
 FIRST_S = 10.0
 """Length of the start of a flow."""
-DEEP_FIRST_S = 16.0
-"""The same in front of a deep buffer, which overflows later."""
 WINDOW_S = 0.5
 """Goodput is averaged over this time."""
 JITTER = "2 s"
@@ -64,7 +63,7 @@ class SatellitePath:
     label: str
     about: str
     links: dict[str, bp.Link]
-    rtt_s: tuple[float, ...]
+    rtt_s: Sequence[float]
     extra_delay: str | None = None
     ack_jitter: str | None = None
     first_s: float = FIRST_S
@@ -107,64 +106,11 @@ def _link(rate: str, delay: str, back: str, room: str = "1 bdp", **more: Any) ->
     return bp.Link(rate=rate, delay=delay, queue=bp.DropTail(room), reverse={"rate": back}, **more)
 
 
+GIVEN = beside(__file__, "satellite.toml")
+"""Paths, algorithms, and the words of claims."""
 PATHS = [
-    SatellitePath(
-        "geo",
-        "GEO",
-        "50/10 Mbit/s, round trip 650 ms, the medium satellite access of draft-kuhn-quic-4-sat-07",
-        {"sat": _link("50 Mbit/s", "325 ms", "10 Mbit/s")},
-        (0.65,),
-    ),
-    SatellitePath(
-        "geo-jitter",
-        "GEO, jitter",
-        "the same, and an acknowledgement waits for up to 40 ms, as for a slot of the return channel",
-        {"sat": _link("50 Mbit/s", "325 ms", "10 Mbit/s")},
-        (0.65,),
-        ack_jitter="40 ms",
-    ),
-    SatellitePath(
-        "geo-deep",
-        "GEO, deep",
-        "the same as GEO, with a buffer of four products of rate and round trip",
-        {"sat": _link("50 Mbit/s", "325 ms", "10 Mbit/s", "4 bdp")},
-        (0.65,),
-        first_s=DEEP_FIRST_S,
-    ),
-    SatellitePath(
-        "geo-relay",
-        "GEO, relay",
-        "the round trip of GEO, 40 ms of it from the server to a relay at the gateway (RFC 3135) with 16 MB",
-        {
-            "internet": _link("200 Mbit/s", "20 ms", "200 Mbit/s"),
-            "sat": _link("50 Mbit/s", "305 ms", "10 Mbit/s"),
-        },
-        (0.04, 0.61),
-    ),
-    SatellitePath(
-        "meo",
-        "MEO",
-        "50/10 Mbit/s, round trip 150 ms: a satellite at 8062 km and the way to the server",
-        {"sat": _link("50 Mbit/s", "65 ms", "10 Mbit/s")},
-        (0.15,),
-        extra_delay="10 ms",
-    ),
-    SatellitePath(
-        "leo",
-        "LEO",
-        "50/10 Mbit/s, round trip 45 ms; every 15 s another satellite, for which nothing passes for 100 ms, "
-        "and what is on the air then is lost",
-        {
-            "sat": _link(
-                "50 Mbit/s",
-                "10.5 ms",
-                "10 Mbit/s",
-                handover={"every": "15 s", "outage": "100 ms", "in_flight": "lost", "queue": "kept"},
-            )
-        },
-        (0.045,),
-        extra_delay="12 ms",
-    ),
+    SatellitePath(name, **of | {"links": {link: _link(**given) for link, given in of["links"].items()}})
+    for name, of in GIVEN["paths"].items()
 ]
 
 

@@ -14,49 +14,25 @@ from matplotlib.figure import Figure
 from bentpipe.experiments.legible import line_colour
 from bentpipe.experiments.satellite_2026.claims import claims
 from bentpipe.experiments.satellite_2026.measure import (
-    DEEP_FIRST_S,
     FIRST_S,
+    GIVEN,
     LOAD,
     PATHS,
     RATE_BPS,
-    SAVED,
     WINDOW_S,
     Measured,
     mean,
     samples,
 )
 from bentpipe.experiments.table import STYLE, shown
-from bentpipe.pages.markdown import markdown, texts, wrapped
+from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.studies.claim import Claim
 
-STARTS = {
-    "cubic slow_start=hystart": "CUBIC with HyStart",
-    "cubic slow_start=hystart++": "CUBIC with HyStart++",
-    "cubic": "CUBIC without HyStart",
-    "cubic slow_start=search": "CUBIC with SEARCH",
-    f"cubic slow_start=hystart {SAVED}": "CUBIC with Careful Resume",
-}
+STARTS: dict[str, str] = GIVEN["starts"]
 """CUBIC with several starts, by name."""
-OTHERS = {
-    "bbr": "BBR v1",
-    "bbr2": "BBR v2",
-    "bbr3": "BBR v3",
-    "copa": "Copa",
-    "vivace": "PCC Vivace",
-    "hybla": "Hybla",
-    "star": "TCP-STAR",
-    "a-liad": "A-LIAD",
-    "peach": "TCP-Peach",
-}
-ALGORITHMS = STARTS | OTHERS
-"""The algorithms that are run if registered. To add an algorithm is to add a line."""
-COLOURS = {
-    "cubic slow_start=hystart": "#0072b2",
-    "cubic slow_start=hystart++": "#56b4e9",
-    "cubic": "#999999",
-    "cubic slow_start=search": "#d55e00",
-    f"cubic slow_start=hystart {SAVED}": "#009e73",
-}
+ALGORITHMS: dict[str, str] = STARTS | GIVEN["others"]
+"""The algorithms that are run if registered. To add an algorithm is to add a line to satellite.toml."""
+COLOURS: dict[str, str] = GIVEN["colours"]
 """Of the starts; others have those of the gallery."""
 STORY = [*STARTS, "bbr3", "hybla"]
 SHOWN = ("geo", "geo-jitter")
@@ -67,64 +43,58 @@ PAGE = Path(__file__).with_name("page.md")
 def text(rows: Sequence[Measured]) -> str:
     """The page: page.md with the numbers."""
     found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-    judged = claims(rows)
     digits = {"startup_s": 2, "start_lost": 0, "file_1_s": 2, "file_100_s": 1, "page_s": 2}
     video = [
         (f"{path.label}, {head}", path.name, what, 1)
         for path in PATHS
         for head, what in (("Mbit/s", "video_mbps"), ("start, s", "video_startup_s"))
     ]
-    return PAGE.read_text(encoding="utf-8").format(
+    stalled = [
+        f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)"
+        for path in PATHS
+        for cc in found
+        if (known := mean(rows, path.name, cc, "video_stalled_s")) and known.mean > 0
+    ]
+    files = ((cc, mean(rows, "geo", cc, "file_100_s")) for cc in found)
+    return rendered(
+        PAGE,
         rate=RATE_BPS / 1e6,
         load=100 * LOAD,
         seeds=len({r.seed for r in rows}),
-        findings=findings(rows, found),
-        verdicts=_verdicts(judged),
+        fastest=fastest(rows, found),
+        claims=claims(rows),
+        checks=_checks,
         **{
             what: _table(rows, found, [(path.label, path.name, what, n) for path in PATHS])
             for what, n in digits.items()
         },
-        objectives=_objectives(rows, found),
+        # The objective of a draft for the path GEO.
+        met=[ALGORITHMS[cc] for cc, known in files if known and known.mean <= 20],
         video=_table(rows, found, video),
-        stalls=_stalls(rows, found),
-        claims="".join(map(_claim, judged)),
+        stalled=stalled,
         window=WINDOW_S,
         first=FIRST_S,
-        deep=DEEP_FIRST_S,
-        paths="".join(_item(f"{path.label}: {path.about}.") for path in PATHS),
+        deep=max(path.first_s for path in PATHS),
+        paths=PATHS,
     )
 
 
-def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
+def fastest(rows: Sequence[Measured], found: Sequence[str]) -> str:
     """The fastest on each path, with their times."""
 
-    def value(cc: str, what: str, path: str) -> float:
-        known = mean(rows, path, cc, what)
-        return math.nan if known is None else known.mean
-
     def first(what: str, path: str) -> str:
-        """The fastest over a path, and its time."""
-        known = [(cc, value(cc, what, path)) for cc in found]
-        known = [pair for pair in known if not math.isnan(pair[1])]
+        known = [
+            (of.mean, cc) for cc in found if (of := mean(rows, path, cc, what)) and not math.isnan(of.mean)
+        ]
         if not known:
             return "–"
-        cc, least = min(known, key=lambda pair: pair[1])
+        least, cc = min(known, key=lambda pair: pair[0])
         return f"{ALGORITHMS[cc]}, {least:.2f} s"
 
     whats = {"startup_s": "half of the rate", "file_1_s": "1 MB", "file_100_s": "100 MB", "page_s": "a page"}
-    paths = [path for path in PATHS if any(first(what, path.name) != "–" for what in whats)]
-    lines = [[path.label, *(first(what, path.name) for what in whats)] for path in paths]
-    heads = texts(["path", *whats.values()])
-    return f"The fastest on each path, and its time:\n\n{markdown(heads, lines)}"
-
-
-def _verdicts(judged: Sequence[Claim]) -> str:
-    each = "".join(_item(f"{claim.title}: {claim.verdict}.") for claim in judged)
-    return f"[Published claims](#are-the-published-gains-here), judged:\n\n{each}".rstrip("\n")
-
-
-def _item(text: str) -> str:
-    return wrapped(text, "- ", "  ") + "\n"
+    lines = [[path.label, *(first(what, path.name) for what in whats)] for path in PATHS]
+    known = [line for line in lines if set(line[1:]) != {"–"}]
+    return markdown(texts(["path", *whats.values()]), known)
 
 
 def _cell(rows: Sequence[Measured], path: str, cc: str, what: str, digits: int) -> str:
@@ -147,32 +117,7 @@ def _table(
     return markdown(["<algorithm", *(head for head, *_ in columns)], body)
 
 
-def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    """The objective of a draft for the path GEO."""
-    met = [cc for cc in found if (known := mean(rows, "geo", cc, "file_100_s")) and known.mean <= 20]
-    names = ", ".join(ALGORITHMS[cc] for cc in met) or "none of them"
-    said = (
-        "The source of the path GEO, draft-kuhn-quic-4-sat-07, sets an objective of 20 s for the first "
-        f"download of 100 MB. Beside the short flows {names} meet it."
-    )
-    return wrapped(said)
-
-
-def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    """The stalls of videos."""
-    stalled = []
-    for path in PATHS:
-        for cc in found:
-            known = mean(rows, path.name, cc, "video_stalled_s")
-            if known is not None and known.mean > 0:
-                stalled.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
-    if not stalled:
-        return "No video stalled."
-    return wrapped(f"After the start, a video stalled with {', '.join(stalled)}.")
-
-
-def _claim(claim: Claim) -> str:
-    head = f"### {claim.title}: {claim.verdict}\n\n{wrapped(claim.statement)}\n\n"
+def _checks(claim: Claim) -> str:
     rows = []
     for check in claim.checks:
         got = check.measured
@@ -182,8 +127,7 @@ def _claim(claim: Claim) -> str:
         counted = "" if check.counted else " (not counted)"
         ours = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
         rows.append([check.what, paper, ours, holds + counted])
-    table = markdown(texts(["check", "published", "measured", "holds"]), rows)
-    return head + table + (f"\n\n{wrapped(claim.note)}" if claim.note else "") + "\n\n"
+    return markdown(texts(["check", "published", "measured", "holds"]), rows)
 
 
 Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]

@@ -37,6 +37,7 @@ from bentpipe.experiments.starlink.measured import (
 from bentpipe.pages.markdown import markdown, texts
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.measuring import Row
+from bentpipe.toml_tables import beside
 
 SHARES = (10, 25, 50, 75, 90)
 
@@ -63,35 +64,8 @@ class Variant:
     outages: bool = True
 
 
-VARIANTS = (
-    Variant("bbr-bare", "bbr", "BBR, constant delay, no outages", ping=False, outages=False),
-    Variant("bbr-no-outages", "bbr", "BBR, 0.25 BDP, window 1 MiB, no outages", 0.25, "1 MiB", outages=False),
-    Variant("bbr-window", "bbr", "BBR, 0.25 BDP, window 1 MiB", 0.25, "1 MiB"),
-    Variant("bbr-window-1.25", "bbr", "BBR, 0.25 BDP, window 1.25 MiB", 0.25, "1.25 MiB"),
-    Variant("bbr-share", "bbr", "BBR, 2.5 BDP, 65 % of the capacity", 2.5, share=0.65),
-    Variant("bbr-small", "bbr", "BBR, 0.25 BDP", 0.25),
-    Variant("cubic-bare", "cubic", "CUBIC, constant delay, no outages", ping=False, outages=False),
-    Variant("cubic-window", "cubic", "CUBIC, 0.25 BDP, window 1 MiB", 0.25, "1 MiB"),
-    Variant("cubic-share", "cubic", "CUBIC, 2.5 BDP, 65 % of the capacity", 2.5, share=0.65),
-    Variant("cubic-small", "cubic", "CUBIC, 0.25 BDP", 0.25),
-    *(
-        Variant(
-            f"cubic-{name}-{loss:g}",
-            "cubic",
-            f"CUBIC, {words}, loss {100 * loss:g} %",
-            bdp,
-            share=share,
-            loss=loss,
-        )
-        for name, words, bdp, share in (
-            ("small", "0.25 BDP", 0.25, 1.0),
-            ("share", "2.5 BDP, 65 %", 2.5, 0.65),
-        )
-        for loss in (6e-6, 2e-5, 1e-4)
-    ),
-    Variant("bbr-small-0.0001", "bbr", "BBR, 0.25 BDP, loss 0.01 %", 0.25, loss=1e-4),
-    Variant("bbr-share-0.0001", "bbr", "BBR, 2.5 BDP, 65 %, loss 0.01 %", 2.5, share=0.65, loss=1e-4),
-)
+_GIVEN = beside(__file__, "capacity.toml")
+VARIANTS = [Variant(name, **of) for name, of in _GIVEN["variants"].items()]
 
 
 class OverCapacity(OfStarlink):
@@ -237,16 +211,7 @@ def _words(capacities: Sequence[Capacity], tests: Sequence[Any], skipped: Sequen
     )
 
 
-SHOWN = {
-    "measured": ("black", "-", 1.6),
-    "bbr-window": ("#3182bd", "-", 1.0),
-    "bbr-share": ("#08306b", "-", 1.0),
-    "bbr-bare": ("#9ecae1", "-", 1.0),
-    "cubic-bare": ("#fdae6b", "-.", 1.0),
-    "cubic-small-6e-06": ("#e6550d", "-.", 1.0),
-    "cubic-small-0.0001": ("#a63603", "-.", 1.0),
-    "cubic-share-6e-06": ("#9467bd", ":", 1.2),
-}
+SHOWN: dict[str, tuple[str, str, float]] = _GIVEN["shown"]
 """The curves of the figure: colour, dashes, width."""
 
 

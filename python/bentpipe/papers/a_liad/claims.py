@@ -11,7 +11,18 @@ import numpy as np
 
 from bentpipe import registry
 from bentpipe.analysis import a_liad as analysis
-from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
+from bentpipe.papers.a_liad.setup import (
+    ALGORITHMS,
+    BDP,
+    GEO_S,
+    HIGH,
+    INTRA_S,
+    LOW,
+    NONE,
+    PAPER,
+    RTTS_S,
+    SHORT_S,
+)
 from bentpipe.studies.claim import (
     ALIKE_RATIO,
     INDEX_TOLERANCE,
@@ -27,7 +38,6 @@ from bentpipe.studies.claim import (
 )
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, column, linearity
-from bentpipe.studies.tolerance import Tolerance
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -49,25 +59,7 @@ LOSS_SHARE = 60.0
 REDUCTION = {"scalable": 45.0, "a-liad": 38.0, "cubic": 11.0}
 EPOCH_S, ALPHA_REF, RTT_REF_S = 1.5787, 2.0, 0.075
 
-LINEAR = Tolerance(
-    0.9,
-    'A1: a line explains at least this share of the variance of what falls "almost linearly"',
-    "a hyperbola over a factor of three in RTT is within it, one over a factor of twelve is not",
-)
-NEAR = Tolerance(
-    0.5,
-    'A7: a window "much below" the BDP is at most this share of it',
-    "half is the least that is much below",
-)
-FIT_WITHIN = Tolerance(
-    2e-4, "A10: largest relative error of the fit of alpha", "what the fit was made to; the paper prints none"
-)
-DIGITS = Tolerance(
-    1e-3, "A10: the constant of equation 11, s, and alpha at 75 ms", "some units of the last printed digit"
-)
-SAME_EPOCH_S = Tolerance(
-    1e-6, "A10: an epoch by the alpha that is solved for, s", "the equation is solved to this"
-)
+LINEAR, NEAR, FIT_WITHIN, DIGITS, SAME_EPOCH_S = PAPER.limits()
 
 
 def values(
@@ -238,5 +230,5 @@ WORDS = Words.beside(__file__)
 CLAIMS = sentences(
     WORDS["Claims"],
     {f"A{i}": of for i, of in enumerate((_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10), start=1)},
-    fixed=("A1", "A10"),
+    PAPER.claims,
 )

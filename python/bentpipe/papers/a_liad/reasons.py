@@ -7,17 +7,16 @@ from statistics import fmean
 from bentpipe.analysis import a_liad as analysis
 from bentpipe.papers.a_liad import claims, figures, setup
 from bentpipe.papers.a_liad.claims import LABELS, RANKED
-from bentpipe.papers.a_liad.places import PLACES
-from bentpipe.papers.a_liad.setup import BASE, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
+from bentpipe.papers.a_liad.setup import BASE, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, PAPER, RTTS_S, SHORT_S
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import INDEX_TOLERANCE, Cause
+from bentpipe.studies.claim import INDEX_TOLERANCE
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn
+from bentpipe.studies.places import drawn, listed
 from bentpipe.studies.rows import linearity
 from bentpipe.studies.study import Section, Table, Tally
-from bentpipe.studies.tables import MARKS, Number, Numbers, choices_section, decision, set_up
+from bentpipe.studies.tables import MARKS, choices_section, decision, numbers, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -189,41 +188,16 @@ def setup_section() -> Section:
     return set_up(given, WORDS["About the set-up"])
 
 
-NUMBERS = Numbers(
-    (
-        Number("A-LIAD in 30 s, %", "A2", 0, "80"),
-        Number("CUBIC less A-LIAD, %", "A2", 1, "3"),
-        Number("J, no loss", "A4", 0, "0.995"),
-        Number("A-LIAD at 0.1 %, %", "A6", 0, "60"),
-        Number("less at 1 %", "A6", 1, "> 0"),
-        Number("NewReno loses to STCP, %", "A8", 0, "45"),
-        Number("to A-LIAD", "A8", 1, "38"),
-        Number("to CUBIC", "A8", 2, "11"),
-    ),
-    "The numbers that the paper prints, under each choice",
-)
-
-
 def _choices(found: Findings) -> Section:
     said = f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row "
     said += f"is the base over the same seeds. {decision(found)}"
     untouched = ". A choice that does not concern a claim leaves its runs as they are."
-    return choices_section(found, said, untouched=untouched, numbers=NUMBERS)
+    return choices_section(found, said, untouched=untouched, numbers=numbers(PAPER.numbers))
 
 
 REASONS = (_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10)
-#: The reason for each claim that the base may not reproduce.
-CAUSES = {
-    "A1": Cause.CONTRADICTION,  # equation 9 is a hyperbola where the text says "almost linearly"
-    "A2": Cause.PARAMETER,  # the queue; A4 and A9 need another one
-    "A3": Cause.PARAMETER,  # the window
-    "A4": Cause.PARAMETER,  # the queue; A2, A3 and A5 need another one
-    "A6": Cause.SPREAD,
-    "A8": Cause.RULE,  # which CUBIC
-    "A9": Cause.PARAMETER,  # the queue; A2, A3 and A5 need another one
-}
-
 EXPLANATION = Explanation(
-    {f"A{i}": reason for i, reason in enumerate(REASONS, start=1)}, CAUSES, lists_failing=True
+    {f"A{i}": reason for i, reason in enumerate(REASONS, start=1)}, PAPER.claims, lists_failing=True
 )
+PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
 build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, drawn(PLACES), sections)

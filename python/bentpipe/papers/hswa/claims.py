@@ -6,11 +6,10 @@ from statistics import fmean
 
 import polars as pl
 
-from bentpipe.papers.hswa.setup import BERS, INCREMENT
+from bentpipe.papers.hswa.setup import BERS, INCREMENT, PAPER
 from bentpipe.studies.claim import Check, above, near, number, ratio_at_least
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import column
-from bentpipe.studies.tolerance import Tolerance
 from bentpipe.studies.words import Words
 
 #: Mbit/s printed in the paper (sections I and IV-B): (algorithm, orbit, BER).
@@ -33,15 +32,7 @@ TIMES = {1e-8: 7.0, 1e-5: 66.0}
 S = {1e-8: 80.0, 1e-7: 70.0, 1e-6: 60.0, 1e-5: 50.0}
 #: The line of figure 1 ends here, in units of BaseTD.
 ZERO = 2.0
-ZERO_WITHIN = Tolerance(
-    0.02, "H7: the line ends within this of 2 BaseTD", "1 %: a law of the controller, met but for rounding"
-)
-STRAIGHT = Tolerance(
-    0.99, "H7: the share of the variance that a line explains, at least", "a law of the controller is a line"
-)
-NONE_WITHIN = Tolerance(
-    0.1, "H7: growth beyond 2 BaseTD, packets per round trip, at most", "less than the one packet of Reno"
-)
+ZERO_WITHIN, STRAIGHT, NONE_WITHIN = PAPER.limits()
 
 #: The names of the algorithms in tables.
 LABELS = {"scps": "SCPS-TP", "hswa": "HSWA"}
@@ -135,6 +126,5 @@ CLAIMS = sentences(
         "H2": lambda runs: _times(runs, 1e-5),
         **{"H3": _h3, "H4": _h4, "H5": _h5, "H6": _h6, "H7": _h7},
     },
-    fixed=("H7",),
-    reference=("H4",),
+    PAPER.claims,
 )

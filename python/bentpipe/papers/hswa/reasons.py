@@ -7,16 +7,14 @@ from statistics import fmean
 from bentpipe.papers.hswa import claims, figures, setup
 from bentpipe.papers.hswa.claims import LABELS, PRINTED, QUOTED, power
 from bentpipe.papers.hswa.figures import implied
-from bentpipe.papers.hswa.places import PLACES
-from bentpipe.papers.hswa.setup import BASE, BERS, HEADER_BYTES, PACKET_BYTES, SPAN_S, bdp_packets
+from bentpipe.papers.hswa.setup import BASE, BERS, HEADER_BYTES, PACKET_BYTES, PAPER, SPAN_S, bdp_packets
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import Cause
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn
+from bentpipe.studies.places import drawn, listed
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held, set_up
+from bentpipe.studies.tables import choices_section, decision, held, numbers, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -147,20 +145,6 @@ def setup_section() -> Section:
     )
 
 
-NUMBERS = Numbers(
-    (
-        Number("SCPS-TP, GEO 1e-8", "H1", 1),
-        Number("HSWA, GEO 1e-8", "H1", 2),
-        Number("SCPS-TP, GEO 1e-5", "H2", 1),
-        Number("HSWA, GEO 1e-5", "H2", 2),
-        Number("HSWA, MEO 1e-5", "H6", 0),
-        Number("HSWA, LEO 1e-6", "H5", 3),
-        Number("HSWA, LEO 1e-5", "H5", 0),
-    ),
-    "Means of the quantities for which the paper prints a number (Mbit/s)",
-)
-
-
 def _choices(found: Findings) -> Section:
     holding = held(found)
     of_base = holding.pop("base")
@@ -175,23 +159,16 @@ def _choices(found: Findings) -> Section:
         total=total,
         of_base=of_base,
     )
-    return choices_section(found, " ".join(said), numbers=NUMBERS)
+    return choices_section(found, " ".join(said), numbers=numbers(PAPER.numbers))
 
 
-#: The reason for each claim that the base may not reproduce.
-CAUSES = {
-    "H1": Cause.PARAMETER,  # the length of the run, the queue
-    "H2": Cause.CONTRADICTION,  # SCPS-TP's number needs ten times the packet loss of HSWA's (the scan of q)
-    "H5": Cause.CONTRADICTION,  # as H2
-    "H6": Cause.RULE,  # equation 4 per round or per ACK
-}
-
+PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
     Explanation(
         {"H1": _h1, "H2": _h2, "H3": _h3, "H4": _h4, "H5": _h5, "H6": _h6, "H7": _h7},
-        CAUSES,
+        PAPER.claims,
         lists_failing=True,
         counts_choices=True,
     ),

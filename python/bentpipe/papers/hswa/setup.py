@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bentpipe.studies import design, parts
+from bentpipe.studies.declared import Declared
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
 from bentpipe.studies.variants import read_variants
 
@@ -122,6 +123,7 @@ def _one_way(rtt_s: float) -> str:
 
 
 BASE = Setup()
+PAPER = Declared.beside(__file__)
 #: The reading under which most of the paper's numbers are near; drawn beside the base in the figures.
 BYTES = BASE.changed(unit="byte")
 #: The variant of this reading, which has as many seeds as the base.
@@ -194,11 +196,7 @@ DESIGN = Design(
     {"quick": Size(3, 2), "full": Size(12, 5, tuple(sorted(BERS + BETWEEN)))},
     points,
     scenario,
-    note=(
-        "{size.seeds} seeds (1 to {size.seeds}) for every value; {size.sensitivity_seeds} seeds for each "
-        "other choice. A seed draws the packets that are lost, and in the runs of figure 1 when the cross "
-        "traffic begins."
-    ),
+    note=PAPER.note,
     keeps=lambda keys, seed: False,
     order=order,
     always=(INCREMENT.name,),

@@ -13,7 +13,7 @@ import numpy as np
 from bentpipe.analysis import convergence_time
 from bentpipe.papers.spectrum import closed_forms
 from bentpipe.papers.spectrum.measure import EPSILON
-from bentpipe.papers.spectrum.setup import CHAIN, CHAINS, FIVE, LABELS, QUEUES, SMOOTH, STEPS
+from bentpipe.papers.spectrum.setup import CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH
 from bentpipe.studies.claim import (
     Check,
     above,
@@ -28,7 +28,6 @@ from bentpipe.studies.claim import (
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, column
-from bentpipe.studies.tolerance import Tolerance
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -55,28 +54,9 @@ LEAST_FRIENDLY, WORST_LOSS = 0.75, 0.15
 #: "Most parts of the Internet are experiencing less than 5 % loss"; "the loss rate exceeds a certain level",
 #: "a reasonable loss regime (loss rate below 10 %)".
 LOW_LOSS, HIGH_LOSS = 0.05, 0.10
-CLOSE = Tolerance(
-    0.15,
-    "K2 to K5: a share is close to TCP's if the ratio is this close to 1",
-    "less than the quarter by which the least friendly case of the paper differs",
-)
-WORST_WITHIN = Tolerance(
-    0.05,
-    "K2: where SIMD gets least lies within this of the printed 15 % loss",
-    "the rates of the runs are 5 % apart there",
-)
-DEGRADED = Tolerance(
-    1.25,
-    'K5: the share of AIMD "degrades significantly" if TCP gets at least this many times more',
-    "what no longer counts as alike",
-)
+CLOSE, WORST_WITHIN, DEGRADED, NEAR_START = PAPER.limits("close", "worst-within", "degraded", "near-start")
 #: The smaller link of figures 8 to 13, under which the choices are tried.
 SMALL_MBPS = 15.0
-NEAR_START = Tolerance(
-    0.2,
-    "K9 and K10: a run begins as the paper's did if its windows at the change are within this share of those",
-    "the 20 % of the rule",
-)
 #: Section 6.2.1: the share of packets dropped by link rate, and the mean window at 60 Mbit/s.
 DROPS = {60.0: 0.003, 15.0: 0.05}
 WINDOW = 23.0
@@ -390,12 +370,8 @@ Checks = Callable[["pl.DataFrame"], list[Check]]
 CHECKS: Sequence[Checks] = (
     closed_forms.k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, closed_forms.k11, closed_forms.k12,
 )  # fmt: skip
-#: The experiments of K2 to K10; the others are closed forms.
-EXPERIMENTS = ("friendly", "share", "share", "smooth", *STEPS, "square", *CHAINS)
 CLAIMS = sentences(
     Words.beside(__file__)["Claims"],
     {f"K{i}": checks for i, checks in enumerate(CHECKS, start=1)},
-    about=dict.fromkeys(("K1", "K11", "K12"))
-    | {f"K{i}": where(experiment=of) for i, of in enumerate(EXPERIMENTS, start=2)}
-    | {"K3": where(experiment="share", cc="simd"), "K4": where(experiment="share", cc="aiad")},
+    PAPER.claims,
 )

@@ -13,9 +13,8 @@ from scipy.optimize import brentq
 
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
 from bentpipe.papers.spectrum.measure import EPSILON
-from bentpipe.papers.spectrum.setup import BETA, SUBTRACT
+from bentpipe.papers.spectrum.setup import BETA, PAPER, SUBTRACT
 from bentpipe.studies.claim import Check, above, alike, number, ratio_at_least
-from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,21 +22,7 @@ if TYPE_CHECKING:
 
     from bentpipe.analysis._values import Value
 
-WITHIN = Tolerance(
-    0.03,
-    "K1 and K11: a closed form meets a printed value within this share",
-    "the paper rounds the constants of its formulas to two digits (0.41, 0.73)",
-)
-CLOSED = Tolerance(
-    0.95,
-    "K12: the share of the first difference that is closed, at least",
-    "fairness is reached, not only neared",
-)
-JUST_IF = Tolerance(
-    0.99,
-    "K12: the share of starts where SIMD crosses fairer just if x1 + x2 > 1/3, at least",
-    "all but starts so near the limit that rounding decides",
-)
+WITHIN, CLOSED, JUST_IF, SMOOTHEST = PAPER.limits("within", "closed", "just-if", "smoothest")
 #: Windows of table 5: the analysis of TCP, 14.7 round trips, is 4/3 of 11.
 LOW_WINDOW, HIGH_WINDOW = 11.0, 22.0
 #: Table 5, analysis: round trips to double the window, losses to halve it.
@@ -53,11 +38,6 @@ FULL_FORM = {"tcp": 43.7, "aimd": 342.0, "iiad": 1242.0, "simd": 85.1}
 GAP_FORM = {"tcp": 6.0, "aimd": 18.3, "iiad": 7.6, "simd": 12.3}
 #: Section 5: SIMD at the smoothness of another control.
 MORE_AGGRESSIVE, LESS_RESPONSIVE = 10.0, 1.7
-SMOOTHEST = Tolerance(
-    1e-3,
-    "K11: the smoothness (coefficient of variation) at which SIMD and AIMD are compared",
-    "the least of figure 5's axis here; the text does not say which part it shows",
-)
 #: The numbers that two sentences on AIMD and SIMD contradict.
 TABLE_3 = "its table 3 has 0.41 beta for AIMD and 0.73 beta for SIMD"
 #: The controls of tables 2 and 6, and those of tables 3 and 5: their closed forms, with beta.

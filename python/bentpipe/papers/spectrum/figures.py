@@ -177,7 +177,7 @@ def region(_: Findings) -> Figure:
     )
 
 
-def tradeoff(number: int, m: float) -> Figure:
+def tradeoff(_: Findings, number: int, m: float) -> Figure:
     """Figures 5 and 6: round trips to grow and losses to shrink over the coefficient of variation."""
     fig, axes = draw.figure(2.6, columns=2)
     rows: list[dict[str, object]] = []
@@ -444,9 +444,10 @@ def impulse(found: Findings) -> Figure:
     return WORDS.figure("figure-19", fig, pl.concat(rows), seed=setup.TRACE_SEED)
 
 
-def converging(found: Findings, number: int, name: str, what: str, printed: Mapping[str, float]) -> Figure:
+def converging(found: Findings, number: int, name: str, what: str) -> Figure:
     """Figures 21 and 22: the windows of two flows after the background has ended."""
     at, experiment = float(found.plan.settings["switch_s"]), f"chain-{number}"
+    printed = (claims.TO_FAIR, claims.TO_FULL)[number - 1]
     flows = (("s1", "flow 1", 1.0), ("s2", "flow 2", 0.45))
     fig, axes = draw.figure(4.8, rows=4, sharex=True, sharey=True)
     rows: list[pl.DataFrame] = []

@@ -10,19 +10,18 @@ import numpy as np
 import polars as pl
 
 from bentpipe.analysis import convergence
-from bentpipe.papers.spectrum import claims, closed_forms, figures, setup
-from bentpipe.papers.spectrum.places import PLACES
-from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, QUEUES, SMOOTH, SUBTRACT
+from bentpipe.papers.spectrum import claims, closed_forms, figures, setup, sketches, tables
+from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import Cause, Claim, interval
+from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import where
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.judge import Sensitivity
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.places import drawn
+from bentpipe.studies.places import drawn, listed
 from bentpipe.studies.rows import column
-from bentpipe.studies.study import Section
+from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import choices_section, decided, set_up
 from bentpipe.studies.words import Words, each
 
@@ -285,24 +284,23 @@ def setup_section() -> Section:
 
 WHY: Sequence[Callable[[Findings], Reason]] = (_k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, _k11, _k12)
 
-#: The reason for each claim that the base may not reproduce.
-CAUSES = {
-    "K3": Cause.RULE,  # whether cuts are to whole numbers
-    "K4": Cause.RULE,  # as K3
-    "K5": Cause.RULE,  # as K3
-    "K6": Cause.RULE,  # as K3
-    "K7": Cause.RULE,  # as K3
-    "K8": Cause.RULE,  # as K3
-    "K9": Cause.SPREAD,
-    "K10": Cause.SPREAD,
-}
 
+def configuration(_: Findings) -> Table:
+    """Table 4, and the values that the text leaves open."""
+    return setup_section().tables[0]
+
+
+PLACES = listed(
+    WORDS["Figures and tables"],
+    PAPER.figures,
+    {**vars(figures), **vars(sketches), **vars(tables), "configuration": configuration},
+)
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
     Explanation(
         {f"K{i}": reason for i, reason in enumerate(WHY, start=1)},
-        CAUSES,
+        PAPER.claims,
         clause_if_failing=True,
         fares=fares,
     ),

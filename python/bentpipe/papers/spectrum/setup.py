@@ -9,13 +9,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from bentpipe.studies import design, parts
-from bentpipe.studies.design import (
-    Choices,
-    Design,
-    Keys,
-    Replication,
-    Variant,
-)
+from bentpipe.studies.declared import Declared
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
 from bentpipe.studies.study import Key
 from bentpipe.studies.variants import read_variants
 
@@ -230,6 +225,7 @@ def _link(mbps: float, delay_s: float, queue: Mapping[str, Any]) -> dict[str, An
 
 
 BASE = Setup()
+PAPER = Declared.beside(__file__)
 
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
@@ -275,25 +271,6 @@ class Size(design.Size):
     def fewer(self) -> str:
         """The number of seeds of the faster links of figures 8 to 13, in words."""
         return "".join(f" ({seeds} at {mbps:g} Mbit/s)" for mbps, _, seeds in self.shares[1:])
-
-
-QUICK = Size(
-    4,
-    2,
-    step_seeds=4,
-    chain_seeds=4,
-    load_seeds=2,
-    loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
-    rounds=2000,
-    shares=((15.0, (2, 8, 32), 2),),
-    share_s=180.0,
-    smooth_s=100.0,
-    step_at_s=120.0,
-    step_after_s=60.0,
-    cycles=11,
-    switch_s=80.0,
-    after_s=330.0,
-)
 
 
 def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
@@ -360,15 +337,10 @@ def order(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": QUICK, "full": Size(10, 3)},
+    {"quick": Size(**PAPER.given["quick"]), "full": Size(10, 3)},
     points,
     scenario,
-    note=(
-        "{size.seeds} seeds for every value, but {size.load_seeds}{size.fewer} for figures 8 to 17, "
-        "{size.step_seeds} for figure 18, {size.chain_seeds} for table 6 and {size.sensitivity_seeds} for "
-        "each changed choice. A seed draws when the flows start, their private delays, what the random "
-        "queues and links drop."
-    ),
+    note=PAPER.note,
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] != "friendly",
     order=order,
     # A variant repeats the whole of a control's experiment, at fewer loads or over another link.

@@ -42,13 +42,6 @@ def indices(found: Findings) -> Table:
     return _checked(closed_forms.k11(found.base), "table 3, smoothness at W = 20:", said)
 
 
-def configuration(_: Findings) -> Table:
-    """Table 4, and the values that the text leaves open."""
-    from bentpipe.papers.spectrum.reasons import setup_section
-
-    return setup_section().tables[0]
-
-
 def square_wave(found: Findings) -> Table:
     """Table 5: round trips to double the window and losses to halve it."""
     return figures.table_5(found.base)

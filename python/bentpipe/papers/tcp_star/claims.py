@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from bentpipe import registry
 from bentpipe.papers.tcp_star.measure import BACK
-from bentpipe.papers.tcp_star.setup import ALGORITHMS, BERS, BETWEEN, COUNTS, NO_AEN, OFTEN, RARE, SHARERS
+from bentpipe.papers.tcp_star.setup import (
+    ALGORITHMS,
+    BERS,
+    BETWEEN,
+    COUNTS,
+    NO_AEN,
+    OFTEN,
+    PAPER,
+    RARE,
+    SHARERS,
+)
 from bentpipe.studies.claim import (
     INDEX_TOLERANCE,
     Check,
@@ -21,10 +31,8 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.design import where
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, column, seed_means
-from bentpipe.studies.tolerance import Tolerance
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -32,34 +40,7 @@ if TYPE_CHECKING:
 
 #: Numbers printed in the paper: end of the others' slow start (section 4.2.1), restart of TCP-STAR (4.2.2).
 SLOW_START_S, RESTART_S = 8.0, 13.0
-RESTART_WITHIN_S = Tolerance(
-    0.5,
-    "S4: the restart lies within this of the printed 13 s",
-    "a round trip; the paper prints whole seconds",
-)
-COINCIDE_S = Tolerance(
-    0.1,
-    "S3: curves coincide if their times differ by at most this, s",
-    "a fifth of a round trip, within which the flows start",
-)
-MUCH = Tolerance(
-    2.0,
-    'S3 and S4: "quickly" and "it takes long" mean by at least this factor',
-    "a factor that no one calls slight",
-)
-ALMOST_EQUAL_MBPS = Tolerance(
-    0.5,
-    'S2: throughputs are "almost equal" if they differ by at most this, Mbit/s',
-    "5 % of the axis of the figure, which ends at the link's 10 Mbit/s",
-)
-A_LITTLE = Tolerance(
-    2 * INDEX_TOLERANCE,
-    'S5 and S6: an index is "a little" lower by at most this',
-    "twice what still counts as alike",
-)
-NO_CONGESTION = Tolerance(
-    0.5, "S5 and S6: packets lost at the queue in a run without congestion, at most", "less than one packet"
-)
+RESTART_WITHIN_S, COINCIDE_S, MUCH, ALMOST_EQUAL_MBPS, A_LITTLE, NO_CONGESTION = PAPER.limits()
 
 #: The names of the protocols in tables and figures; Reno's window with RFC 6582 recovery is NewReno.
 LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS} | {"reno": "NewReno"}
@@ -193,7 +174,5 @@ WORDS = Words.beside(__file__)
 CLAIMS = sentences(
     WORDS["Claims"],
     {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},
-    about=dict.fromkeys(("S1", "S2"), where(part="loss"))
-    | {"S3": where(part="startup"), "S4": where(part=("outage", "late")), "S7": where(part=("same", "mixed"))}
-    | dict.fromkeys(("S5", "S6"), where(part="mixed")),
+    PAPER.claims,
 )

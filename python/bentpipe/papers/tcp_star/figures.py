@@ -157,34 +157,19 @@ def _legend(fig: MplFigure, ax: Axes, columns: int = 4) -> None:
     fig.legend(ordered.values(), ordered.keys(), loc="outside upper center", ncols=columns, **spaced)
 
 
-#: Measures of one flow and of many: column, description, and a factor.
-ALONE = (
-    ("x_mbps", "throughput, Mbit/s", 1),
-    ("timeouts", "timeouts", 1),
-    ("resent", "segments sent again, %", 100),
-    ("rwnd_share", "time held by the receiver's window, %", 100),
-)
-SHARED = (
-    ("x_mbps", "throughput per flow, Mbit/s"),
-    ("reno_mbps", "of NewReno, Mbit/s"),
-    ("queue_drops", "packets lost at the queue"),
-    ("jain", "Jain's index"),
-)
-
-
 def runs_section(base: pl.DataFrame) -> Section:
     """Tables of the main measures."""
     alone = [
         [f"{claims.at(ber)}: {what}", *means(claims.samples(base, name, "loss", ber), times)]
         for ber in BERS
-        for name, what, times in ALONE
+        for name, what, times in setup.PAPER.given["alone"]
     ]
     with_newreno = [("mixed", ber, f"with NewReno, {claims.at(ber)}") for ber in (RARE, OFTEN)]
     shared = [
         [f"{title}, N = {n}: {what}", *means(claims.samples(base, name, part, ber, n))]
         for part, ber, title in (*with_newreno, ("same", OFTEN, f"among themselves, {claims.at(OFTEN)}"))
         for n in (COUNTS[0], COUNTS[len(COUNTS) // 2], COUNTS[-1])
-        for name, what in SHARED
+        for name, what in setup.PAPER.given["shared"]
         if part == "mixed" or name != "reno_mbps"
     ]
     shared += [

@@ -10,17 +10,16 @@ import polars as pl
 
 from bentpipe.papers.tcp_star import claims, figures, setup
 from bentpipe.papers.tcp_star.claims import BR, STAR, J
-from bentpipe.papers.tcp_star.places import PLACES
-from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, RARE, SMALL
+from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, PAPER, RARE, SMALL
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import INDEX_TOLERANCE, Cause
+from bentpipe.studies.claim import INDEX_TOLERANCE
 from bentpipe.studies.explain import Explanation, Reason, fares_both_ways
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn
+from bentpipe.studies.places import drawn, listed
 from bentpipe.studies.rows import column
-from bentpipe.studies.study import Section
-from bentpipe.studies.tables import Number, Numbers, choices_section, decided, set_up
+from bentpipe.studies.study import Section, Table
+from bentpipe.studies.tables import choices_section, decided, numbers, set_up
 from bentpipe.studies.words import Words, each
 
 WORDS = Words.beside(__file__)
@@ -186,21 +185,6 @@ def sections(found: Findings) -> list[Section]:
     return [runs, chosen, figures.rto_section(found), _choices(found)]
 
 
-NUMBERS = Numbers(
-    (
-        *(Number(f"margin at {claims.at(ber)}", "S1", i) for i, ber in enumerate(BERS[:-1])),
-        Number("NewReno full after", "S3", 0),
-        Number("STAR's data again at", "S4", 0),
-        Number("J, STAR - TCP-J", "S5", OVERLAP),
-        Number("J, BR - STAR", "S5", OVERLAP + 1),
-    ),
-    "TCP-STAR's throughput less the best other's, Mbit/s (S1); time of NewReno to 432 segments, s (S3); "
-    "TCP-STAR's restart, s (S4); differences of Jain's index with NewReno at 1e-8, mean over N = 20 to 50 "
-    "(S5)",
-    with_paper=False,
-)
-
-
 def _choices(found: Findings) -> Section:
     said = WORDS.text("The choices", seeds=found.few_seeds)
     if len(found.sensitivity.variants) < len(setup.VARIANTS):
@@ -211,7 +195,8 @@ def _choices(found: Findings) -> Section:
         if changed
         else " No choice tried changes a verdict."
     )
-    return choices_section(found, said, untouched=", - not touched by the choice", numbers=NUMBERS)
+    untouched = ", - not touched by the choice"
+    return choices_section(found, said, untouched=untouched, numbers=numbers(PAPER.numbers))
 
 
 def setup_section(base: pl.DataFrame) -> Section:
@@ -234,13 +219,12 @@ def setup_section(base: pl.DataFrame) -> Section:
     )
 
 
-REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
-#: The reason for each claim that the base may not reproduce.
-CAUSES = {
-    "S2": Cause.RULE,  # the addition of LWC between a timeout and ssthresh
-    "S5": Cause.RULE,  # WestwoodBR's thresholds
-    "S7": Cause.RULE,  # as S5
-}
+def parameters(found: Findings) -> Table:
+    """Table 1 beside our choices."""
+    return setup_section(found.base).tables[0]
 
-EXPLANATION = Explanation(REASONS, CAUSES, lists_failing=True, fares=fares_both_ways)
+
+REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
+EXPLANATION = Explanation(REASONS, PAPER.claims, lists_failing=True, fares=fares_both_ways)
+PLACES = listed(WORDS["Figures and tables"], PAPER.figures, {**vars(figures), "parameters": parameters})
 build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, drawn(PLACES), sections)

@@ -8,15 +8,8 @@ from itertools import product
 from typing import Any
 
 from bentpipe.studies import design, parts
-from bentpipe.studies.design import (
-    Choices,
-    Design,
-    Keys,
-    Replication,
-    Variant,
-    base_and_variants,
-    where,
-)
+from bentpipe.studies.declared import Declared
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
 from bentpipe.studies.variants import read_variants
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
@@ -145,6 +138,7 @@ class Setup(Choices):
 
 
 BASE = Setup()
+PAPER = Declared.beside(__file__)
 #: TCP-STAR that slow-starts after a timeout to ssthresh without its estimate.
 SLOW_STARTS = BASE.tuned("star", after_timeout="slow-start")
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
@@ -199,11 +193,7 @@ DESIGN = Design(
     {"quick": Size(6, 2), "full": Size(24, 12)},
     points,
     scenario,
-    note=(
-        "{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each "
-        "changed choice; throughput and fairness over {size.duration_s:g} s. A seed draws the bit "
-        "errors and the starts of the flows."
-    ),
+    note=PAPER.note,
     keeps=lambda keys, seed: keys["part"] in ("startup", "outage"),
     order=lambda base, variants, size: base_and_variants(base, [*variants, *RTO_VARIANTS], size),
     readings=READINGS,

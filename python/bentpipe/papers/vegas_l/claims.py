@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from bentpipe import registry
-from bentpipe.papers.vegas_l.setup import ALGORITHMS, HIGH, LOW
+from bentpipe.papers.vegas_l.setup import ALGORITHMS, HIGH, LOW, PAPER
 from bentpipe.stats import jain
 from bentpipe.studies.claim import (
     INDEX_TOLERANCE,
@@ -22,7 +22,6 @@ from bentpipe.studies.claim import (
 )
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, seed_means
-from bentpipe.studies.tolerance import Tolerance
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -35,11 +34,7 @@ THROUGHPUT = {"vegas": 1.1, "vegas-l": 2.9}
 NEWRENO_AGAINST = {"vegas": 3.2, "vegas-l": 1.5}
 NEWRENO_HIGH = 0.5
 FAIRNESS = {"vegas": 0.8074, "veno": 0.9994}
-MUCH_SMALLER = Tolerance(
-    2.0,
-    'V4: windows are "much smaller" if their mean is at least this many times larger at the low rate',
-    "a factor that no one calls slight",
-)
+(MUCH_SMALLER,) = PAPER.limits()
 
 #: The names of the algorithms in tables and figures.
 LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS}
@@ -140,4 +135,5 @@ WORDS = Words.beside(__file__)
 CLAIMS = sentences(
     WORDS["Claims"],
     {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
+    PAPER.claims,
 )

@@ -12,7 +12,7 @@ from bentpipe import registry
 from bentpipe.papers.vegas_l import claims
 from bentpipe.papers.vegas_l.claims import LABELS
 from bentpipe.papers.vegas_l.measure import STEADY
-from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, ENDS, HIGH, LOW, STATIONS, TRACE_SEED
+from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, ENDS, HIGH, LOW, PAPER, STATIONS, TRACE_SEED
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
 from bentpipe.studies.findings import Findings
@@ -149,23 +149,7 @@ def fairness(found: Findings) -> Figure:
     return WORDS.figure("figure-6", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
-MEASURES = (
-    ("x_mbps", "throughput of flow 1, Mbit/s"),
-    ("newreno_mbps", "throughput of NewReno, Mbit/s"),
-    ("jain", "Jain's index"),
-    ("cwnd_steady", "window of flow 1, packets"),
-    ("cwnd_cv", "its variation in the second half"),
-    ("cuts", "its cuts per 100 s"),
-    ("x_rtt_s", "RTT of flow 1, s"),
-    ("newreno_rtt_s", "RTT of NewReno, s"),
-    ("queue", "mean queue, packets"),
-    ("utilisation", "share of the downlink used"),
-    ("x_lost", "packets of flow 1 lost"),
-    ("newreno_lost", "packets of NewReno lost"),
-    ("newreno_uplink_lost", "of these at its own uplink"),
-    ("x_timeouts", "timeouts of flow 1"),
-    ("newreno_timeouts", "timeouts of NewReno"),
-)
+MEASURES = [(column, what) for column, what in PAPER.given["measures"]]
 
 
 def _rows(found: Findings, per: float) -> list[list[str]]:

@@ -9,16 +9,15 @@ import polars as pl
 
 from bentpipe.papers.vegas_l import claims, figure_1, figures, setup
 from bentpipe.papers.vegas_l.claims import LABELS
-from bentpipe.papers.vegas_l.places import PLACES
-from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES
+from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES, PAPER
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import Cause, spread
+from bentpipe.studies.claim import spread
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
-from bentpipe.studies.places import drawn
+from bentpipe.studies.places import drawn, listed
 from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held, set_up
+from bentpipe.studies.tables import choices_section, decision, held, numbers, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -194,22 +193,6 @@ def sections(found: Findings) -> list[Section]:
     return [figures.runs_section(found), setup_section(found.base), _choices(found)]
 
 
-NUMBERS = Numbers(
-    (
-        Number("cwnd of Vegas-L", "V1", 0),
-        Number("over Vegas", "V1", 1),
-        Number("Vegas", "V2", 1),
-        Number("Vegas-L", "V2", 0),
-        Number("NewReno, Vegas", "V2", 3),
-        Number("NewReno, Vegas-L", "V2", 2),
-        Number("J Vegas", "V3", 0),
-        Number("J Veno", "V3", 1),
-        Number("NewReno, high PER", "V5", 0),
-    ),
-    "Means of the quantities for which the paper prints a number (packets, Mbit/s)",
-)
-
-
 def _choices(found: Findings) -> Section:
     choices, holding = found.sensitivity.choices, held(found)
     of_base = holding.pop("base")
@@ -224,7 +207,7 @@ def _choices(found: Findings) -> Section:
         held=holding[best],
         of_base=of_base,
     )
-    return choices_section(found, " ".join(said), numbers=NUMBERS)
+    return choices_section(found, " ".join(said), numbers=numbers(PAPER.numbers))
 
 
 def setup_section(base: pl.DataFrame) -> Section:
@@ -262,22 +245,13 @@ def setup_section(base: pl.DataFrame) -> Section:
     return replace(chosen, tables=[*chosen.tables, table])
 
 
-#: The reason for each claim that the base may not reproduce.
-CAUSES = {
-    "V1": Cause.CONTRADICTION,  # 350 packets at 2.9 Mbit/s need a round trip that no printed path has
-    "V2": Cause.PARAMETER,  # the queue
-    "V3": Cause.PARAMETER,  # where flow 2 ends
-    "V4": Cause.CONTRADICTION,  # figure 1 cannot put Vegas-A below Vegas
-    "V5": Cause.CONTRADICTION,  # as V4
-    "V6": Cause.CONTRADICTION,  # as V4
-}
-
+PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
     Explanation(
         {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
-        CAUSES,
+        PAPER.claims,
         clause_if_failing=True,
         counts_choices=True,
     ),

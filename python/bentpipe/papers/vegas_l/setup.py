@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Literal
 
 from bentpipe.studies import design, parts
+from bentpipe.studies.declared import Declared
 from bentpipe.studies.design import Choices, Design, Keys, Replication
 from bentpipe.studies.variants import read_variants
 
@@ -40,17 +41,10 @@ LIGHT_KM_PER_S, GEO_RADIUS_KM = 299_792.458, 42_164.17
 #: Vegas-A as in figure 1, which prints < on both sides: Diff equal to alpha or beta changes nothing.
 FIGURE_1 = {"equal_diff": "hold"}
 
-STATIONS = {
-    "beijing": (39.4, 116.4),
-    "new-york": (40.7, -74.0),
-    "shanghai": (31.2, 121.5),
-    "washington-as-printed": (28.9, 77.0),
-    "washington-dc": (38.9, -77.0),
-    # Halfway between the two satellites in longitude, in view of both.
-    "relay": (30.0, 42.5),
+PAPER = Declared.beside(__file__)
+STATIONS: dict[str, tuple[float, float]] = {
+    of: (lat, lon) for of, (lat, lon) in PAPER.given["stations"].items()
 }
-
-
 #: The terminals of flow 1 and of flow 2: source and receiver.
 ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
 
@@ -240,11 +234,7 @@ DESIGN = Design(
     {"quick": Size(4, 2), "full": Size(24, 10)},
     points,
     scenario,
-    note=(
-        "{size.seeds} seeds (1 to {size.seeds}) of {size.duration_s:g} s for every value; "
-        "{size.sensitivity_seeds} seeds for each changed choice. A seed draws the satellite's longitude, "
-        "the start of each flow and the packets that are lost."
-    ),
+    note=PAPER.note,
     keeps=lambda keys, seed: seed == TRACE_SEED,
     readings=READINGS,
 )
