@@ -125,6 +125,9 @@ def groups() -> list[str]:
                 look(each)
         elif isinstance(part, dict):
             name = name_of(part)
+            if name in seen:
+                return
+            seen.update([name] if name else [])
             keys = part.get("properties", {})
             look(
                 tables()[name] if name else [keys[key] for key in part.get("x-order") or keys if key in keys]
