@@ -54,7 +54,7 @@ _REASONS = (
     "loss\nrecovery",
     "wait for\ntimeout",
 )
-"""The same in columns, in the order of `LIMITS`."""
+"""The heads of the limits, in the order of `LIMITS`."""
 
 
 def _reasons(limited: dict[str, float]) -> str:
