@@ -84,8 +84,7 @@ def test_a_flow_may_cross_a_link_the_other_way() -> None:
     for line in (
         "$ns simplex-link $n1 $n0 2000000 0.050000000s DropTail",
         "$ns simplex-link $n0 $n1 10000000 0.050000000s DropTail",
-        "$ns attach-agent $n1 $tcp(0)",
-        "$ns attach-agent $n0 $sink(0)",
+        "transfer 0 $n1 $n0 ",
     ):
         assert line in tcl
 
