@@ -16,14 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path  # noqa: F401, which the annotations of the classes name
 from typing import Any
 
-from bentpipe import keys
+from bentpipe.keys import classes, unions
 
 Steps = Sequence[Sequence[Any]]
 """Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
-_CLASSES = keys.classes(__name__)
+_CLASSES = classes(__name__)
 globals().update(_CLASSES)
-globals().update(
-    {name: functools.reduce(operator.or_, of) for name, (_, of) in keys.unions(_CLASSES).items()}
-)
+globals().update({name: functools.reduce(operator.or_, of) for name, (_, of) in unions(_CLASSES).items()})
 KINDS = {made.kind: made for made in _CLASSES.values() if made.kind is not None}
 """Every class with a kind, by the kind's name in a scenario."""
