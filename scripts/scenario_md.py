@@ -12,6 +12,7 @@ from typing import Any
 import md
 from md import DOCS, anchor, words
 
+from bentpipe.keys import DEFAULTS, QUANTITIES, about, followed, types
 from bentpipe.plain import toml
 from bentpipe.registry import queues
 from bentpipe.schema import scenario_schema
@@ -20,14 +21,8 @@ PAGE = DOCS / "scenario.md"
 SCHEMA = scenario_schema()
 
 WORDS = tomllib.loads(words("scenario_page.toml"))
-QUANTITIES, EXAMPLES, OWN, DEFAULTS = (WORDS[name] for name in ("quantities", "examples", "own", "defaults"))
+EXAMPLES, OWN = WORDS["examples"], WORDS["own"]
 TABLES = [(of["name"], of["heading"], of.get("form", ""), of.get("text", "")) for of in WORDS["table"]]
-
-
-def followed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The target of a schema's reference, or the schema itself."""
-    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    return SCHEMA["$defs"][name] if name else schema
 
 
 def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
@@ -37,12 +32,6 @@ def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
     if found is None:
         return [schema]
     return [each for part in found if part.get("type") != "null" for each in alternatives(part)]
-
-
-def types(schema: dict[str, Any]) -> list[str]:
-    """The JSON types that a schema without alternatives allows."""
-    kind = schema.get("type", [])
-    return [name for name in ([kind] if isinstance(kind, str) else kind) if name != "null"]
 
 
 def table_of(schema: dict[str, Any]) -> str | None:
@@ -104,23 +93,6 @@ def _plural(items: dict[str, Any]) -> str:
     if word.startswith(("number", "text")):
         return "names" if word == "text" else word.replace("number", "numbers", 1)
     return word.replace("](", "s](")
-
-
-DEFAULT = re.compile(r"(?:^|(?<=[.;] ))((?:Default|Paper|[Bb]y default)\b.*?)\.(?= |$)")
-
-
-def about(schema: dict[str, Any]) -> tuple[str, str]:
-    """The meaning of a key, and its default."""
-    text = " ".join(schema.get("description", "").split())
-    said = DEFAULT.search(text)
-    default = ""
-    if said is not None and ":" not in said[1][len("Default:") :]:
-        default = re.sub(r"^(Default|By default|by default):? ?", "", said[1]).replace("Paper", "paper")
-        text = (text[: said.start()].rstrip("; ") + text[said.end() :]).strip()
-        text += "" if text.endswith((".", "?")) else "."
-    if schema.get("default") not in (None, []):
-        default = f"`{toml(schema['default'], str)}`"
-    return text, re.sub(r'("[^"]+")', r"`\1`", default) if "`" not in default else default
 
 
 def example(table: str, key: str, schema: dict[str, Any]) -> Any:

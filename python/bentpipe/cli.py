@@ -19,6 +19,7 @@ from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
 from bentpipe.breaking.commands import break_verb
 from bentpipe.emulation.commands import emulate_verb
+from bentpipe.entries import cc_app, queue_app, schema_verb
 from bentpipe.evaluation.commands import evaluate_verb
 from bentpipe.explore.commands import explore_verb
 from bentpipe.kernel.commands import app as kernel_app
@@ -26,7 +27,6 @@ from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
 from bentpipe.reports.commands import report_verb
-from bentpipe.schema import schema_verb
 from bentpipe.studies.commands import app as study_app
 from bentpipe.sweeps.commands import sweep_verb
 from bentpipe.timeline import commands as timeline
@@ -190,8 +190,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
-queue_app = typer.Typer(help="The kinds of queues.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
 app.add_typer(queue_app, name="queue")
@@ -470,52 +468,6 @@ def compare_verb(
         raise Stopped(f"the answer has the {kept} runs that were done, and no file was written")
     if found.failed:
         raise typer.Exit(FAILED)
-
-
-@cc_app.command("list")
-def cc_list(json: Json = False) -> None:
-    """Every algorithm."""
-    from bentpipe.registry import controllers
-    from bentpipe.tables import show_algorithms
-
-    known = controllers()
-    terminal.give(lambda: {"algorithms": known}, lambda: show_algorithms(known), json=json)
-
-
-@cc_app.command("show")
-def cc_show(
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.algorithms)],
-    json: Json = False,
-) -> None:
-    """One algorithm: what it is, where it comes from, its parameters."""
-    from bentpipe.registry import find
-    from bentpipe.tables import show_algorithm
-
-    entry = find(name)
-    terminal.give(lambda: entry, lambda: show_algorithm(entry), json=json)
-
-
-@queue_app.command("list")
-def queue_list(json: Json = False) -> None:
-    """Every kind of queue."""
-    from bentpipe.registry import queues
-    from bentpipe.tables import show_queues
-
-    known = queues()
-    terminal.give(lambda: {"queues": known}, lambda: show_queues(known), json=json)
-
-
-@queue_app.command("show")
-def queue_show(
-    kind: Annotated[str, typer.Argument(metavar="KIND", autocompletion=completion.kinds_of_queue)],
-    json: Json = False,
-) -> None:
-    """One kind of queue: what it is, where it comes from, its keys."""
-    from bentpipe.registry import find_queue
-    from bentpipe.tables import show_queue
-
-    entry = find_queue(kind)
-    terminal.give(lambda: entry, lambda: show_queue(entry), json=json)
 
 
 @app.command("bench")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, measures, stats
 from bentpipe.controller import named_algorithm
-from bentpipe.models import BitError, Flow, Link, Loss, PacketError, Record
+from bentpipe.models import BitError, Flow, Link, PacketError, Record
 from bentpipe.plain import is_datagrams
 from bentpipe.progress import State
 from bentpipe.registry import find
@@ -192,7 +192,7 @@ def run_comparison(
             raise _core.ScenarioError(f"{wrong[0]}: a scenario is played as it stands; compare on its link")
         flows = model.count or 1
     if changed:
-        _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline)
+        _change(base, **given)
     if duration is not None:
         base.duration = spaced(duration)
     ways = [model.relay] if relay is None else relays(relay, model)
@@ -460,16 +460,7 @@ def _own_name(flow: Flow) -> str | None:
     return flow.name or (None if algorithm is None else str(algorithm).removeprefix("python:"))
 
 
-def _change(
-    base: Scenario,
-    *,
-    rate: str | None,
-    rtt: str | None,
-    ber: float | None,
-    per: float | None,
-    buffer: str | None,
-    timeline: str | Path | None,
-) -> None:
+def _change(base: Scenario, *, rate: Any, rtt: Any, ber: Any, per: Any, buffer: Any, timeline: Any) -> None:
     """Replaces the link's own values with those that the caller gave."""
     if len(base.links) != 1:
         names = ", ".join(base.links)
@@ -492,12 +483,8 @@ def _change(
     if buffer is not None:
         link.queue = {"kind": "drop-tail", "limit": spaced(buffer)}
     if ber is not None or per is not None:
-        losses: list[Loss | dict[str, Any]] = []
-        if ber is not None:
-            losses.append(BitError(ber))
-        if per is not None:
-            losses.append(PacketError(per))
-        link.loss = losses
+        errors = ((BitError, ber), (PacketError, per))
+        link.loss = [model(rate) for model, rate in errors if rate is not None]
     if timeline is not None:
         from bentpipe.timeline.measures import nominal
 

@@ -64,11 +64,6 @@ def _checked(shell: str) -> str:
     return shell
 
 
-def scenarios(incomplete: str) -> list[str]:
-    """Scenarios that come with the package; files are offered by the shell itself."""
-    return _beginning(list(shipped_files()), incomplete.lower())
-
-
 def algorithms(incomplete: str) -> list[str]:
     """Algorithms; the last of several with commas between."""
     before, comma, last = incomplete.rpartition(",")
@@ -115,59 +110,39 @@ def _written(table: Any, prefix: str) -> Iterator[str]:
             yield from (f"{prefix}{key}.{inner}" for inner in value)
 
 
-def kinds_of_queue(incomplete: str) -> list[str]:
-    """Kinds of queues."""
-    return [entry["kind"] for entry in queues() if entry["kind"].startswith(incomplete.lower())]
-
-
-def papers(incomplete: str) -> list[str]:
-    """Studies."""
-    from bentpipe.studies import available
-
-    return [name for name in available() if name.startswith(incomplete.lower())]
-
-
-def studies(incomplete: str) -> list[str]:
-    """What `bentpipe study run` takes: papers, other experiments, and "all"."""
-    from bentpipe.experiments import OWN
-
-    own = [name for name in ("all", *OWN) if name.startswith(incomplete.lower())]
-    return [*papers(incomplete), *own]
-
-
-def places(incomplete: str) -> list[str]:
-    """Places that have a name."""
-    from bentpipe.orbit.ground import table
-
-    names: list[str] = table()["name"].unique(maintain_order=True).to_list()
-    return _beginning(names, incomplete)
-
-
-def shells(incomplete: str) -> list[str]:
-    """Shells of satellites."""
-    return _beginning([one["name"] for one in json.loads(_core.orbit_shells())], incomplete)
-
-
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.lower().startswith(incomplete.lower())]
 
 
-def _names_in(module: str, table: str) -> Callable[[str], list[str]]:
-    """A function that offers the names of a table, whose module is loaded when a shell asks."""
-
-    def offer(incomplete: str) -> list[str]:
-        return _beginning(getattr(import_module(module), table), incomplete)
-
-    return offer
+def _offer(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """A function that offers names, which are computed when a shell asks."""
+    return lambda incomplete: _beginning(names(), incomplete)
 
 
-bands = _names_in("bentpipe.weather.station", "BANDS")
+def _in(module: str, name: str) -> Any:
+    """A name of a module, which is loaded when a shell asks."""
+    return getattr(import_module(f"bentpipe.{module}"), name)
+
+
+scenarios = _offer(shipped_files)
+"""Scenarios that come with the package; files are offered by the shell itself."""
+kinds_of_queue = _offer(lambda: [entry["kind"] for entry in queues()])
+"""Kinds of queues."""
+papers = _offer(lambda: _in("studies", "available")())
+"""Studies."""
+studies = _offer(lambda: [*_in("studies", "available")(), "all", *_in("experiments", "OWN")])
+"""What `bentpipe study run` takes: papers, other experiments, and "all"."""
+places = _offer(lambda: _in("orbit.ground", "table")()["name"].unique(maintain_order=True).to_list())
+"""Places that have a name."""
+shells = _offer(lambda: [one["name"] for one in json.loads(_core.orbit_shells())])
+"""Shells of satellites."""
+bands = _offer(lambda: _in("weather.station", "BANDS"))
 """Bands of frequencies."""
-goals = _names_in("bentpipe.advice.question", "GOALS")
+goals = _offer(lambda: _in("advice.question", "GOALS"))
 """Goals of advice."""
-break_goals = _names_in("bentpipe.breaking.goals", "GOALS")
+break_goals = _offer(lambda: _in("breaking.goals", "GOALS"))
 """Goals of a search for the worst link."""
-formats = _names_in("bentpipe.timeline.traces", "FORMATS")
+formats = _offer(lambda: _in("timeline.traces", "FORMATS"))
 """Formats that a time line can be imported from."""
-sizes = _names_in("bentpipe.plot.looks", "SIZES")
+sizes = _offer(lambda: _in("plot.looks", "SIZES"))
 """Sizes of figures."""

@@ -154,53 +154,31 @@ def _kernel() -> list[Check]:
     arity = f"cong_control has {ops.get('parameters')} parameters: {ops.get('reason')}"
     group, bpffs = support.get("cgroup", {}), machine.bpffs()
     iperf3, qemu, clang = shutil.which("iperf3"), machine.qemu(), machine.clang()
+    iperf3_is = iperf3 and (machine.first_line([iperf3, "--version"]) or iperf3)
+    old = "the extension is too old to tell"
+    rebuild = "build it again where clang, libelf-dev and zlib1g-dev are installed: make setup"
+    privileges = "run as root, or with CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"
+    mount = "--pin mounts it; or: mount -t bpf bpf /sys/fs/bpf"
+    qemu_for = "traces of the kernel's own algorithms"
     return [
-        Check("kernel", machine.release(), False, verb, "run Linux 6.1 or later"),
-        Check(
-            "kernel support",
-            built.get("reason") if built.get("ok") else None,
-            False,
-            verb,
-            "build it again where clang, libelf-dev and zlib1g-dev are installed: make setup",
-        ),
-        Check("BTF", machine.readable(machine.BTF), False, verb, "a kernel with CONFIG_DEBUG_INFO_BTF=y"),
-        Check(
-            "struct_ops for TCP",
-            arity if ops.get("ok") else None,
-            False,
-            verb,
-            ops.get("reason") or "the extension is too old to tell",
-        ),
-        Check(
-            "BPF privileges",
-            machine.privilege(),
-            False,
-            verb,
-            "run as root, or with CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN",
-        ),
-        Check(
-            "cgroup v2",
-            group.get("reason") if group.get("ok") else None,
-            False,
-            f"{verb} run",
-            group.get("reason") or "the extension is too old to tell",
-        ),
-        Check(
-            "bpffs",
-            None if bpffs is None else str(bpffs),
-            False,
-            f"{verb} attach --pin",
-            "--pin mounts it; or: mount -t bpf bpf /sys/fs/bpf",
-        ),
-        Check("clang", clang, False, f"building {verb}, not using it", "apt install clang"),
-        Check(
-            "iperf3",
-            None if iperf3 is None else machine.first_line([iperf3, "--version"]) or iperf3,
-            False,
-            "transfers by real TCP",
-            "apt install iperf3",
-        ),
-        Check("qemu", qemu, False, "traces of the kernel's own algorithms", "apt install qemu-system-x86"),
+        Check(name, found, False, purpose, remedy)
+        for name, found, purpose, remedy in (
+            ("kernel", machine.release(), verb, "run Linux 6.1 or later"),
+            ("kernel support", built.get("reason") if built.get("ok") else None, verb, rebuild),
+            ("BTF", machine.readable(machine.BTF), verb, "a kernel with CONFIG_DEBUG_INFO_BTF=y"),
+            ("struct_ops for TCP", arity if ops.get("ok") else None, verb, ops.get("reason") or old),
+            ("BPF privileges", machine.privilege(), verb, privileges),
+            (
+                "cgroup v2",
+                group.get("reason") if group.get("ok") else None,
+                f"{verb} run",
+                group.get("reason") or old,
+            ),
+            ("bpffs", None if bpffs is None else str(bpffs), f"{verb} attach --pin", mount),
+            ("clang", clang, f"building {verb}, not using it", "apt install clang"),
+            ("iperf3", iperf3_is, "transfers by real TCP", "apt install iperf3"),
+            ("qemu", qemu, qemu_for, "apt install qemu-system-x86"),
+        )
     ]
 
 

@@ -129,12 +129,11 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
     """
     work = _beside(path)
     try:
-        make_folder(path.parent)
-        remove_leftovers(path)
-        write(work)
-        os.replace(work, path)
-    except OSError as failure:
-        raise _about(path, failure) from None
+        with _about(path):
+            make_folder(path.parent)
+            remove_leftovers(path)
+            write(work)
+            os.replace(work, path)
     finally:
         with suppress(OSError):
             work.unlink(missing_ok=True)
@@ -225,19 +224,16 @@ def replaced_directory(path: Path) -> Iterator[Path]:
         OSError: it cannot be written; the error names `path`.
     """
     work = _beside(path)
-    try:
+    with _about(path):
         make_folder(path.parent)
         remove_leftovers(path)
         (work / "new").mkdir(parents=True)
-    except OSError as failure:
-        raise _about(path, failure) from None
     try:
-        yield work / "new"
-        if path.exists():
-            os.rename(path, work / "old")
-        os.rename(work / "new", path)
-    except OSError as failure:
-        raise _about(path, failure) from None
+        with _about(path):
+            yield work / "new"
+            if path.exists():
+                os.rename(path, work / "old")
+            os.rename(work / "new", path)
     finally:
         _finish(path, work)
 
@@ -251,13 +247,11 @@ def try_place(path: Path) -> None:
         OSError: it cannot be made or written to.
     """
     work = _beside(path)
-    try:
+    with _about(path):
         make_folder(path.parent)
         remove_leftovers(path)
         work.mkdir()
         work.rmdir()
-    except OSError as failure:
-        raise _about(path, failure) from None
 
 
 def remove_leftovers(path: Path) -> None:
@@ -311,8 +305,12 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _about(path: Path, failure: OSError) -> OSError:
-    """The same failure, said of the place that was asked for."""
-    if failure.errno is None:
-        return OSError(f"{path}: {failure}")
-    return OSError(failure.errno, failure.strerror or str(failure), str(path))
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """Failures in the block are said of the place that was asked for."""
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno is None:
+            raise OSError(f"{path}: {failure}") from None
+        raise OSError(failure.errno, failure.strerror or str(failure), str(path)) from None

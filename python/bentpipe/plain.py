@@ -30,7 +30,7 @@ class Checked:
 class Model(Checked):
     """A part of a scenario that is written as a table, with the key `kind` if there are several kinds.
 
-    Each is a dataclass, written by scripts/models_py.py.
+    Each is a dataclass, made in `bentpipe.keys` of the JSON Schema.
     """
 
     kind: ClassVar[str | None] = None

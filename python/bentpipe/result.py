@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -35,57 +36,24 @@ def each_once(flows: Iterable[_Row]) -> list[_Row]:
     return [flow for flow in flows if flow["half"] not in PARTS]
 
 
-_FLOW_TYPES = {
-    "name": "String",
-    "half": "String",
-    "cc": "String",
-    "start_s": "Float64",
-    "goodput_bps": "Float64",
-    "delivered_bytes": "UInt64",
-    "sent_packets": "UInt64",
-    "retransmitted_packets": "UInt64",
-    "dropped_packets": "UInt64",
-    "inside_packets": "UInt64",
-    "timeouts": "UInt64",
-    "spurious_timeouts": "UInt64",
-    "rtt_min_s": "Float64",
-    "rtt_mean_s": "Float64",
-    "rtt_p50_s": "Float64",
-    "rtt_p95_s": "Float64",
-    "cwnd_mean_segments": "Float64",
-    "completion_s": "Float64",
-    "transfer": "String",
-    "transfers": "UInt64",
-    "completed": "UInt64",
-    "completion_mean_s": "Float64",
-    "completion_p50_s": "Float64",
-    "completion_p95_s": "Float64",
-    "completion_p99_s": "Float64",
-    "video_bitrate_bps": "Float64",
-    "video_startup_s": "Float64",
-    "video_played_s": "Float64",
-    "video_stalls": "UInt64",
-    "video_stalled_s": "Float64",
-    "video_switches": "UInt64",
-    **{f"limited_{what}": "Float64" for what in LIMITS},
-}
-_VIDEO = tuple(name.removeprefix("video_") for name in _FLOW_TYPES if name.startswith("video_"))
-_LINK_TYPES = {
-    "name": "String",
-    "direction": "String",
-    "rate_bps": "Float64",
-    "utilisation": "Float64",
-    "offered_packets": "UInt64",
-    "delivered_packets": "UInt64",
-    "dropped_queue": "UInt64",
-    "dropped_error": "UInt64",
-    "thinned_acks": "UInt64",
-    "inside_packets": "UInt64",
-    "repeated": "UInt64",
-    "marked": "UInt64",
-    "queue_mean_packets": "Float64",
-    "queue_max_packets": "Float64",
-}
+_FLOWS = (
+    *"name half cc start_s goodput_bps delivered_bytes sent_packets retransmitted_packets".split(),
+    *"dropped_packets inside_packets timeouts spurious_timeouts".split(),
+    *"rtt_min_s rtt_mean_s rtt_p50_s rtt_p95_s cwnd_mean_segments completion_s".split(),
+    *"transfer transfers completed".split(),
+    *"completion_mean_s completion_p50_s completion_p95_s completion_p99_s".split(),
+    *"video_bitrate_bps video_startup_s video_played_s video_stalls video_stalled_s video_switches".split(),
+    *(f"limited_{what}" for what in LIMITS),
+)
+_VIDEO = tuple(name.removeprefix("video_") for name in _FLOWS if name.startswith("video_"))
+_LINKS = (
+    *"name direction rate_bps utilisation offered_packets delivered_packets dropped_queue".split(),
+    *"dropped_error thinned_acks inside_packets repeated marked".split(),
+    *"queue_mean_packets queue_max_packets".split(),
+)
+_TEXTS = ("name", "half", "cc", "transfer", "direction")
+_REAL = re.compile(r".*(_s|_bps|_segments|utilisation|(mean|max)_packets)|limited_.*")
+"""Columns of real numbers. Those that are no texts either are counts."""
 _TRACES = ("trace", "link_trace", "segments", "transfers", "probes")
 _FILES = {"run.json", "flows.parquet", "links.parquet", *(f"{name}.parquet" for name in _TRACES)}
 
@@ -165,7 +133,7 @@ class Result:
         segments; srtt_s; rtt_s; delivered_bytes and retransmitted_packets, both so far.
         Empty unless the scenario records flows.
         """
-        return self._columns("trace", "flow")
+        return self._recorded("trace", flow="flow_names")
 
     @cached_property
     def link_trace(self) -> pl.DataFrame:
@@ -175,7 +143,7 @@ class Result:
         the drops at the queue among them. Also the state of their time lines: rate_bps (0 in an outage),
         delay_s (one way), handovers (so far). Empty unless the scenario records links.
         """
-        return self._columns("link_trace", "link")
+        return self._recorded("link_trace", link="link_names")
 
     @cached_property
     def probes(self) -> pl.DataFrame:
@@ -186,12 +154,7 @@ class Result:
         With an interval of time every probe has a row at each instant, otherwise whenever its value changes.
         Empty unless the scenario records probes.
         """
-        import polars as pl
-
-        if self._raw is None:
-            return pl.DataFrame()
-        frame = pl.DataFrame(self._raw.probes()).with_columns(pl.col("value").fill_nan(None))
-        return named(frame, flow=self._raw.flow_names, probe=self._raw.probe_names)
+        return self._recorded("probes", "value", flow="flow_names", probe="probe_names")
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
@@ -201,13 +164,8 @@ class Result:
         data, from the request until all of it was received; null if the run ended before. Empty unless
         the scenario records transfers.
         """
-        import polars as pl
-
-        if self._raw is None:
-            return pl.DataFrame()
-        names = [f["name"] for f in self.json["flows"]]
-        frame = pl.DataFrame(self._raw.transfers()).with_columns(pl.col("completion_s").fill_nan(None))
-        return named(frame, flow=names)
+        frame = self._recorded("transfers", "completion_s")
+        return named(frame, flow=[f["name"] for f in self.json["flows"]]) if frame.width else frame
 
     @cached_property
     def segments(self) -> pl.DataFrame:
@@ -219,22 +177,23 @@ class Result:
 
         Empty unless the scenario records segments.
         """
+        return self._recorded("segments", flow="flow_names", event="event_names")
+
+    def _recorded(self, table: str, unknown: str = "", **names: str) -> pl.DataFrame:
+        """A table of the run; empty if there is none.
+
+        Args:
+            table: the method that gives its columns.
+            unknown: the column in which NaN means that a value is not known.
+            names: by columns of indices, the attributes that have their names.
+        """
         import polars as pl
 
-        if self._raw is None:
-            return pl.DataFrame()
-        frame = pl.DataFrame(self._raw.segments())
-        return named(frame, flow=self._raw.flow_names, event=self._raw.event_names)
-
-    def _columns(self, table: str, key: str) -> pl.DataFrame:
-        import polars as pl
-
-        if self._raw is None:
-            return pl.DataFrame()
-        given = self._raw.trace() if table == "trace" else self._raw.link_trace()
-        names = self._raw.link_names if key == "link" else self._raw.flow_names
-        frame = pl.DataFrame(given)
-        return named(frame, **{key: names}) if key in frame.columns else frame
+        frame = pl.DataFrame({} if self._raw is None else getattr(self._raw, table)())
+        if unknown in frame.columns:
+            frame = frame.with_columns(pl.col(unknown).fill_nan(None))
+        known = {key: getattr(self._raw, of) for key, of in names.items() if key in frame.columns}
+        return named(frame, **known)
 
     def save(self, directory: str | Path) -> Path:
         """Writes run.json, flows.parquet, links.parquet, and the traces.
@@ -374,12 +333,12 @@ def flow_frame(flows: list[dict[str, Any]]) -> pl.DataFrame:
         video = flow.get("video") or dict.fromkeys(_VIDEO)
         row |= {f"video_{what}": value for what, value in video.items()}
         rows.append({**row, **{f"limited_{what}": share for what, share in flow["limited"].items()}})
-    return _frame(rows, _FLOW_TYPES)
+    return _frame(rows, _FLOWS)
 
 
 def link_frame(links: list[dict[str, Any]]) -> pl.DataFrame:
     """Links of that object, as `Result.links` has them."""
-    return _frame(links, _LINK_TYPES)
+    return _frame(links, _LINKS)
 
 
 def _nest(row: dict[str, Any]) -> dict[str, Any]:
@@ -395,10 +354,13 @@ def _nest(row: dict[str, Any]) -> dict[str, Any]:
     return flow
 
 
-def _frame(rows: list[dict[str, Any]], types: dict[str, str]) -> pl.DataFrame:
-    """A frame with known columns of known types first and any others after them."""
+def _frame(rows: list[dict[str, Any]], known: Sequence[str]) -> pl.DataFrame:
+    """A frame with known columns, whose names say their types, first and any others after them."""
     import polars as pl
 
-    names = list(types) + [key for key in (rows[0] if rows else {}) if key not in types]
-    schema = {name: getattr(pl, types[name]) if name in types else None for name in names}
-    return pl.DataFrame(rows, schema=schema, infer_schema_length=None)
+    kinds = {
+        name: pl.String if name in _TEXTS else pl.Float64 if _REAL.fullmatch(name) else pl.UInt64
+        for name in known
+    }
+    others = {key: None for key in (rows[0] if rows else {}) if key not in kinds}
+    return pl.DataFrame(rows, schema={**kinds, **others}, infer_schema_length=None)

@@ -191,17 +191,19 @@ class Scenario(Checked):
             ScenarioError: a value has no word in JSON; the message names the key.
         """
         tree = self.to_dict()
-        for key, value in _numbers(tree, ""):
+        leaves = list(_leaves(tree, ""))
+        for key, value in leaves:
             # JSON has no word for the first, and larger ones would be read as floating point.
-            if value != value or abs(value) == float("inf"):
+            if isinstance(value, (int, float)) and (value != value or abs(value) == float("inf")):
                 raise _core.ScenarioError(f"{key}: {value} is not a finite number")
             if isinstance(value, int) and not -(2**63) <= value < 2**64:
                 raise _core.ScenarioError(f"{key}: too large; whole numbers go up to {2**64 - 1}")
-        for key, value in _strange(tree, ""):
-            what = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-            raise _core.ScenarioError(
-                f"{key}: {what} cannot be written as JSON; give text, a number or a model"
-            )
+        for key, value in leaves:
+            if not (value is None or isinstance(value, (str, int, float))):
+                what = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+                raise _core.ScenarioError(
+                    f"{key}: {what} cannot be written as JSON; give text, a number or a model"
+                )
         try:
             return json.dumps(tree)
         except (TypeError, ValueError) as error:
@@ -256,27 +258,14 @@ def _check_table(table: Mapping[str, Any]) -> None:
     _core.check(text)
 
 
-def _strange(value: Any, key: str) -> Iterator[tuple[str, Any]]:
-    """The values of a tree for which JSON has no word, each with its dotted key."""
-    if isinstance(value, dict):
-        for name, member in value.items():
-            yield from _strange(member, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, (list, tuple)):
-        for i, member in enumerate(value):
-            yield from _strange(member, f"{key}.{i}")
-    elif not (value is None or isinstance(value, (str, int, float))):
-        yield key, value
-
-
-def _numbers(value: Any, key: str) -> Iterator[tuple[str, int | float]]:
-    """The numbers of a tree, each with its dotted key."""
+def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """The values of a tree that are neither tables nor lists, each with its dotted key."""
     if isinstance(value, dict):
         members: Iterable[tuple[Any, Any]] = value.items()
     elif isinstance(value, (list, tuple)):
         members = enumerate(value)
     else:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield key, value
+        yield key, value
         return
     for name, member in members:
-        yield from _numbers(member, f"{key}.{name}" if key else str(name))
+        yield from _leaves(member, f"{key}.{name}" if key else str(name))

@@ -1,14 +1,9 @@
-"""The JSON Schema of scenarios, for editors and other programs, and the verb that prints it."""
+"""The JSON Schema of scenarios, for editors and other programs."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-
-from bentpipe import terminal
+from typing import Any
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -35,8 +30,8 @@ def _drawn(quantities: dict[str, Any]) -> dict[str, Any]:
     Args:
         quantities: keys of the simulator's schema, one with a time among them.
     """
+    from bentpipe.drawn.profiles import DIRECTIONS, PROFILES
     from bentpipe.drawn.recipe import GENERATORS, Recipe
-    from bentpipe.drawn.starlink import DIRECTIONS, PROFILES
 
     time = {key: value for key, value in quantities["start"].items() if key not in ("default", "description")}
     return {
@@ -72,22 +67,3 @@ def _drawn(quantities: dict[str, Any]) -> dict[str, Any]:
             },
         },
     }  # fmt: skip
-
-
-def schema_verb(
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
-    ] = None,
-) -> None:
-    """Print the JSON Schema of scenarios: keys, units, defaults and completion in an editor."""
-    from bentpipe import _core
-    from bentpipe.files import replace_text
-
-    text = json.dumps(scenario_schema(), indent=2) + "\n"
-    if out is None:
-        terminal.line(text.rstrip("\n"))
-        return
-    if out.is_dir():
-        raise _core.ScenarioError(f"--out {out} is a directory; name a file")
-    replace_text(out, text)
-    terminal.line(f"written to {terminal.plain(str(out))}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -23,24 +23,27 @@ if TYPE_CHECKING:
 
 MOST_FLOWS = 40
 """Rows of flows and of links that `run` shows; beyond that a reader looks for the sum."""
-_WORDS = {
-    "handshake": "handshake",
-    "cwnd": "cwnd",
-    "rwnd": "rwnd",
-    "app": "app",
-    "pacing": "pacing",
-    "recovery": "recov",
-    "timeout": "RTO",
-}
-_LINK_HEADS = [
-    "<link",
-    "rate",
-    "used\n%",
-    "packets",
-    "lost in\nqueue",
-    "lost to\nerrors",
-    "queue\nmean",
-    "queue\nmax",
+_WORDS = {"recovery": "recov", "timeout": "RTO"}
+"""Limits with other names in a narrow column."""
+Column = tuple[str, Callable[[Any], str]]
+_LINKS: list[Column] = [
+    ("<link", lambda of: f"{terminal.named(of['name'])} {'->' if of['direction'] == 'forward' else '<-'}"),
+    ("rate", lambda of: units.rate(of["rate_bps"])),
+    ("used\n%", lambda of: units.percent(of["utilisation"])),
+    ("packets", lambda of: f"{of['delivered_packets']:,}"),
+    ("lost in\nqueue", lambda of: f"{of['dropped_queue']:,}"),
+    ("lost to\nerrors", lambda of: f"{of['dropped_error']:,}"),
+    ("queue\nmean", lambda of: f"{of['queue_mean_packets']:.1f}"),
+    ("queue\nmax", lambda of: f"{of['queue_max_packets']:.0f}"),
+]
+_VIDEO: list[Column] = [
+    ("<video of", lambda of: terminal.named(of[0])),
+    ("bitrate\nMbit/s", lambda of: _seconds(of[1]["bitrate_bps"] and of[1]["bitrate_bps"] / 1e6)),
+    ("start-up\ns", lambda of: _seconds(of[1]["startup_s"])),
+    ("played\ns", lambda of: _seconds(of[1]["played_s"])),
+    ("stalls", lambda of: f"{of[1]['stalls']:,}"),
+    ("stalled\ns", lambda of: _seconds(of[1]["stalled_s"])),
+    ("switches", lambda of: f"{of[1]['switches']:,}"),
 ]
 _REASONS = (
     "handshake",
@@ -51,13 +54,15 @@ _REASONS = (
     "loss\nrecovery",
     "wait for\ntimeout",
 )
-"""The same in columns, in the order of `LIMITS`."""
+"""The heads of the limits, in the order of `LIMITS`."""
 
 
 def _reasons(limited: dict[str, float]) -> str:
     """The two greatest shares of a `limited` object, in words: "cwnd 81 %, recov 12 %"."""
     shares = sorted(limited.items(), key=lambda item: -item[1])
-    return ", ".join(f"{_WORDS[what]} {100 * share:.0f}" for what, share in shares[:2] if share >= 0.005)
+    return ", ".join(
+        f"{_WORDS.get(what, what)} {100 * share:.0f}" for what, share in shares[:2] if share >= 0.005
+    )
 
 
 def show_run(result: Result) -> None:
@@ -69,55 +74,30 @@ def show_run(result: Result) -> None:
         f"{title + ': ' if title else ''}{units.digits(data['simulated_s'])} s simulated in "
         f"{data['wall_s']:.2f} s, seed {data['seed']}, {data['packets']:,} packets delivered",
     )
-    heads = [
-        "<flow",
-        "goodput\nMbit/s",
-        "RTT p50\nms",
-        "p95\nms",
-        "lost\n%",
-        "retr.\n%",
-        "RTOs",
-        "cwnd\nmean",
-    ]
     finite = any(flow["completion_s"] is not None for flow in data["flows"])
-    flows = []
-    for flow in data["flows"][:MOST_FLOWS]:
-        cc = flow["cc"] or "cbr"
-        name = flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})"
-        done = flow["completion_s"]
-        flows.append(
-            [
-                terminal.named(name),
-                units.digits(flow["goodput_bps"] / 1e6),
-                units.milliseconds(flow["rtt_p50_s"]),
-                units.milliseconds(flow["rtt_p95_s"]),
-                units.percent(measures.lost([flow]), 2),
-                units.percent(measures.resent([flow]), 2),
-                str(flow["timeouts"]),
-                f"{flow['cwnd_mean_segments']:.1f}",
-                *([units.digits(done) if done is not None else "-"] if finite else []),
-                _reasons(flow["limited"]),
-            ]
-        )
-    terminal.show_table("", [*heads, *(["done\ns"] if finite else []), "<limited by\n% of time"], flows)
+    columns: list[Column] = [
+        ("<flow", _flow_name),
+        ("goodput\nMbit/s", lambda flow: units.digits(flow["goodput_bps"] / 1e6)),
+        ("RTT p50\nms", lambda flow: units.milliseconds(flow["rtt_p50_s"])),
+        ("p95\nms", lambda flow: units.milliseconds(flow["rtt_p95_s"])),
+        ("lost\n%", lambda flow: units.percent(measures.lost([flow]), 2)),
+        ("retr.\n%", lambda flow: units.percent(measures.resent([flow]), 2)),
+        ("RTOs", lambda flow: str(flow["timeouts"])),
+        ("cwnd\nmean", lambda flow: f"{flow['cwnd_mean_segments']:.1f}"),
+        *([("done\ns", lambda flow: _seconds(flow["completion_s"]))] if finite else []),
+        ("<limited by\n% of time", lambda flow: _reasons(flow["limited"])),
+    ]
+    terminal.show_rows("", columns, data["flows"][:MOST_FLOWS])
     terminal.rest(MOST_FLOWS, len(data["flows"]), "flows")
     _show_together(data["flows"])
     _show_transfers(data["flows"][:MOST_FLOWS])
-    links = [
-        [
-            f"{terminal.named(link['name'])} {'->' if link['direction'] == 'forward' else '<-'}",
-            units.rate(link["rate_bps"]),
-            units.percent(link["utilisation"]),
-            f"{link['delivered_packets']:,}",
-            f"{link['dropped_queue']:,}",
-            f"{link['dropped_error']:,}",
-            f"{link['queue_mean_packets']:.1f}",
-            f"{link['queue_max_packets']:.0f}",
-        ]
-        for link in data["links"][:MOST_FLOWS]
-    ]
-    terminal.show_table("", _LINK_HEADS, links)
+    terminal.show_rows("", _LINKS, data["links"][:MOST_FLOWS])
     terminal.rest(MOST_FLOWS, len(data["links"]), "rows of links")
+
+
+def _flow_name(flow: dict[str, Any]) -> str:
+    cc = flow["cc"] or "cbr"
+    return terminal.named(flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})")
 
 
 def _show_together(flows: Sequence[dict[str, Any]]) -> None:
@@ -137,17 +117,8 @@ def _show_together(flows: Sequence[dict[str, Any]]) -> None:
         numbers = [units.digits(value) for value in (math.fsum(goodputs), *spread)]
         fair = f"{stats.jain(goodputs):.3f}"
         rows.append([terminal.named(cc), f"{len(of):,}", *numbers, fair, units.percent(measures.lost(of), 2)])
-    heads = [
-        "<together",
-        "flows",
-        "sum\nMbit/s",
-        "least\nMbit/s",
-        "median\nMbit/s",
-        "most\nMbit/s",
-        "Jain",
-        "lost\n%",
-    ]
-    terminal.show_table("", heads, rows)
+    sums = [f"{what}\nMbit/s" for what in ("sum", "least", "median", "most")]
+    terminal.show_table("", ["<together", "flows", *sums, "Jain", "lost\n%"], rows)
     if measures.lives_differ(sharing):
         terminal.line(measures.LIVES)
 
@@ -166,43 +137,20 @@ _PIECES = {
 def _show_transfers(flows: Sequence[dict[str, Any]]) -> None:
     """Data that applications sent in pieces, the times of the pieces, and the playback of a video."""
     for piece, name in _PIECES.items():
-        rows = [
-            [
-                terminal.named(flow["name"]),
-                f"{flow['transfers']:,}",
-                f"{flow['completed']:,}",
-                *(_seconds(flow[f"completion_{key}_s"]) for key in ("mean", "p50", "p95", "p99")),
-            ]
-            for flow in flows
-            if flow["transfers"] is not None and flow.get("transfer") == piece
+        columns: list[Column] = [
+            (f"<{name} of", lambda flow: terminal.named(flow["name"])),
+            ("begun", lambda flow: f"{flow['transfers']:,}"),
+            ("complete", lambda flow: f"{flow['completed']:,}"),
+            ("mean\ns", lambda flow: _seconds(flow["completion_mean_s"])),
+            ("p50\ns", lambda flow: _seconds(flow["completion_p50_s"])),
+            ("p95\ns", lambda flow: _seconds(flow["completion_p95_s"])),
+            ("p99\ns", lambda flow: _seconds(flow["completion_p99_s"])),
         ]
-        if rows:
-            heads = [f"<{name} of", "begun", "complete", "mean\ns", "p50\ns", "p95\ns", "p99\ns"]
-            terminal.show_table("", heads, rows)
-    seen = [(flow["name"], flow["video"]) for flow in flows if flow.get("video")]
-    rows = [
-        [
-            terminal.named(name),
-            "-" if video["bitrate_bps"] is None else units.digits(video["bitrate_bps"] / 1e6),
-            _seconds(video["startup_s"]),
-            _seconds(video["played_s"]),
-            f"{video['stalls']:,}",
-            _seconds(video["stalled_s"]),
-            f"{video['switches']:,}",
-        ]
-        for name, video in seen
-    ]
-    if rows:
-        heads = [
-            "<video of",
-            "bitrate\nMbit/s",
-            "start-up\ns",
-            "played\ns",
-            "stalls",
-            "stalled\ns",
-            "switches",
-        ]
-        terminal.show_table("", heads, rows)
+        sent = [flow for flow in flows if flow["transfers"] is not None and flow.get("transfer") == piece]
+        if sent:
+            terminal.show_rows("", columns, sent)
+    if seen := [(flow["name"], flow["video"]) for flow in flows if flow.get("video")]:
+        terminal.show_rows("", _VIDEO, seen)
 
 
 def _seconds(value: float | None) -> str:
@@ -243,29 +191,23 @@ def _what_each_got(found: Comparison, link: str) -> tuple[str, list[str], list[l
     finite = any(row["completion_s"] is not None for row in rows)
     runs = f"mean of {rows[0]['runs']} runs, 95 % confidence" if repeated else "one run, so no interval"
     flows = f", {rows[0]['flows']} flows at once" if several else ""
-    relayed = _relayed(rows)
-    heads = [*_contender_heads(relayed=relayed), *(["group"] if repeated else []), "goodput\nMbit/s"]
-    heads += ["95 %\n+-"] if repeated else []
-    heads += ["done\ns"] if finite else []
-    heads += ["used\n%", "RTT\nms", "p95\nms", "lost\n%", "retr.\n%", "RTOs"]
-    heads += ["Jain"] if several else []
-    got = [
-        [
-            *_contender(row, relayed=relayed),
-            *([str(row["group"])] if repeated else []),
-            units.digits(row["goodput_bps"] / 1e6),
-            *([_half_width(row)] if repeated else []),
-            *([_completion(row)] if finite else []),
-            units.percent(row["utilisation"]),
-            units.milliseconds(row["rtt_p50_s"]),
-            units.milliseconds(row["rtt_p95_s"]),
-            f"{'! ' if row['lossy'] else ''}{units.percent(row['loss'], 2)}",
-            units.percent(row["retransmitted"], 2),
-            f"{row['timeouts']:.1f}" if repeated else f"{row['timeouts']:.0f}",
-            *([f"{row['jain']:.3f}"] if several else []),
-        ]
-        for row in rows
+    optional: list[tuple[bool, Column]] = [
+        *((True, column) for column in _contender(rows)),
+        (repeated, ("group", lambda row: str(row["group"]))),
+        (True, ("goodput\nMbit/s", lambda row: units.digits(row["goodput_bps"] / 1e6))),
+        (repeated, ("95 %\n+-", _half_width)),
+        (finite, ("done\ns", _completion)),
+        (True, ("used\n%", lambda row: units.percent(row["utilisation"]))),
+        (True, ("RTT\nms", lambda row: units.milliseconds(row["rtt_p50_s"]))),
+        (True, ("p95\nms", lambda row: units.milliseconds(row["rtt_p95_s"]))),
+        (True, ("lost\n%", lambda row: f"{'! ' * row['lossy']}{units.percent(row['loss'], 2)}")),
+        (True, ("retr.\n%", lambda row: units.percent(row["retransmitted"], 2))),
+        (True, ("RTOs", lambda row: f"{row['timeouts']:.{int(repeated)}f}")),
+        (several, ("Jain", lambda row: f"{row['jain']:.3f}")),
     ]
+    columns = [column for shown, column in optional if shown]
+    got = [[cell(row) for _, cell in columns] for row in rows]
+    heads = [head for head, _ in columns]
     return f"{terminal.named(link)}: {runs}{flows}", heads, got
 
 
@@ -274,35 +216,24 @@ def show_comparison(found: Comparison, link: str) -> None:
     rows = found.rows
     if not rows:
         return
-    repeated = max(row["runs"] for row in rows) > 1
-    relayed = _relayed(rows)
     terminal.show_table(*_what_each_got(found, link))
-    for text in _remarks(found, repeated=repeated):
+    for text in _remarks(found, repeated=max(row["runs"] for row in rows) > 1):
         terminal.console().print(text, style="dim")
-    held = [(what, head) for what, head in zip(LIMITS, _REASONS, strict=True) if _holds(rows, what)]
-    terminal.show_table(
-        "Why not faster: % of time that a sender was held back by",
-        [*_contender_heads(relayed=relayed), *(head for _, head in held)],
-        [
-            [*_contender(r, relayed=relayed), *(units.percent(r[f"limited_{what}"]) for what, _ in held)]
-            for r in rows
-        ],
-    )
+    held: list[Column] = [
+        (head, lambda row, what=what: units.percent(row[f"limited_{what}"]))  # type: ignore[misc]
+        for what, head in zip(LIMITS, _REASONS, strict=True)
+        if _holds(rows, what)
+    ]
+    title = "Why not faster: % of time that a sender was held back by"
+    terminal.show_rows(title, [*_contender(rows), *held], rows)
 
 
-def _contender_heads(*, relayed: bool) -> list[str]:
-    """The heads of the cells that `_contender` gives."""
-    return ["~algorithm", *(["~relay\nsends by"] if relayed else [])]
-
-
-def _contender(row: dict[str, Any], *, relayed: bool) -> list[str]:
-    """The cells of a comparison that identify a row."""
-    return [terminal.named(row["label"]), *([terminal.named(row["relay"] or NONE)] if relayed else [])]
-
-
-def _relayed(rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether any row of a comparison has a relay."""
-    return any(row["relay"] is not None for row in rows)
+def _contender(rows: Sequence[dict[str, Any]]) -> list[Column]:
+    """The columns of a comparison that identify a row: the algorithm, and the relay if any row has one."""
+    found: list[Column] = [("~algorithm", lambda row: terminal.named(row["label"]))]
+    if any(row["relay"] is not None for row in rows):
+        found.append(("~relay\nsends by", lambda row: terminal.named(row["relay"] or NONE)))
+    return found
 
 
 def _holds(rows: Sequence[dict[str, Any]], what: str) -> bool:
@@ -369,17 +300,15 @@ def show_algorithm(entry: dict[str, Any]) -> None:
     if not entry["params"]:
         console.print("No parameters.")
         return
-    rows = [
-        [
-            param["name"],
-            _plain(param["default"]),
-            _allowed(param),
-            param["unit"] or "-",
-            param["about"] + (" Taken from the path unless set." * (param["from_path"] == "BitErrorRate")),
-        ]
-        for param in entry["params"]
+    from_path = " Taken from the path unless set."
+    columns: list[Column] = [
+        ("<parameter", lambda param: param["name"]),
+        ("<default", lambda param: _plain(param["default"])),
+        ("~allowed", _allowed),
+        ("<unit", lambda param: param["unit"] or "-"),
+        ("~what it does", lambda param: param["about"] + from_path * (param["from_path"] == "BitErrorRate")),
     ]
-    terminal.show_table("", ["<parameter", "<default", "~allowed", "<unit", "~what it does"], rows)
+    terminal.show_rows("", columns, entry["params"])
 
 
 def show_queues(known: Sequence[dict[str, Any]]) -> None:
@@ -497,10 +426,11 @@ def _cell(value: Any) -> str:
 
 def show_checks(checks: Sequence[Check]) -> None:
     """The state of each item, and the remedy if it does not work."""
-    rows = []
-    for check in checks:
-        mark = "ok" if check.found else "MISSING" if check.needed else "absent"
-        rows.append(
-            [check.name, mark, check.found or "-", check.purpose, "" if check.found else check.remedy]
-        )
-    terminal.show_table("", ["<what", "<", "~found", "~for", "~to get it"], rows)
+    columns: list[Column] = [
+        ("<what", lambda check: check.name),
+        ("<", lambda check: "ok" if check.found else "MISSING" if check.needed else "absent"),
+        ("~found", lambda check: check.found or "-"),
+        ("~for", lambda check: check.purpose),
+        ("~to get it", lambda check: "" if check.found else check.remedy),
+    ]
+    terminal.show_rows("", columns, checks)

@@ -118,6 +118,21 @@ def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) 
         )
 
 
+def show_rows(
+    title: str, columns: Sequence[tuple[str, Callable[[T], str]]], items: Sequence[T], *, whole: bool = False
+) -> None:
+    """Prints a table with a row for each item.
+
+    Args:
+        title: as for `table`.
+        columns: the head of each, as for `table`, and the cell of an item in it.
+        items: the items.
+        whole: in one table, however wide it is.
+    """
+    rows = [[cell(item) for _, cell in columns] for item in items]
+    (show_whole if whole else show_table)(title, [head for head, _ in columns], rows)
+
+
 def plain(text: str) -> str:
     """Text whose control characters are written out: a name in a scenario cannot steer the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -7,7 +7,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.advice import open_ends
 from bentpipe.advice.question import Question
-from bentpipe.drawn.starlink import PROFILES
+from bentpipe.drawn.profiles import PROFILES
 from bentpipe.spans import span
 
 CAR = PROFILES["car-2024"]

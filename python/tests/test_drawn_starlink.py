@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.drawn.starlink import PERIOD_S, PHASE_S, PROFILES, line, outages
+from bentpipe.drawn.profiles import PROFILES
+from bentpipe.drawn.starlink import PERIOD_S, PHASE_S, line, outages
 
 CAR = PROFILES["car-2024"]
 SEEDS = range(1, 101)

@@ -1,4 +1,4 @@
-"""The classes of the parts of a scenario, which scripts/models_py.py writes from the JSON Schema."""
+"""The classes of the parts of a scenario, which follow from the JSON Schema."""
 
 import dataclasses
 import json

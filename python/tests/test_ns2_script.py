@@ -62,7 +62,7 @@ def test_what_a_scenario_says_stands_in_the_script() -> None:
         "lose $errors [draws 7] $n0 $n1",
         "new Agent/TCP/Sack1",
         "set windowInit_ 2",
-        "set ssthresh_ 40",
+        "{begin 0 40 {}}",
         "set window_ 60",
         # Without it ns-2's cwnd grows while window_ limits the sender.
         "set maxcwnd_ 60",
@@ -75,7 +75,7 @@ def test_what_a_scenario_says_stands_in_the_script() -> None:
 def test_a_private_delay_becomes_a_link_of_its_own() -> None:
     tcl = ns2.script(scenario({"extra_delay": "30 ms"}))
     assert "$ns duplex-link $own0 $n0 1e13 0.030000000s DropTail" in tcl
-    assert "$ns attach-agent $own0 $tcp(0)" in tcl
+    assert "transfer 0 $own0 $n1 " in tcl
 
 
 def test_a_flow_may_cross_a_link_the_other_way() -> None:
@@ -84,8 +84,7 @@ def test_a_flow_may_cross_a_link_the_other_way() -> None:
     for line in (
         "$ns simplex-link $n1 $n0 2000000 0.050000000s DropTail",
         "$ns simplex-link $n0 $n1 10000000 0.050000000s DropTail",
-        "$ns attach-agent $n1 $tcp(0)",
-        "$ns attach-agent $n0 $sink(0)",
+        "transfer 0 $n1 $n0 ",
     ):
         assert line in tcl
 
@@ -165,7 +164,7 @@ def test_a_path_that_ns2_would_not_take_is_refused() -> None:
         return bp.Flow("reno", name=name, path=["up", *path, "down"], profile="paper", ack_size="40 bytes")
 
     alone = bp.Scenario(links=links, flows=[flow("long", "a", "b")])
-    assert "begin_0" in ns2.script(alone)
+    assert "{begin 0 " in ns2.script(alone)
     shorter, equal = flow("other", "short"), flow("other", "c", "d")
     for other in (shorter, equal):
         both = bp.Scenario(links=links, flows=[flow("long", "a", "b"), other])

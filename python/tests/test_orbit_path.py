@@ -18,7 +18,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.orbit import store, tables
+from bentpipe.orbit import paths, tables
 
 LIGHT_M_S = 299_792_458.0
 KUIPER = {"shell": "hypatia-kuiper-k1"}
@@ -194,13 +194,13 @@ def test_a_second_request_is_read_and_a_damaged_entry_computed_again(counted: li
     first = ask()
     assert ask().equals(first)
     assert len(counted) == 1
-    (table,) = store.folder().glob("*.parquet")
+    (table,) = paths.KEPT.folder.glob("*.parquet")
     raw = bytearray(table.read_bytes())
     raw[len(raw) // 2] ^= 1
     table.write_bytes(raw)
     assert ask().equals(first)
     assert len(counted) == 2
-    (about,) = store.folder().glob("*.json")
+    (about,) = paths.KEPT.folder.glob("*.json")
     about.write_text(about.read_text().replace('"epoch": "2', '"epoch": "3'))
     assert ask().equals(first)
     assert len(counted) == 3
@@ -211,10 +211,10 @@ def test_a_second_request_is_read_and_a_damaged_entry_computed_again(counted: li
 
 
 def test_no_more_entries_are_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "MOST", 2)
+    monkeypatch.setattr(paths.KEPT, "most", 2)
     for lat in range(4):
         bp.orbit.path(f"{lat},0", "5,5", duration="1 s", **KUIPER)
-    assert len(list(store.folder().iterdir())) == 4
+    assert len(list(paths.KEPT.folder.iterdir())) == 4
 
 
 def test_a_bent_pipe_goes_through_the_gateway_in_reach() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.drawn.starlink import PROFILES
+from bentpipe.drawn.profiles import PROFILES
 from bentpipe.experiments.starlink import both, capacity, counts, experiment, model, race, statistics
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.experiment import by_setting, put, transfers

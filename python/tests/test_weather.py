@@ -347,7 +347,7 @@ def test_a_kept_series_is_read_and_a_damaged_one_made_anew(cache: Path, monkeypa
     assert bp.weather.fade(station, **given).equals(first)
     assert not made
     whole = kept.read_text()
-    place = whole.index('"value":[') + len('"value":[')
+    place = whole.index('"value": [') + len('"value": [')
     kept.write_text(whole[:place] + "9" + whole[place:])
     assert bp.weather.fade(station, **given).equals(first)
     assert made == [1]
@@ -456,13 +456,13 @@ def test_the_picture_shows_the_modes_from_slow_to_fast():
 
 def test_the_oldest_kept_values_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(store, "MOST", 3)
+    monkeypatch.setattr(store.KEPT, "most", 3)
     for i in range(5):
         assert store.kept("number", {"i": i}, lambda i=i: i) == i
-        for path in store.directory().glob("*.json"):
+        for path in store.KEPT.folder.glob("*.json"):
             os.utime(path, ns=(path.stat().st_mtime_ns - 10**9,) * 2)
     made: list[int] = []
     for i in (4, 3, 2):
         assert store.kept("number", {"i": i}, lambda i=i: made.append(i)) == i
     assert not made
-    assert len(list(store.directory().glob("*.json"))) == 3
+    assert len(list(store.KEPT.folder.glob("*.json"))) == 3

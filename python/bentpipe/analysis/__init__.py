@@ -25,43 +25,6 @@ Modules, loaded when they are first used:
 `jain` is Jain's fairness index, `bentpipe.stats.jain`.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from bentpipe import lazily
-from bentpipe.stats import jain
 
-if TYPE_CHECKING:
-    from bentpipe.analysis import (
-        a_liad,
-        convergence,
-        convergence_time,
-        highspeed,
-        response,
-        spectrum,
-        traces,
-        tradeoffs,
-    )
-
-__all__ = [
-    "a_liad",
-    "convergence",
-    "convergence_time",
-    "highspeed",
-    "jain",
-    "response",
-    "spectrum",
-    "tradeoffs",
-    "traces",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Loads a module of this package on its first use (PEP 562)."""
-    if name not in __all__:
-        raise lazily.missing("module 'bentpipe.analysis'", name, __all__)
-    return import_module(f"bentpipe.analysis.{name}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = lazily.attach(__name__, __file__)

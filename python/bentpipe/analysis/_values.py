@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bentpipe.stats import jain as jain
+
 Array: TypeAlias = NDArray[np.float64]
 """An array of float64 of any shape."""
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
+from bentpipe.drawn.profiles import DIRECTIONS, Profile, find_profile
 from bentpipe.registry import unknown
 from bentpipe.spans import FACTORS
 from bentpipe.units import seconds, spaced
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from bentpipe.drawn.starlink import Profile
 
 GENERATORS = ("starlink",)
 """Their names."""
@@ -49,8 +48,6 @@ class Recipe:
         Raises:
             ScenarioError: a key is unknown, or a value is wrong.
         """
-        from bentpipe.drawn import starlink
-
         generator = table.get("generator")
         if generator not in GENERATORS:
             raise _core.ScenarioError(
@@ -62,11 +59,11 @@ class Recipe:
                 raise _core.ScenarioError(f"{key}: {unknown('key', name, known)}")
         given = dict(table)
         try:
-            starlink.find_profile(str(given.get("profile", cls.profile)))
+            find_profile(str(given.get("profile", cls.profile)))
         except _core.ScenarioError as wrong:
             raise _core.ScenarioError(f"{key}.{wrong}") from None
         direction = given.get("direction", cls.direction)
-        if direction not in starlink.DIRECTIONS:
+        if direction not in DIRECTIONS:
             raise _core.ScenarioError(f'{key}.direction: write "down" or "up", not {direction!r}')
         share = given.get("share", cls.share)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
@@ -84,9 +81,7 @@ class Recipe:
     @property
     def constants(self) -> Profile:
         """The constants of the profile."""
-        from bentpipe.drawn import starlink
-
-        return starlink.find_profile(self.profile)
+        return find_profile(self.profile)
 
     @property
     def rate_bps(self) -> float:

@@ -40,3 +40,55 @@ proc lose {errors draw from to} {
   # Only now: the line above directs its drops to where a monitor counts those of the queue.
   $errors drop-target [new Agent/Null]
 }
+# Sender and receiver i on their nodes, and an application that always has data. `bits` is the payload of a
+# segment, `size` what it has on the wire in bytes.
+proc transfer {i from to bits size} {
+  global ns tcp sink source payload whole
+  $ns attach-agent $from $tcp($i)
+  $ns attach-agent $to $sink($i)
+  $ns connect $tcp($i) $sink($i)
+  set source($i) [new Application/FTP]
+  set payload($i) $bits
+  set whole($i) $size
+  $source($i) attach-agent $tcp($i)
+}
+# ns-2 resets every agent when the simulation begins, so threshold and module are set only then.
+proc begin {i threshold module} {
+  global ns tcp source started
+  set started($i) [$ns now]
+  if {$threshold != ""} { $tcp($i) set ssthresh_ $threshold }
+  if {$module != ""} { $tcp($i) select_ca $module }
+  $source($i) start
+}
+# The windows of all flows, now and after each step.
+proc sample {step flows} {
+  global ns tcp
+  for {set i 0} {$i < $flows} {incr i} {
+    puts "window [$ns now] $i [$tcp($i) set cwnd_] [$tcp($i) set ssthresh_]"
+  }
+  $ns at [expr [$ns now] + $step] "sample $step $flows"
+}
+# The counts of all flows and watched queues at the end.
+proc finish {duration flows} {
+  global tcp sink payload whole started watch
+  for {set i 0} {$i < $flows} {incr i} {
+    set counts [expr [$tcp($i) set ack_] + 1]
+    foreach name {ndatapack_ nrexmitpack_ nrexmit_ ncwndcuts_} { lappend counts [$tcp($i) set $name] }
+    lappend counts [received $sink($i) [lindex $counts 0] $whole($i)]
+    set goodput 0.0
+    if {[info exists started($i)]} {
+      set goodput [expr [lindex $counts 0] * $payload($i) / ($duration - $started($i))]
+    } else {
+      set started($i) $duration
+    }
+    puts "flow $started($i) $goodput $counts"
+  }
+  foreach name [lsort [array names watch]] {
+    set waiting [$watch($name) get-pkts-integrator]
+    $waiting newpoint $duration [$waiting set lasty_]
+    set counts {}
+    foreach count {parrivals_ pdrops_ pmarks_} { lappend counts [$watch($name) set $count] }
+    puts "link $name $counts [expr [$waiting set sum_] / $duration]"
+  }
+  exit 0
+}

@@ -257,7 +257,7 @@ def _link(d: _Direction, seed: int, *, watched: bool) -> list[str]:
 
 
 def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[str, str]) -> list[str]:
-    """Sender `tcp(i)` and its receiver; `begin_i` starts it."""
+    """Sender `tcp(i)` and its receiver; `begin` starts it."""
     differing = [option for option, wanted in _FIXED.items() if flow[option] != wanted]
     if differing:
         option, *others = differing
@@ -312,44 +312,15 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
     if flow["timestamps"]:
         # The sink must echo the timestamp of RFC 1323, or a loss inflates the RTT estimate.
         lines.append(f"$sink({i}) set ts_echo_rfc1323_ true")
-    lines += [f"$ns attach-agent ${nodes[0]} $tcp({i})", f"$ns attach-agent ${nodes[1]} $sink({i})"]
-    lines += [f"$ns connect $tcp({i}) $sink({i})", f"set source({i}) [new Application/FTP]"]
-    lines.append(f"set payload({i}) {8 * mss}.0")
-    lines.append(f"set whole({i}) {mss + header}")
-    lines.append(f"$source({i}) attach-agent $tcp({i})")
-    # ns-2 resets every agent when the simulation begins, so threshold and module are set only then.
-    begin = ["global ns tcp source started", f"set started({i}) [$ns now]"]
+    lines.append(f"transfer {i} ${nodes[0]} ${nodes[1]} {8 * mss}.0 {mss + header}")
     threshold = flow.get("initial_ssthresh")
-    if threshold is not None:
-        begin.append(f"$tcp({i}) set ssthresh_ {threshold:g}")
-    if agent.module is not None:
-        begin.append(f"$tcp({i}) select_ca {agent.module}")
-    begin.append(f"$source({i}) start")
-    lines += [f"proc begin_{i} {{}} {{", *(f"  {line}" for line in begin), "}"]
+    begin = f"begin {i} {'{}' if threshold is None else f'{threshold:g}'} {agent.module or '{}'}"
     moment = f"{_value(flow['start']):.9f}"
     jitter = _value(flow["start_jitter"])
     if jitter > 0.0:
         moment = f"[expr {moment} + [$starts uniform 0 {jitter:.9g}]]"
-    lines.append(f"$ns at {moment} begin_{i}")
+    lines.append(f"$ns at {moment} {{{begin}}}")
     return lines
-
-
-def _sampling(record: Mapping[str, Any], flows: int) -> list[str]:
-    """Prints the windows again and again."""
-    interval = record.get("interval", "change")
-    if interval == "change":
-        _refuse("record.interval", 'ns-2 is asked at intervals; write for example "100 ms"')
-    step = f"{_value(interval):.9g}"
-    return [
-        "proc sample {} {",
-        "  global ns tcp",
-        f"  for {{set i 0}} {{$i < {flows}}} {{incr i}} {{",
-        '    puts "window [$ns now] $i [$tcp($i) set cwnd_] [$tcp($i) set ssthresh_]"',
-        "  }",
-        f"  $ns at [expr [$ns now] + {step}] sample",
-        "}",
-        "$ns at 0.0 sample",
-    ]
 
 
 def script(
@@ -415,34 +386,11 @@ def script(
         lines += _flow(i, key, flow, agent, (source, f"n{ends[1]}"))
     record = plan.get("record")
     if record is not None and record["flows"]:
-        lines += _sampling(record, len(flows))
-    duration = _value(plan["duration"])
-    lines += [
-        f"$ns at {duration:.9f} {{",
-        f"  for {{set i 0}} {{$i < {len(flows)}}} {{incr i}} {{",
-        "    set counts [expr [$tcp($i) set ack_] + 1]",
-        "    foreach name {ndatapack_ nrexmitpack_ nrexmit_ ncwndcuts_} {",
-        "      lappend counts [$tcp($i) set $name]",
-        "    }",
-        "    lappend counts [received $sink($i) [lindex $counts 0] $whole($i)]",
-        "    set goodput 0.0",
-        "    if {[info exists started($i)]} {",
-        f"      set goodput [expr [lindex $counts 0] * $payload($i) / ({duration:.9f} - $started($i))]",
-        "    } else {",
-        f"      set started($i) {duration:.9f}",
-        "    }",
-        '    puts "flow $started($i) $goodput $counts"',
-        "  }",
-        "  foreach name [lsort [array names watch]] {",
-        "    set waiting [$watch($name) get-pkts-integrator]",
-        f"    $waiting newpoint {duration:.9f} [$waiting set lasty_]",
-        "    set counts {}",
-        "    foreach count {parrivals_ pdrops_ pmarks_} { lappend counts [$watch($name) set $count] }",
-        f'    puts "link $name $counts [expr [$waiting set sum_] / {duration:.9f}]"',
-        "  }",
-        "  exit 0",
-        "}",
-        "$ns run",
-    ]
+        interval = record.get("interval", "change")
+        if interval == "change":
+            _refuse("record.interval", 'ns-2 is asked at intervals; write for example "100 ms"')
+        lines.append(f"$ns at 0.0 {{sample {_value(interval):.9g} {len(flows)}}}")
+    duration = f"{_value(plan['duration']):.9f}"
+    lines += [f"$ns at {duration} {{finish {duration} {len(flows)}}}", "$ns run"]
     head = files("bentpipe.ns2").joinpath("head.tcl").read_text(encoding="utf-8")
     return head.replace("{scheduler}", scheduler) + "\n".join(lines) + "\n"

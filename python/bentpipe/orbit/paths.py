@@ -1,26 +1,31 @@
 """Paths between two ground points through satellites, as a time line.
 
 The geometry and the choice of satellites are in `crates/orbit`; this module turns a user's words into its
-request, and its columns into a table. Results are kept (`bentpipe.orbit.store`).
+request, and its columns into a table. Results are kept by the hash of request and compiled module.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bentpipe import _core, foreign, units
-from bentpipe.orbit import store
+from bentpipe.caches import Cache
 from bentpipe.orbit.ground import KINDS, Point, checked, table
 from bentpipe.orbit.moving import Track, place
 from bentpipe.registry import unknown
 
 if TYPE_CHECKING:
     import polars as pl
+
+    _Solved = tuple[pl.DataFrame, list[list[int]], dict[str, Any]]
 
 End = str | Point | Track | tuple[float, float] | tuple[float, float, float]
 Progress = Callable[[float], object]
@@ -33,6 +38,10 @@ REACH = ("elevation", "length")
 """The criterion of reach for a satellite: its elevation, or as in Hypatia the length of the link."""
 OMM = {".json": "json", ".csv": "csv", ".kvn": "kvn"}
 """Formats of an OMM file by the ending of its name; any other is a TLE file."""
+KEPT = Cache("orbit", most=200)
+"""Paths that were computed before."""
+_FORMAT = 2
+"""Version of an entry of it: another one is never read."""
 MOST_ELEMENTS = 64 << 20
 """Bytes of a file of elements: all 30,000 objects that are tracked take 25 MB as OMM in JSON."""
 
@@ -160,17 +169,29 @@ def solve(
     if min_elevation is not None and not math.isfinite(min_elevation):
         raise _core.ScenarioError(f"min_elevation {min_elevation}: write degrees, for example 25")
     text = json.dumps(request, allow_nan=False)
-    name = store.name(text)
-    found = store.read(name) if keep else None
+    name = hashlib.sha256(f"{_FORMAT} {_module()} {text}".encode()).hexdigest()[:32]
+    found = _known(name) if keep else None
     if found is None:
         raw = _core.orbit_path(text, progress)
         found = _solved(raw, gateways)
         _check_reach(request, raw["columns"], found[2])
         if keep:
-            store.write(name, *found)
+            KEPT.write(name, found[1:], found[0])
     frame, routes, info = found
     known = [end["name"] if end is not None else "the gateway" for end in ends]
     return Solution(frame, routes, info, text, (known[0], known[1]))
+
+
+@cache
+def _module() -> str:
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+
+
+def _known(name: str) -> _Solved | None:
+    with suppress(LookupError):
+        (routes, info), frame = KEPT.read(name)
+        return cast("pl.DataFrame", frame), routes, info
+    return None
 
 
 def shells() -> pl.DataFrame:
@@ -283,9 +304,7 @@ def _furthest(request: dict[str, Any], least: float) -> float:
     return min(inclination, 180.0 - inclination) + math.degrees(angle) + 0.5
 
 
-def _solved(
-    raw: dict[str, Any], gateways: list[dict[str, Any]]
-) -> tuple[pl.DataFrame, list[list[int]], dict[str, Any]]:
+def _solved(raw: dict[str, Any], gateways: list[dict[str, Any]]) -> _Solved:
     """The columns of the compiled module as a time line."""
     import polars as pl
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -91,59 +91,51 @@ def show_path(found: Solution, step_s: float) -> None:
     every = events(found)
     if every.height == 0:
         return
-    gateways = "gateway" in every.columns
-    shown = terminal.table(
-        "",
-        [
-            "at\ns", "<what", "first\nsatellite", "last\nsatellite", *(["<gateway"] if gateways else []),
-            "hops", "RTT\nms", "change\nms", "without path\ns",
-        ],
-    )  # fmt: skip
-    for row in _folded(every):
-        if row is None:
-            shown.add_row("...", f"{every.height - MOST:,} more")
-            continue
-        shown.add_row(
-            f"{row['t_s']:.10g}",
-            _WORDS[row["what"]],
-            *(_cell(row[name], "d") for name in ("first_sat", "last_sat")),
-            *([terminal.plain(row["gateway"] or "-")] if gateways else []),
-            _cell(row["hops"], "d"),
-            _cell(row["rtt_ms"], ".2f"),
-            _cell(row["step_ms"], "+.2f"),
-            _cell(row["gap_s"], ".10g"),
-        )
-    terminal.console().print(shown)
+    columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("at\ns", lambda row: f"{row['t_s']:.10g}"),
+        ("<what", lambda row: _WORDS[row["what"]]),
+        ("first\nsatellite", lambda row: _cell(row["first_sat"], "d")),
+        ("last\nsatellite", lambda row: _cell(row["last_sat"], "d")),
+        ("<gateway", lambda row: terminal.plain(row["gateway"] or "-")),
+        ("hops", lambda row: _cell(row["hops"], "d")),
+        ("RTT\nms", lambda row: _cell(row["rtt_ms"], ".2f")),
+        ("change\nms", lambda row: _cell(row["step_ms"], "+.2f")),
+        ("without path\ns", lambda row: _cell(row["gap_s"], ".10g")),
+    ]
+    if "gateway" not in every.columns:
+        del columns[4]
+    more = ["...", f"{every.height - MOST:,} more", *[""] * (len(columns) - 2)]
+    rows = [more if row is None else [cell(row) for _, cell in columns] for row in _folded(every)]
+    terminal.show_whole("", [head for head, _ in columns], rows)
 
 
 def show_shells(frame: pl.DataFrame) -> None:
     """The shells by name."""
-    heads = [
-        "<shell", "planes", "per\nplane", "altitude\nkm", "inclination\ndegrees", "least el.\ndegrees",
-        "<lasers", "~source",
-    ]  # fmt: skip
-    rows = [
-        [
-            row["name"], str(row["planes"]), str(row["per_plane"]), _height(row),
-            f"{row['inclination_deg']:g}", f"{row['min_elevation_deg']:g}", "yes" if row["lasers"] else "no",
-            row["source"],
-        ]
-        for row in frame.iter_rows(named=True)
-    ]  # fmt: skip
-    terminal.show_whole("", heads, rows)
+    columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("<shell", lambda row: row["name"]),
+        ("planes", lambda row: str(row["planes"])),
+        ("per\nplane", lambda row: str(row["per_plane"])),
+        ("altitude\nkm", _height),
+        ("inclination\ndegrees", lambda row: f"{row['inclination_deg']:g}"),
+        ("least el.\ndegrees", lambda row: f"{row['min_elevation_deg']:g}"),
+        ("<lasers", lambda row: "yes" if row["lasers"] else "no"),
+        ("~source", lambda row: row["source"]),
+    ]
+    terminal.show_rows("", columns, frame.to_dicts(), whole=True)
 
 
 def show_places(frame: pl.DataFrame) -> None:
     """Places by name."""
-    rows = [
-        [
-            row["name"], row["kind"], row["country"], f"{row['lat_deg']:.10g}", f"{row['lon_deg']:.10g}",
-            (row["aliases"] or "").replace(";", ", "), row["source"],
-        ]
-        for row in frame.iter_rows(named=True)
-    ]  # fmt: skip
-    heads = ["<place", "<kind", "~country", "latitude", "longitude", "~also", "~source"]
-    terminal.show_whole("", heads, rows)
+    columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("<place", lambda row: row["name"]),
+        ("<kind", lambda row: row["kind"]),
+        ("~country", lambda row: row["country"]),
+        ("latitude", lambda row: f"{row['lat_deg']:.10g}"),
+        ("longitude", lambda row: f"{row['lon_deg']:.10g}"),
+        ("~also", lambda row: (row["aliases"] or "").replace(";", ", ")),
+        ("~source", lambda row: row["source"]),
+    ]
+    terminal.show_rows("", columns, frame.to_dicts(), whole=True)
 
 
 def _folded(frame: pl.DataFrame) -> Iterator[dict[str, Any] | None]:

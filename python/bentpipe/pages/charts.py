@@ -120,9 +120,10 @@ def cells(
     if not any(math.isfinite(value) for row in values for value in row):
         raise ValueError("a heat map needs a value that is finite")
     from matplotlib import colormaps
+    from matplotlib.colors import to_hex
 
     # cividis: the same to readers with and without deficient colour vision (Nuñez, Anderton, Renslow, 2018).
-    scale = [_hex(colormaps["cividis"](i / 15)) for i in range(16)]
+    scale = [to_hex(colormaps["cividis"](i / 15)) for i in range(16)]
     at: Mapping[str, list[float]] = {
         "x": [i for _ in values for i in range(len(x.names))],
         "y": [j for j, row in enumerate(values) for _ in row],
@@ -145,7 +146,3 @@ def _rounded(values: Sequence[float], axis: Axis) -> list[float | None]:
         float(f"{value:.7g}") if value is not None and math.isfinite(value) and value > least else None
         for value in values
     ]
-
-
-def _hex(rgba: Sequence[float]) -> str:
-    return "#" + "".join(f"{round(255 * part):02x}" for part in rgba[:3])

@@ -61,6 +61,11 @@ def html(prose: Prose) -> Markup:
     return Markup("").join(html(piece) for piece in prose)
 
 
+def with_snippets(text: str) -> list[Piece]:
+    """A text in which words of a program are between backquotes."""
+    return [Snippet(part) if i % 2 else part for i, part in enumerate(text.split("`"))]
+
+
 def is_number(prose: Prose) -> bool:
     """Whether it is a number, with or without an interval and a unit, which must not be broken into lines."""
     if isinstance(prose, str):

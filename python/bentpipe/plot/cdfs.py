@@ -10,12 +10,12 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.plot import words
-from bentpipe.plot.drawing import Drawing, note, sparse
+from bentpipe.plot.drawing import Drawing, sparse
 from bentpipe.plot.looks import styled
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many
 from bentpipe.plot.measures import available, floors, per_run
-from bentpipe.plot.over_key import failures, title
-from bentpipe.plot.panels import logarithmic, name_axes, panels
+from bentpipe.plot.over_key import failures, finish
+from bentpipe.plot.panels import logarithmic, panels
 from bentpipe.registry import unknown
 
 TRACED = ("rtt_s", "srtt_s", "cwnd", "in_flight")
@@ -57,7 +57,7 @@ def cdf(
         raise _core.ScenarioError(f"no flow has a value of {name}")
     how = words.scaled(name, rows["y"])
     fig, drawn = panels(found, rows, [])
-    parts, seen = [], dict[str, Any]()
+    parts = []
     with styled():
         for panel in drawn:
             for line, look in found.looks.items():
@@ -69,13 +69,10 @@ def cdf(
                 parts.append(panel.named(points.select(pl.lit(line).alias(SERIES), pl.all())))
             if how.log:
                 logarithmic(panel.axes.xaxis)
-            seen.update(dict(zip(*reversed(panel.axes.get_legend_handles_labels()), strict=True)))
             panel.axes.set_ylim(0, 1.02)
             sparse(panel.axes)
         what = "samples" if name in TRACED else "transfers" if name == "completion_s" else "flows"
-        name_axes(fig, drawn, how.label, f"share of {what}")
-        title(fig, drawn, seen)
-        note(fig, _told(rows, what) + failures(found))
+        finish(fig, drawn, how.label, f"share of {what}", _told(rows, what) + failures(found))
     fig.data = pl.concat(parts).rename({"y": name, "part": "share"})
     return fig
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -32,6 +32,8 @@ By = Annotated[str | None, option("KEY", "The key of the lines. Default: the alg
 Where = Annotated[
     list[str] | None, option("KEY=VALUE", "Only runs with this value of a key. Repeatable.", "--where")
 ]
+Y = Annotated[str, option("COLUMN", "A column of flows or links, queueing_p95_s, lost, jain.", "--y")]
+Window = Annotated[float | None, option("SECONDS", "Each point is a mean over this time.", "--window")]
 
 
 def _write(
@@ -80,69 +82,59 @@ _FILES = _parameters(_write)[1:]
 """The options of all verbs for the files that are written."""
 
 
-def _verb(name: str) -> Callable[[Callable[..., Drawing]], None]:
-    """Makes a verb of a function that draws: it takes the function's options and those of `_FILES`."""
+def _draws(name: str, about: str, places: Any, **options: tuple[Any, Any]) -> None:
+    """Makes a verb of the function of `plot` of that name; it takes its options and those of `_FILES`.
 
-    def register(draw: Callable[..., Drawing]) -> None:
-        def verb(**given: Any) -> None:
-            files = {one.name: given.pop(one.name) for one in _FILES}
-            _write(lambda: draw(**given), **files)
+    Args:
+        name: of the verb.
+        about: its help.
+        places: the annotation of its argument.
+        options: annotation and default of each keyword of the function.
+    """
 
-        asked = sorted([*_parameters(draw), *_FILES], key=lambda one: one.default is not one.empty)
-        verb.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
-        app.command(name, help=inspect.getdoc(draw))(verb)
+    def verb(places: Any, **given: Any) -> None:
+        files = {one.name: given.pop(one.name) for one in _FILES}
+        if "where" in given:
+            given["where"] = dict(pairs("--where", given["where"] or [], "link.sat.delay_s=0.25"))
+        function = "over_path" if name == "path" else name.replace("-", "_")
+        _write(lambda: getattr(plot, function)(places, **given), **files)
 
-    return register
-
-
-@_verb("cwnd")
-def _cwnd(
-    places: Results,
-    column: Annotated[
-        str | None,
-        option("NAME", "Draw this instead: retransmitted_packets, in_flight or srtt_s of the trace."),
-    ] = None,
-) -> Drawing:
-    """Draw windows over time, with the data in flight and the bandwidth-delay product."""
-    return plot.cwnd(places, column=column)
-
-
-@_verb("goodput")
-def _goodput(
-    places: Results,
-    window: Annotated[float | None, option("SECONDS", "Each point is a mean over this time.")] = None,
-) -> Drawing:
-    """Draw the goodput of each flow over time, over the capacity of the path."""
-    return plot.goodput(places, window_s=window)
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    own = [inspect.Parameter("places", by_name, annotation=places)]
+    own += [
+        inspect.Parameter(key, by_name, default=default, annotation=of)
+        for key, (of, default) in options.items()
+    ]
+    asked = sorted([*own, *_FILES], key=lambda one: one.default is not one.empty)
+    verb.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
+    app.command(name, help=about)(verb)
 
 
-@_verb("rtt")
-def _rtt(places: Results) -> Drawing:
-    """Draw round-trip times over time, above the round trip without queues."""
-    return plot.rtt(places)
+def _text(metavar: str, help: str, *names: str) -> tuple[Any, None]:
+    """An option with a text that may be left out."""
+    return Annotated[str | None, option(metavar, help, *names)], None
 
 
-@_verb("queue")
-def _queue(
-    places: Results,
-    link: Annotated[str | None, option("NAME", "sat or sat/reverse. Default: the slowest.")] = None,
-) -> Drawing:
-    """Draw the queue of a link over time, with its drops."""
-    return plot.queue(places, link=link)
-
-
-@_verb("path")
-def _path(places: Results) -> Drawing:
-    """Draw goodput and round trips of runs over a path that moves, one line for each run."""
-    return plot.over_path(places)
-
-
-@_verb("convergence")
-def _convergence(
-    place: Annotated[Path, argument("RESULT_DIR", "What `run --out` wrote.")],
-) -> Drawing:
-    """Draw how a late-comer gets its share."""
-    return plot.convergence(place)
+_draws(
+    "cwnd", "Draw windows over time, with the data in flight and the bandwidth-delay product.", Results,
+    column=_text("NAME", "Draw this instead: retransmitted_packets, in_flight or srtt_s of the trace."),
+)  # fmt: skip
+_draws(
+    "goodput", "Draw the goodput of each flow over time, over the capacity of the path.", Results,
+    window_s=(Window, None),
+)  # fmt: skip
+_draws("rtt", "Draw round-trip times over time, above the round trip without queues.", Results)
+_draws(
+    "queue", "Draw the queue of a link over time, with its drops.", Results,
+    link=_text("NAME", "sat or sat/reverse. Default: the slowest."),
+)  # fmt: skip
+_draws(
+    "path", "Draw goodput and round trips of runs over a path that moves, one line for each run.", Results
+)  # fmt: skip
+_draws(
+    "convergence", "Draw how a late-comer gets its share.",
+    Annotated[Path, argument("RESULT_DIR", "What `run --out` wrote.")],
+)  # fmt: skip
 
 
 @app.command("sequence")
@@ -168,82 +160,38 @@ def sequence_verb(
     _write(draw, out=out, size=size, data=data, no_data=data is None, json=json)
 
 
-@_verb("throughput-delay")
-def _throughput_delay(places: Sweep, by: By = None, where: Where = None) -> Drawing:
-    """Draw goodput against the 95th percentile of the queueing delay, an ellipse for each algorithm."""
-    return plot.throughput_delay(places, by=by, where=_pairs(where))
-
-
-@_verb("cdf")
-def _cdf(
-    places: Sweep,
-    column: Annotated[
-        str | None, option("COLUMN", "A column of the flows, or rtt_s of traces.", "--x")
-    ] = None,
-    by: By = None,
-    where: Where = None,
-) -> Drawing:
-    """Draw the cumulative distribution of completion times, round trips, or any column."""
-    return plot.cdf(places, column, by=by, where=_pairs(where))
-
-
-@_verb("utilisation")
-def _utilisation(
-    places: Sweep,
-    x: X = None,
-    y: Annotated[str | None, option("COLUMN", "Another measure, as of `against`.", "--y")] = None,
-    by: By = None,
-    where: Where = None,
-) -> Drawing:
-    """Draw the utilisation of the link against the loss rate."""
-    return plot.utilisation(places, x=x, y=y, by=by, where=_pairs(where))
-
-
-@_verb("heatmap")
-def _heatmap(
-    places: Sweep,
-    x: X = None,
-    y: Annotated[str | None, option("KEY", "The key of the ordinate.", "--y")] = None,
-    value: Annotated[str, option("COLUMN", "What the colours show, as --y of `against`.")] = "goodput_bps",
-    best: Annotated[bool, typer.Option("--best", help="Which algorithm is best where.")] = False,
-    by: By = None,
-    where: Where = None,
-) -> Drawing:
-    """Draw a measure over two keys, a map for each algorithm, or the best algorithm of each cell."""
-    return plot.heatmap(places, x=x, y=y, value=value, best=best, by=by, where=_pairs(where))
-
-
-@_verb("friendliness")
-def _friendliness(places: Sweep, x: X = None, by: By = None, where: Where = None) -> Drawing:
-    """Draw the share that an algorithm gets beside Reno or CUBIC, against the size of the buffer."""
-    return plot.friendliness(places, x=x, by=by, where=_pairs(where))
-
-
-@_verb("fairness")
-def _fairness(places: Sweep, x: X = None, by: By = None, where: Where = None) -> Drawing:
-    """Draw Jain's fairness index against the ratio of the flows' round trips."""
-    return plot.fairness(places, x=x, by=by, where=_pairs(where))
-
-
-@_verb("completion")
-def _completion(places: Sweep, x: X = None, by: By = None, where: Where = None) -> Drawing:
-    """Draw the completion time of transfers against their size."""
-    return plot.completion(places, x=x, by=by, where=_pairs(where))
-
-
-@_verb("against")
-def _against(
-    places: Sweep,
-    x: X = None,
-    y: Annotated[
-        str, option("COLUMN", "A column of flows or links, queueing_p95_s, lost, jain.", "--y")
-    ] = "goodput_bps",
-    by: By = None,
-    where: Where = None,
-) -> Drawing:
-    """Draw any measure against any key of a sweep, with its 95 % interval."""
-    return plot.against(places, x=x, y=y, by=by, where=_pairs(where))
-
-
-def _pairs(given: list[str] | None) -> Mapping[str, str]:
-    return dict(pairs("--where", given or [], "link.sat.delay_s=0.25"))
+_BY: dict[str, tuple[Any, Any]] = {"by": (By, None), "where": (Where, None)}
+_X: dict[str, tuple[Any, Any]] = {"x": (X, None)}
+_draws(
+    "throughput-delay",
+    "Draw goodput against the 95th percentile of the queueing delay, an ellipse for each algorithm.",
+    Sweep, **_BY,
+)  # fmt: skip
+_draws(
+    "cdf", "Draw the cumulative distribution of completion times, round trips, or any column.", Sweep,
+    column=_text("COLUMN", "A column of the flows, or rtt_s of traces.", "--x"), **_BY,
+)  # fmt: skip
+_draws(
+    "utilisation", "Draw the utilisation of the link against the loss rate.", Sweep,
+    **_X, y=_text("COLUMN", "Another measure, as of `against`.", "--y"), **_BY,
+)  # fmt: skip
+_draws(
+    "heatmap", "Draw a measure over two keys, a map for each algorithm, or the best algorithm of each cell.",
+    Sweep, **_X, y=_text("KEY", "The key of the ordinate.", "--y"),
+    value=(Annotated[str, option("COLUMN", "What the colours show, as --y of `against`.")], "goodput_bps"),
+    best=(Annotated[bool, typer.Option("--best", help="Which algorithm is best where.")], False),
+    **_BY,
+)  # fmt: skip
+_draws(
+    "friendliness",
+    "Draw the share that an algorithm gets beside Reno or CUBIC, against the size of the buffer.",
+    Sweep, **_X, **_BY,
+)  # fmt: skip
+_draws(
+    "fairness", "Draw Jain's fairness index against the ratio of the flows' round trips.", Sweep, **_X, **_BY
+)
+_draws("completion", "Draw the completion time of transfers against their size.", Sweep, **_X, **_BY)
+_draws(
+    "against", "Draw any measure against any key of a sweep, with its 95 % interval.", Sweep,
+    **_X, y=(Y, "goodput_bps"), **_BY,
+)  # fmt: skip

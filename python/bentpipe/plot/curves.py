@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 
-from bentpipe.plot.looks import look
+from bentpipe.plot.looks import Turns
 from bentpipe.result import Result
 
 Measure = Callable[[Result, str, pl.DataFrame], pl.DataFrame]
@@ -48,17 +48,14 @@ def curves(runs: Mapping[str, Result], measure: Measure) -> list[Curve]:
     flows = [(name, result, flow, rows) for name, result in runs.items() for flow, rows in _traced(result)]
     if len(flows) > CROWD:
         return _bands(runs, flows, measure)
-    found: list[Curve] = []
-    seen: dict[str, int] = {}
+    found, turns = [], Turns()
     for run, result, flow, rows in flows:
         cc = flow["cc"]
-        nth = seen.setdefault(cc, 0)
-        seen[cc] += 1
         alone = sum(1 for other in flows if other[0] == run) == 1
         label = None if flow["name"] == cc else flow["name"]
         if len(runs) > 1:
             label = run if alone else f"{run}: {flow['name']}"
-        found.append(Curve(look(cc, label, nth), measure(result, flow["name"], rows), run, flow["name"]))
+        found.append(Curve(turns.look(cc, label), measure(result, flow["name"], rows), run, flow["name"]))
     return found
 
 
@@ -138,15 +135,12 @@ def _bands(
     groups: dict[tuple[str, str], list[pl.DataFrame]] = {}
     for run, result, flow, rows in flows:
         groups.setdefault((run, flow["cc"]), []).append(measure(result, flow["name"], rows))
-    found = []
-    seen: dict[str, int] = {}
+    found, turns = [], Turns()
     for (run, cc), parts in groups.items():
         # The windows of flows can differ by their round trips: each row is of one instant of most flows.
         together = pl.concat(parts).filter(pl.col("y").is_finite())
         rows = together.group_by("t_s").agg(_band(0.1)).sort("t_s")
-        nth = seen.setdefault(cc, 0)
-        seen[cc] += 1
-        drawn = look(cc, None, nth)
+        drawn = turns.look(cc)
         if len(parts) == 1:
             rows = rows.select("t_s", "y")
         many = f"{drawn['label']}, {len(parts)} flows" if len(parts) > 1 else drawn["label"]

@@ -54,13 +54,12 @@ def heatmap(
     found = many(given, by=by, where=where)
     across, up = _keys(found, x, y)
     rows = per_run(found, value)
-    fig = _best(found, rows, across, up, value) if best else _maps(found, rows, across, up, value)
-    return fig
+    return (_best if best else _maps)(found, rows, across, up, value)
 
 
 def _keys(found: Many, x: str | None, y: str | None) -> tuple[str, str]:
     x, y = (key if key is None else known_key(found, key) for key in (x, y))
-    left = [key for key in rest(found, [x, y])]
+    left = rest(found, [x, y])
     wanted = [key if key is not None else left.pop(0) if left else None for key in (x, y)]
     across, up = wanted
     if across is None or up is None or across == up:
@@ -133,8 +132,7 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
                     fontsize=6.5 * now.type, color="black",
                     bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.2 * now.type},
                 )  # fmt: skip
-        axes.set_xlim(-0.5, len(xs) - 0.5)
-        axes.set_ylim(-0.5, len(ys) - 0.5)
+        axes.set(xlim=(-0.5, len(xs) - 0.5), ylim=(-0.5, len(ys) - 0.5))
         _cells(axes, found, across, up, xs, ys)
         shown = {name for cell in told for name in (cell["best"], *str(cell["as_good"]).split())}
         patches: Any = [
@@ -190,9 +188,7 @@ def _cells(axes: Axes, found: Many, across: str, up: str, xs: list[Any], ys: lis
     axes.grid(visible=False)
     for key, values, axis in ((across, xs, axes.xaxis), (up, ys, axes.yaxis)):
         how = words.scaled(key, found.flows[key])
-        numbers = [
-            words.number(v * how.factor) if isinstance(v, int | float) else text(str(v)) for v in values
-        ]
+        numbers = [_named(value, how) for value in values]
         every = max(1, -(-len(values) // 8))
         axis.set_ticks(list(range(0, len(values), every)), numbers[::every])
         axis.set_label_text(how.label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -143,6 +144,18 @@ def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:
         "linestyle": DASHES[nth % len(DASHES)],
         "label": text(known["label"] if label is None else label),
     }
+
+
+class Turns:
+    """Looks of lines one after another: those of one algorithm differ by their dashes."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+
+    def look(self, cc: str, label: str | None = None) -> dict[str, Any]:
+        """The look of the next line of an algorithm."""
+        self._seen[cc] += 1
+        return look(cc, label, self._seen[cc] - 1)
 
 
 def text(name: str) -> str:

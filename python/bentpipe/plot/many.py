@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.plot.looks import look
+from bentpipe.plot.looks import Turns
 from bentpipe.plot.words import named
 from bentpipe.registry import chooses, unknown
 from bentpipe.result import PARTS, Result
@@ -64,13 +64,8 @@ class Many:
         several = len(pairs) < rows.select(SERIES, "cc").n_unique()
         if self.by is not None and not chooses(self.by) and (several or self.by in self.numbers):
             return _graded(self.by, sorted(rows[self.by].unique().drop_nulls().to_list()))
-        seen: dict[str, int] = {}
-        found = {}
-        for name, cc in pairs:
-            nth = seen.setdefault(cc, 0)
-            seen[cc] += 1
-            found[name] = look(cc, named(name), nth)
-        return found
+        turns = Turns()
+        return {name: turns.look(cc, named(name)) for name, cc in pairs}
 
     @property
     def numbers(self) -> list[str]:
@@ -144,7 +139,8 @@ def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | 
     if by is not None and by not in read.flows.columns:
         raise _core.ScenarioError(unknown("key of the sweep", by, read.keys))
     by = by or next(iter(choosers), None)
-    named_flows = _series(_placed(read.flows), choosers, by)
+    placed = read.flows.with_columns(pl.int_range(pl.len()).over("run").alias(_POSITION))
+    named_flows = _series(placed, choosers, by)
     return replace(read, flows=named_flows, keys=[key for key in several if key != by], by=by)
 
 
@@ -283,11 +279,6 @@ def _number(key: str, value: Any) -> float:
         raise _core.ScenarioError(f"where {key}={value}: write a number, in the unit of the column") from None
 
 
-def _placed(flows: pl.DataFrame) -> pl.DataFrame:
-    """With the place of each flow among those of its run."""
-    return flows.with_columns(pl.int_range(pl.len()).over("run").alias(_POSITION))
-
-
 def _series(flows: pl.DataFrame, choosers: list[str], by: str | None) -> pl.DataFrame:
     """With the line to which each flow belongs."""
     if by is None:
@@ -295,10 +286,9 @@ def _series(flows: pl.DataFrame, choosers: list[str], by: str | None) -> pl.Data
         tcp = pl.col("cc") != "cbr" if (flows["cc"] != "cbr").any() else pl.lit(value=True)
         return flows.with_columns(pl.when(tcp).then("cc").alias(SERIES))
     text = pl.col(by).cast(pl.String)
-    if not chooses(by):
-        own = _own(flows, choosers[0]) if choosers else pl.col("cc") != "cbr"
-        return flows.with_columns(pl.when(own).then(text).alias(SERIES))
-    return flows.with_columns(pl.when(_own(flows, by)).then(text).alias(SERIES))
+    chooser = by if chooses(by) else next(iter(choosers), None)
+    own = pl.col("cc") != "cbr" if chooser is None else _own(flows, chooser)
+    return flows.with_columns(pl.when(own).then(text).alias(SERIES))
 
 
 def _own(flows: pl.DataFrame, key: str) -> pl.Expr:

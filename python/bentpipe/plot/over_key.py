@@ -112,7 +112,7 @@ def lines(
     rows = per_run(found, y)
     fig, drawn = panels(found, rows, [x, *(also or [])])
     across = words.scaled(x, found.flows[x])
-    parts, seen = [], dict[str, Any]()
+    parts = []
     most = _most(found, y)
     with styled():
         up = words.scaled(y, rows["y"])
@@ -131,27 +131,37 @@ def lines(
             for level in fair or []:
                 panel.axes.axhline(level, **GREY)
             parts.append(panel.named(points))
-            seen.update(dict(zip(*reversed(panel.axes.get_legend_handles_labels()), strict=True)))
             _scale(panel.axes, across, up, y)
-        name_axes(fig, drawn, across.label, y_label or up.label)
-        title(fig, drawn, seen)
         whole = pl.concat(parts)
-        told_all = told(whole, drawn="band" if len(found.looks) <= BANDS else "bars")
-        note(fig, told_all + said + failures(found) + ("; dashed: the fair share" if fair else ""))
+        said = told(whole, drawn="band" if len(found.looks) <= BANDS else "bars") + said + failures(found)
+        finish(
+            fig, drawn, across.label, y_label or up.label, said + ("; dashed: the fair share" if fair else "")
+        )
     means = pl.col("mean", "low", "high").name.prefix(f"{y}_")
     fig.data = whole.select(*drawn[0].point, x, SERIES, means, "n", "alike")
     return fig
 
 
-def title(fig: Drawing, drawn: list[Panel], seen: Mapping[str, Any]) -> None:
-    """One legend: above the only panel, or above all."""
+def finish(fig: Drawing, drawn: list[Panel], x: str, y: str, said: str) -> None:
+    """Names of the axes, one legend above the only panel or above all, and the words at the foot.
+
+    Args:
+        fig: the figure.
+        drawn: its panels.
+        x: the name of the abscissa.
+        y: the name of the ordinate.
+        said: the words at the foot.
+    """
+    name_axes(fig, drawn, x, y)
+    seen = dict[str, Any]()
+    for panel in drawn:
+        seen.update(zip(*reversed(panel.axes.get_legend_handles_labels()), strict=True))
     if len(drawn) == 1:
         legend(fig, drawn[0].axes)
-        return
-    if seen:
-        handles: Any = list(seen.values())
+    elif seen:
         columns = legend_columns(fig, list(seen))
-        fig.legend(handles, list(seen), loc="outside upper center", ncols=columns)
+        fig.legend(list(seen.values()), list(seen), loc="outside upper center", ncols=columns)
+    note(fig, said)
 
 
 def failures(found: Many) -> str:

@@ -13,7 +13,7 @@ from bentpipe.plot import rates
 from bentpipe.plot.curves import CROWD, Curve, Measure, curves, draw, envelopes, table
 from bentpipe.plot.drawing import Drawing, figure, legend, level, note, sparse
 from bentpipe.plot.given import Given, results
-from bentpipe.plot.looks import look, styled
+from bentpipe.plot.looks import Turns, styled
 from bentpipe.plot.routes import Route, buffer_packets, route
 from bentpipe.registry import unknown
 from bentpipe.result import Result
@@ -295,16 +295,13 @@ def _window(runs: dict[str, Result], window_s: float | None) -> float:
 
 
 def _waiting(runs: dict[str, Result], wanted: str) -> list[Curve]:
-    found: list[Curve] = []
-    seen: dict[str, int] = {}
+    found, turns = [], Turns()
     for name, result in runs.items():
         rows = result.link_trace.filter(pl.col("link").cast(pl.String) == wanted)
         rows = rows.select("t_s", "queue_packets", "dropped_packets")
         flows = result.json["flows"]
         cc = flows[0]["cc"] if flows else "cbr"  # an emulation has no flows of its own
-        nth = seen.setdefault(cc, 0)
-        seen[cc] += 1
-        drawn = look(cc, name, nth) if len(runs) > 1 else {"color": "0.2", "linewidth": 0.8}
+        drawn = turns.look(cc, name) if len(runs) > 1 else {"color": "0.2", "linewidth": 0.8}
         found.append(Curve(drawn, rows, name, ""))
     return found
 

@@ -13,12 +13,12 @@ from matplotlib.patches import Ellipse, Polygon
 
 from bentpipe.measures import measure
 from bentpipe.plot import words
-from bentpipe.plot.drawing import Drawing, note
+from bentpipe.plot.drawing import Drawing
 from bentpipe.plot.looks import size, styled
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many
 from bentpipe.plot.measures import capacity, per_run
-from bentpipe.plot.over_key import failures, title
-from bentpipe.plot.panels import logarithmic, name_axes, panels
+from bentpipe.plot.over_key import failures, finish
+from bentpipe.plot.panels import logarithmic, panels
 
 LEAST = 3
 """Fewer runs than these have no ellipse."""
@@ -58,7 +58,7 @@ def throughput_delay(
     )
     across, up = words.scaled(x, rows["x"]), words.scaled(y, rows["y"])
     fig, drawn = panels(found, rows, [])
-    parts, seen = [], dict[str, Any]()
+    parts = []
     with styled():
         for panel in drawn:
             axes = panel.axes
@@ -68,7 +68,6 @@ def throughput_delay(
                     _cloud(axes, part["x"] * across.factor, part["y"] * up.factor, look, log=across.log)
             if across.log:
                 logarithmic(axes.xaxis)
-            seen.update(dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True)))
             parts.append(panel.rows)
         _frame(drawn[0].axes, across)
         limit = _limit(found) if y == "goodput_bps" else None
@@ -79,9 +78,7 @@ def throughput_delay(
                 panel.axes.set_ylim(0, 1.08 * rate)
             if measure(y).better == "more" and measure(x).better == "less":
                 _better(panel.axes)
-        name_axes(fig, drawn, across.label, up.label)
-        title(fig, drawn, seen)
-        note(fig, _told(rows) + failures(found))
+        finish(fig, drawn, across.label, up.label, _told(rows) + failures(found))
     fig.data = pl.concat(parts).select(
         SERIES, *found.keys, "run", "seed", pl.col("x").alias(x), pl.col("y").alias(y)
     )

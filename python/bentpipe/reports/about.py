@@ -9,6 +9,7 @@ from typing import Any
 
 from bentpipe import _core, stats
 from bentpipe.pages import Page, Prose, Snippet
+from bentpipe.pages.prose import with_snippets
 from bentpipe.reports.means import interval
 from bentpipe.reports.measures import Parameter, Sample, Shown
 from bentpipe.sweeps.stored import Stored
@@ -74,18 +75,12 @@ def data_files(page: Page, stored: Stored) -> None:
     if datasets:
         at = shlex.quote(str(datasets[0]))
         page.paragraphs(
-            [
-                "A sweep is a directory of Parquet files: ",
-                Snippet("flows/"),
-                " has a row per flow and run, ",
-                Snippet("links/"),
-                " a row per direction of a link and run, ",
-                Snippet("traces/"),
-                " the flows over time where they were recorded, ",
-                Snippet("failed/"),
-                " the runs that failed. The varied parameters come first, with their units in the names of "
-                "the columns; then run and seed; then the results.",
-            ]
+            with_snippets(
+                "A sweep is a directory of Parquet files: `flows/` has a row per flow and run, `links/` a "
+                "row per direction of a link and run, `traces/` the flows over time where they were "
+                "recorded, `failed/` the runs that failed. The varied parameters come first, with their "
+                "units in the names of the columns; then run and seed; then the results."
+            )
         )
         page.command(
             "import polars as pl\n"
@@ -96,17 +91,11 @@ def data_files(page: Page, stored: Stored) -> None:
         )
     if single:
         page.paragraphs(
-            [
-                "A stored result is a directory: ",
-                Snippet("flows.parquet"),
-                " and ",
-                Snippet("links.parquet"),
-                " have a row per flow and per direction of a link, ",
-                Snippet("trace.parquet"),
-                " the flows over time where they were recorded, ",
-                Snippet("run.json"),
-                " the scenario, the seed and the version.",
-            ]
+            with_snippets(
+                "A stored result is a directory: `flows.parquet` and `links.parquet` have a row per flow "
+                "and per direction of a link, `trace.parquet` the flows over time where they were recorded, "
+                "`run.json` the scenario, the seed and the version."
+            )
         )
         page.command(
             f'import bentpipe as bp\nresult = bp.Result.load("{single[0]}")\nresult.flows, result.links'
@@ -116,12 +105,8 @@ def data_files(page: Page, stored: Stored) -> None:
         "bit for bit, with any number of workers."
     )
     if datasets:
-        page.paragraphs(
-            [
-                "To repeat a sweep, save its scenario from above in a file: ",
-                Snippet("bentpipe sweep scenario.json --out again"),
-            ]
-        )
+        file = "To repeat a sweep, save its scenario from above in a file: "
+        page.paragraphs([file, Snippet("bentpipe sweep scenario.json --out again")])
     if single:
         page.command("\n".join(f"bentpipe run {shlex.quote(str(place))}" for place in single[:FEW]))
     _versions(page, stored)

@@ -9,7 +9,7 @@
 
 All of it rests on the package `itur`, the optional extra `weather`, which only `climate` loads, on first
 use. `station` is the place and its path, `fades` the series of P.1853, `modcods` the table of modes, `modem`
-and `line` a modem's reaction to a fade, `store` the cache of earlier results on disk. docs/weather.md defines
+and `line` a modem's reaction to a fade, `store` the earlier results on disk. docs/weather.md defines
 each number.
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -157,18 +158,13 @@ def _show_rain(station: Station, answer: dict[str, Any], fitted: list[float]) ->
     terminal.line(
         f"{station.described}, {station.frequency_ghz:g} GHz {station.polarisation}, {station.seen}"
     )
-    table = terminal.table(
-        "",
-        ["exceeded %", "rain dB", "in series dB", "gases dB", "clouds dB", "scintill. dB", "all dB"],
-    )
+    heads = ["exceeded %", "rain dB", "in series dB", "gases dB", "clouds dB", "scintill. dB", "all dB"]
+    rows = []
     for row, series in zip(answer["attenuation"], fitted, strict=True):
-        parts = [
-            row["rain_db"],
-            series,
-            *(row[f"{part}_db"] for part in ("gas", "cloud", "scintillation", "total")),
-        ]
-        table.add_row(f"{row['exceeded_percent']:g}", *(f"{part:.2f}" for part in parts))
-    terminal.console().print(table)
+        others = (row[f"{part}_db"] for part in ("gas", "cloud", "scintillation", "total"))
+        parts = (f"{part:.2f}" for part in (row["rain_db"], series, *others))
+        rows.append([f"{row['exceeded_percent']:g}", *parts])
+    terminal.show_whole("", heads, rows)
     terminal.line(
         f"Rain: {rain['rate_exceeded_0.01_percent_mm_h']:.1f} mm/h exceeded 0.01 % of an average year, "
         f"some rain {rain['percent_of_time']:.2g} % of it (P.837)."
@@ -185,17 +181,14 @@ def _show_link(answer: dict[str, Any], line: pl.DataFrame, modem: Modem) -> None
     from bentpipe.units import percent, rate
 
     link = answer["link"]
-    table = terminal.table("", ["<mode", "time %", "rate", "lost %"])
-    for row in link["modcods"]:
-        down = not row["modcod"]
-        table.add_row(
-            "none (down)" if down else row["modcod"],
-            percent(row["share"]),
-            "-" if down else rate(row["rate_bps"]),
-            "-" if down else percent(row["loss_rate"], 2),
-        )
+    columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("<mode", lambda row: row["modcod"] or "none (down)"),
+        ("time %", lambda row: percent(row["share"])),
+        ("rate", lambda row: rate(row["rate_bps"]) if row["modcod"] else "-"),
+        ("lost %", lambda row: percent(row["loss_rate"], 2) if row["modcod"] else "-"),
+    ]
     terminal.line()
-    terminal.console().print(table)
+    terminal.show_rows("", columns, link["modcods"], whole=True)
     terminal.line(
         f"Rate: {rate(link['clear_sky_rate_bps'])} under a clear sky ({modem.clear_sky}), "
         f"{rate(link['mean_rate_bps'])} on average here, "

@@ -91,25 +91,14 @@ class Modem:
         """The modes that it steps through, from slow to fast."""
         return ladder(self.standard)
 
-    @cached_property
-    def clear_sky_db(self) -> float:
-        """Es/N0 without rain, in dB."""
-        return quantities.RATIO.read(self.clear_sky, "clear_sky")
-
-    @cached_property
-    def symbol_rate_baud(self) -> float:
-        """Symbols per second."""
-        return quantities.SYMBOL_RATE.read(self.symbol_rate, "symbol_rate")
-
-    @cached_property
-    def margin_db(self) -> float:
-        """The reserve that a mode must have, in dB."""
-        return quantities.MARGIN.read(self.margin, "margin")
-
-    @cached_property
-    def hysteresis_db(self) -> float:
-        """The reserve of a higher mode beyond the margin, in dB."""
-        return quantities.MARGIN.read(self.hysteresis, "hysteresis")
+    clear_sky_db = quantities.RATIO.of("clear_sky")
+    """Es/N0 without rain, in dB."""
+    symbol_rate_baud = quantities.SYMBOL_RATE.of("symbol_rate")
+    """Symbols per second."""
+    margin_db = quantities.MARGIN.of("margin")
+    """The reserve that a mode must have, in dB."""
+    hysteresis_db = quantities.MARGIN.of("hysteresis")
+    """The reserve of a higher mode beyond the margin, in dB."""
 
     @cached_property
     def reaction_s(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from bentpipe import _core
@@ -35,6 +36,10 @@ class Quantity:
             bounds = f"from {self.least:g} to {self.most:g} {unit}"
             raise _core.ScenarioError(f"{what}: {text!r} is out of range; it must be {bounds}")
         return value
+
+    def of(self, attribute: str) -> cached_property[float]:
+        """A property of a class: the value of the text in an attribute, read once."""
+        return cached_property(lambda owner: self.read(getattr(owner, attribute), attribute))
 
 
 FREQUENCY: Final = Quantity({"GHz": 1.0, "MHz": 1e-3}, "20 GHz", 4.0, 55.0)

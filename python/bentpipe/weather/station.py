@@ -97,10 +97,8 @@ class Station:
             )
         return round(angle, 2)
 
-    @cached_property
-    def antenna_m(self) -> float:
-        """Diameter of the antenna in metres."""
-        return quantities.DIAMETER.read(self.antenna, "antenna")
+    antenna_m = quantities.DIAMETER.of("antenna")
+    """Diameter of the antenna in metres."""
 
     @cached_property
     def height_km(self) -> float | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 import bentpipe as bp
 from bentpipe.controller import named_algorithm
-from bentpipe.drawn.starlink import PROFILES
+from bentpipe.drawn.profiles import PROFILES
 from bentpipe.experiments.experiment import case_of
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.counts import MSS, SLOT_S, TEST_S, WAYS

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bentpipe.drawn import starlink as model
+from bentpipe.drawn.profiles import PROFILES
 from bentpipe.experiments.starlink.counts import SLOT_S, TEST_S
 from bentpipe.experiments.starlink.measured import DAYS, DISH, TO_WIRE, measured, outages
 
@@ -72,7 +73,7 @@ def of_day(directory: Path, day: str) -> Day:
 
 def drawn(tests: int) -> Day:
     """The same of the model: each test has a seed of its own."""
-    profile = model.PROFILES["car-2024"]
+    profile = PROFILES["car-2024"]
     middle = (np.arange(SLOTS) + 0.5) * SLOT_S
     slots, pings, windows = list[Floats](), [], []
     for seed in range(1, tests + 1):
@@ -204,7 +205,7 @@ PINGS: dict[str, Callable[[Sequence[Floats]], float]] = {
 
 
 def _beyond(tests: Sequence[Floats]) -> Floats:
-    least = model.PROFILES["car-2024"].rtt_least_s.value
+    least = PROFILES["car-2024"].rtt_least_s.value
     return np.asarray(np.log(np.maximum(np.concatenate(tests) - least, 1e-3)))
 
 

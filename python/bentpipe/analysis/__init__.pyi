@@ -1,0 +1,9 @@
+from . import a_liad as a_liad
+from . import convergence as convergence
+from . import convergence_time as convergence_time
+from . import highspeed as highspeed
+from . import response as response
+from . import spectrum as spectrum
+from . import traces as traces
+from . import tradeoffs as tradeoffs
+from ._values import jain as jain

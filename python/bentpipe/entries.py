@@ -1,0 +1,82 @@
+"""The verbs on what there is: the algorithms, the kinds of queues, and the keys of a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe import completion, terminal
+from bentpipe.verbs import Json
+
+cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
+queue_app = typer.Typer(help="The kinds of queues.", no_args_is_help=True)
+
+
+@cc_app.command("list")
+def cc_list(json: Json = False) -> None:
+    """Every algorithm."""
+    from bentpipe.registry import controllers
+    from bentpipe.tables import show_algorithms
+
+    known = controllers()
+    terminal.give(lambda: {"algorithms": known}, lambda: show_algorithms(known), json=json)
+
+
+@cc_app.command("show")
+def cc_show(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.algorithms)],
+    json: Json = False,
+) -> None:
+    """One algorithm: what it is, where it comes from, its parameters."""
+    from bentpipe.registry import find
+    from bentpipe.tables import show_algorithm
+
+    entry = find(name)
+    terminal.give(lambda: entry, lambda: show_algorithm(entry), json=json)
+
+
+@queue_app.command("list")
+def queue_list(json: Json = False) -> None:
+    """Every kind of queue."""
+    from bentpipe.registry import queues
+    from bentpipe.tables import show_queues
+
+    known = queues()
+    terminal.give(lambda: {"queues": known}, lambda: show_queues(known), json=json)
+
+
+@queue_app.command("show")
+def queue_show(
+    kind: Annotated[str, typer.Argument(metavar="KIND", autocompletion=completion.kinds_of_queue)],
+    json: Json = False,
+) -> None:
+    """One kind of queue: what it is, where it comes from, its keys."""
+    from bentpipe.registry import find_queue
+    from bentpipe.tables import show_queue
+
+    entry = find_queue(kind)
+    terminal.give(lambda: entry, lambda: show_queue(entry), json=json)
+
+
+def schema_verb(
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of scenarios: keys, units, defaults and completion in an editor."""
+    import json
+
+    from bentpipe import _core
+    from bentpipe.files import replace_text
+    from bentpipe.schema import scenario_schema
+
+    text = json.dumps(scenario_schema(), indent=2) + "\n"
+    if out is None:
+        terminal.line(text.rstrip("\n"))
+        return
+    if out.is_dir():
+        raise _core.ScenarioError(f"--out {out} is a directory; name a file")
+    replace_text(out, text)
+    terminal.line(f"written to {terminal.plain(str(out))}")
