@@ -28,16 +28,17 @@ macro_rules! algorithm {
                 $(.unit($unit))? .about(concat!($($about),+).trim_ascii_start()),]
             [$($field)* $name: $type,] $new $state { $($rows)* });
     };
-    (@rows [$(#[$meta:meta])* $seen:vis $algorithm:ident] [$($param:expr,)*] [$($name:ident: $type:ty,)*] [$args:ident $(, $more:ident: $kind:ty)*]
+    (@rows [$(#[$meta:meta])* $seen:vis $algorithm:ident $(<$part:ident: $bound:ident>)?]
+        [$($param:expr,)*] [$($name:ident: $type:ty,)*] [$args:ident $(, $more:ident: $kind:ty)*]
         [$($(#[$about:meta])* $open:vis $field:ident: $of:ty $(= $value:expr)?,)*] {}
     ) => {
         $(#[$meta])*
-        $seen struct $algorithm {
+        $seen struct $algorithm $(<$part: $bound>)? {
             $($name: $type,)*
             $($(#[$about])* $open $field: $of,)*
         }
 
-        impl $algorithm {
+        impl $(<$part: $bound>)? $algorithm $(<$part>)? {
             /// Its parameters.
             pub(crate) const PARAMS: &[Param] = &[$($param),*];
 
@@ -51,11 +52,15 @@ macro_rules! algorithm {
     };
     (@value) => { Default::default() };
     (@value $value:expr) => { $value };
-    ($(#[$meta:meta])* $seen:vis struct $algorithm:ident { $($rows:tt)* } $(state { $($state:tt)* })?) => {
-        algorithm!(@rows [$(#[$meta])* $seen $algorithm] [] [] [args] [$($($state)*)?] { $($rows)* });
+    ($(#[$meta:meta])* $seen:vis struct $algorithm:ident $(<$part:ident: $bound:ident>)? { $($rows:tt)* }
+        $(state { $($state:tt)* })?
+    ) => {
+        algorithm!(@rows [$(#[$meta])* $seen $algorithm $(<$part: $bound>)?] [] [] [args] [$($($state)*)?] { $($rows)* });
     };
-    ($(#[$meta:meta])* $seen:vis struct $algorithm:ident { $($rows:tt)* } state($($new:tt)*) { $($state:tt)* }) => {
-        algorithm!(@rows [$(#[$meta])* $seen $algorithm] [] [] [$($new)*] [$($state)*] { $($rows)* });
+    ($(#[$meta:meta])* $seen:vis struct $algorithm:ident $(<$part:ident: $bound:ident>)? { $($rows:tt)* }
+        state($($new:tt)*) { $($state:tt)* }
+    ) => {
+        algorithm!(@rows [$(#[$meta])* $seen $algorithm $(<$part: $bound>)?] [] [] [$($new)*] [$($state)*] { $($rows)* });
     };
 }
 
