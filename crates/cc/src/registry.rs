@@ -301,6 +301,30 @@ impl Args {
     }
 }
 
+/// A type of fields that hold the value of a parameter.
+pub(crate) trait FromArgs {
+    /// The value of the parameter called `name`.
+    fn from_args(args: &Args, name: &str) -> Self;
+}
+
+macro_rules! from_args {
+    ($($type:ty: $read:expr;)*) => {
+        $(impl FromArgs for $type {
+            fn from_args(args: &Args, name: &str) -> Self {
+                $read(args, name)
+            }
+        })*
+    };
+}
+
+from_args! {
+    f64: Args::number;
+    bool: Args::flag;
+    u32: |args: &Args, name| args.number(name) as u32;
+    usize: |args: &Args, name| args.number(name) as usize;
+    Span: |args: &Args, name| Span::from_secs(args.number(name));
+}
+
 impl Entry {
     /// Every parameter that a scenario may give: the algorithm's own, then those that all algorithms share,
     /// which are the answer to a hint about the path and how the algorithm starts. Some algorithms refuse any

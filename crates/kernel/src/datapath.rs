@@ -86,7 +86,7 @@ pub fn available() -> Vec<String> {
 /// A registered table. Dropping it unregisters it, unless it is pinned.
 #[derive(Debug)]
 struct Table {
-    link: Option<Link>,
+    _link: Option<Link>,
     /// Declared after the link, which refers to it on kernels without links.
     _object: Option<Object>,
 }
@@ -118,7 +118,7 @@ impl Datapath {
     fn load(settings: &Settings, arity: u32) -> Result<Self, Error> {
         let name = &settings.name;
         refuse_taken(name)?;
-        let loaded = load_object("datapath", arity, &mut |open| {
+        let object = load_object("datapath", arity, &mut |open| {
             for mut map in open.maps_mut() {
                 match map.name().to_str() {
                     Some("slots") => map.set_max_entries(settings.flows)?,
@@ -129,7 +129,6 @@ impl Datapath {
             }
             Ok(())
         })?;
-        let mut object = loaded;
         let handle = |which: &str| {
             let map = object.maps().find(|map| map.name() == which);
             let map = map.ok_or_else(|| Error(format!("the datapath's object has no map {which}")))?;
@@ -148,28 +147,9 @@ impl Datapath {
             words.name(named);
             words.slots(settings.flows);
         });
-        let pins = settings.pins();
-        if let Some(pins) = &pins {
-            prepare(pins)?;
-        }
-        let mut link = register(&mut object, arity, name)?;
-        if let Some(pins) = &pins {
-            let pinned = pin_table(&mut object, &mut link, arity, pins)
-                .and_then(|()| slots.pin(pins.join("slots")))
-                .and_then(|()| reports.pin(pins.join("reports")))
-                .and_then(|()| control.pin(pins.join("control")));
-            if let Err(error) = pinned {
-                remove_pins(pins);
-                return Err(Error::from_libbpf(&format!("pinning in {}", pins.display()), &error));
-            }
-        }
-        let table = Table { link: Some(link), _object: Some(object) };
-        Ok(Self {
-            name: name.clone(),
-            _table: table.keeping(pins.is_some(), arity),
-            slots: Arc::new(mapped),
-            reports,
-        })
+        let maps = [("slots", &mut slots), ("reports", &mut reports), ("control", &mut control)];
+        let table = Table::register(object, arity, name, settings.pins().as_deref(), maps)?;
+        Ok(Self { name: name.clone(), _table: table, slots: Arc::new(mapped), reports })
     }
 
     fn resume(settings: &Settings, pins: PathBuf) -> Result<Self, Error> {
@@ -204,7 +184,7 @@ impl Datapath {
                 pins.display()
             )));
         }
-        let table = Table { link: None, _object: None };
+        let table = Table { _link: None, _object: None };
         Ok(Self { name: settings.name.clone(), _table: table, slots: Arc::new(mapped), reports })
     }
 
@@ -225,14 +205,32 @@ impl Datapath {
 }
 
 impl Table {
-    /// With `pinned` it stays registered when this is dropped.
-    fn keeping(mut self, pinned: bool, arity: u32) -> Self {
-        if pinned && arity == 4 {
-            self.link = None; // the pin holds the link, and may be removed by others
-        } else if let Some(link) = self.link.as_mut().filter(|_| pinned) {
-            link.disconnect();
+    /// Registers the table of a loaded object. With `pins`, a directory, it is pinned there, and each of `maps` under its
+    /// name; if that fails, no pin is left.
+    fn register<const N: usize>(
+        mut object: Object,
+        arity: u32,
+        name: &str,
+        pins: Option<&Path>,
+        maps: [(&str, &mut MapHandle); N],
+    ) -> Result<Self, Error> {
+        let Some(pins) = pins else {
+            return Ok(Self { _link: Some(register(&mut object, arity, name)?), _object: Some(object) });
+        };
+        prepare(pins)?;
+        let mut link = register(&mut object, arity, name)?;
+        pin_table(&mut object, &mut link, arity, pins)
+            .and_then(|()| maps.into_iter().try_for_each(|(map, handle)| handle.pin(pins.join(map))))
+            .map_err(|error| {
+                remove_pins(pins);
+                Error::from_libbpf(&format!("pinning in {}", pins.display()), &error)
+            })?;
+        if arity == 4 {
+            // The pin holds the link, and may be removed by others.
+            return Ok(Self { _link: None, _object: Some(object) });
         }
-        self
+        link.disconnect();
+        Ok(Self { _link: Some(link), _object: Some(object) })
     }
 }
 
@@ -267,20 +265,10 @@ impl Native {
             )));
         }
         refuse_taken(&name)?;
-        let mut object = load_object(&of, arity, &mut |_| Ok(()))?;
+        let object = load_object(&of, arity, &mut |_| Ok(()))?;
         let pins = pin.map(|pin| pin.join(&name));
-        if let Some(pins) = &pins {
-            prepare(pins)?;
-        }
-        let mut link = register(&mut object, arity, &name)?;
-        if let Some(pins) = &pins
-            && let Err(error) = pin_table(&mut object, &mut link, arity, pins)
-        {
-            remove_pins(pins);
-            return Err(Error::from_libbpf(&format!("pinning in {}", pins.display()), &error));
-        }
-        let table = Table { link: Some(link), _object: Some(object) };
-        Ok(Self { name, _table: table.keeping(pins.is_some(), arity) })
+        let table = Table::register(object, arity, &name, pins.as_deref(), [])?;
+        Ok(Self { name, _table: table })
     }
 
     /// Its name in the kernel.

@@ -38,36 +38,12 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "M. Shin, M. Park, D. Oh, B. Kim, J. Lee: Adaptive Logarithmic Increase Congestion Control Algorithm for Satellite Networks, KSII Trans. Internet Inf. Syst. 8(8), 2014",
     reference: "KSII TIIS 8(8), pp. 2796 ff.",
     grade: Grade::A,
-    params: PARAMS,
+    params: Liad::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#cc3311",
     marker: "d",
     build: |args, start| Windowed::hosted(Liad::new(args, true), start),
 };
-
-/// The parameters of A-LIAD and LIAD; see the head of this file.
-pub(crate) const PARAMS: &[Param] = &[
-    ACK_MODE,
-    Param::choice("decrease", &["epoch", "lifetime", "fixed"]).about(
-        "RTTmax of eq. 7 is the largest since the last congestion or ever; fixed: beta is the parameter beta",
-    ),
-    Param::number("beta", 0.46, 0.0..=0.9)
-        .unit("1")
-        .about("share of the window that a loss takes, with decrease = fixed only"),
-    Param::number("beta_max", 0.5, 0.0..=1.0)
-        .unit("1")
-        .about("largest beta of eq. 7, which prints no bound: 1 is none"),
-    Param::choice("start", &["hybrid", "standard"])
-        .about("slow start: eq. 2 with an estimated ssthresh, or that of RFC 5681"),
-    Param::number("delta", 1.93, 1.0..=100.0)
-        .unit("1")
-        .about("delta of eq. 3: max-probing is fast while RTT / RTTmin is less"),
-    Param::choice("probe", &["linear", "eq3"])
-        .about("slow max-probing: one segment per round trip as in the text, or per ACK as eq. 3 prints"),
-    Param::choice("at_w_max", &["linear", "probe"]).about(
-        "a window that reaches Wmax without a loss: one segment per round trip, or max-probing again (eq. 3)",
-    ),
-];
 
 /// alpha of eq. 11 for an RTT in seconds, by a fit of its logarithm; clamped to 5 ms .. 1 s.
 pub(crate) fn alpha_of(rtt: f64) -> f64 {
@@ -85,6 +61,16 @@ enum Decrease {
     Epoch,
     Lifetime,
     Fixed(f64),
+}
+
+impl Decrease {
+    fn of(args: &Args) -> Self {
+        match () {
+            () if args.is("decrease", "lifetime") => Self::Lifetime,
+            () if args.is("decrease", "fixed") => Self::Fixed(args.number("beta")),
+            () => Self::Epoch,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,49 +91,46 @@ struct LiadEpoch {
     rtt_max: Option<Span>,
 }
 
-/// A-LIAD, and LIAD with a constant alpha.
-#[derive(Debug)]
-pub(crate) struct Liad {
-    /// alpha follows the RTT; else it is 2.
-    adaptive: bool,
-    hybrid: bool,
-    decrease: Decrease,
-    beta_max: f64,
-    delta: f64,
-    literal_probe: bool,
-    probes_at_w_max: bool,
-    approach: Approach,
-    hoe: Hoe,
-    /// A round of slow start has ended with an estimate.
-    renewed: bool,
-    epoch: LiadEpoch,
-    before: Option<LiadEpoch>,
+algorithm! {
+    /// A-LIAD, and LIAD with a constant alpha.
+    #[derive(Debug)]
+    pub(crate) struct Liad {
+        use ACK_MODE;
+        use Param::choice("decrease", &["epoch", "lifetime", "fixed"]).about(
+            "RTTmax of eq. 7 is the largest since the last congestion or ever; fixed: beta is the parameter beta",
+        );
+        use Param::number("beta", 0.46, 0.0..=0.9)
+            .unit("1")
+            .about("share of the window that a loss takes, with decrease = fixed only");
+        /// largest beta of eq. 7, which prints no bound: 1 is none
+        beta_max: f64 = 0.5, 0.0..=1.0, "1";
+        use Param::choice("start", &["hybrid", "standard"])
+            .about("slow start: eq. 2 with an estimated ssthresh, or that of RFC 5681");
+        /// delta of eq. 3: max-probing is fast while RTT / RTTmin is less
+        delta: f64 = 1.93, 1.0..=100.0, "1";
+        use Param::choice("probe", &["linear", "eq3"])
+            .about("slow max-probing: one segment per round trip as in the text, or per ACK as eq. 3 prints");
+        use Param::choice("at_w_max", &["linear", "probe"]).about(
+            "a window that reaches Wmax without a loss: one segment per round trip, or max-probing again (eq. 3)",
+        );
+    }
+    state(args, adaptive: bool) {
+        /// alpha follows the RTT; else it is 2.
+        adaptive: bool = adaptive,
+        hybrid: bool = args.is("start", "hybrid"),
+        decrease: Decrease = Decrease::of(args),
+        literal_probe: bool = args.is("probe", "eq3"),
+        probes_at_w_max: bool = args.is("at_w_max", "probe"),
+        approach: Approach = Approach::new(args),
+        hoe: Hoe,
+        /// A round of slow start has ended with an estimate.
+        renewed: bool,
+        epoch: LiadEpoch = LiadEpoch { stage: LiadStage::Start, alpha: 2.0, rtt_max: None },
+        before: Option<LiadEpoch>,
+    }
 }
 
 impl Liad {
-    /// A-LIAD if `adaptive`, else LIAD.
-    pub(crate) fn new(args: &Args, adaptive: bool) -> Self {
-        let decrease = match () {
-            () if args.is("decrease", "lifetime") => Decrease::Lifetime,
-            () if args.is("decrease", "fixed") => Decrease::Fixed(args.number("beta")),
-            () => Decrease::Epoch,
-        };
-        Self {
-            adaptive,
-            hybrid: args.is("start", "hybrid"),
-            decrease,
-            beta_max: args.number("beta_max"),
-            delta: args.number("delta"),
-            literal_probe: args.is("probe", "eq3"),
-            probes_at_w_max: args.is("at_w_max", "probe"),
-            approach: Approach::new(args),
-            hoe: Hoe::default(),
-            renewed: false,
-            epoch: LiadEpoch { stage: LiadStage::Start, alpha: 2.0, rtt_max: None },
-            before: None,
-        }
-    }
-
     /// beta: the share of the window that congestion takes now.
     fn shrink(&self, flow: &Flow) -> f64 {
         if let Decrease::Fixed(beta) = self.decrease {

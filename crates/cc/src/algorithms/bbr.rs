@@ -43,17 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson: BBR: Congestion-Based Congestion Control, ACM Queue, 2016; Linux tcp_bbr.c",
     reference: "doi:10.1145/3012426.3022184",
     grade: Grade::A,
-    params: &[
-        STARTUP_GAIN,
-        PROBE_GAIN,
-        CWND_GAIN,
-        BW_WINDOW,
-        Param::number(RTPROP_WINDOW, 10.0, 0.1..=1e6)
-            .unit("s")
-            .about("PROBE_RTT after this time without a smaller RTT"),
-        PROBE_RTT_TIME,
-        PHASE,
-    ],
+    params: Bbr::<Plain>::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#0072b2",
     marker: "o",
@@ -144,94 +134,61 @@ pub(crate) struct Plain;
 
 impl Extension for Plain {}
 
-#[derive(Debug)]
-pub(crate) struct Bbr<E> {
-    extension: E,
-    startup_gain: f64,
-    probe_gain: f64,
-    cwnd_gain: f64,
-    rtprop_window: Span,
-    probe_rtt_time: Span,
-    first_phase: Option<u64>,
-    mss: u32,
-    initial: u64,
-    mode: Mode,
-    bw: RoundMax,
-    round: u64,
-    /// The round ends when a segment is acknowledged that was sent after this much had been delivered.
-    round_mark: u64,
-    rtprop: Option<Span>,
-    rtprop_at: Time,
-    filled: bool,
-    full_bw: u64,
-    full_rounds: u32,
-    cycle_at: Time,
-    /// When PROBE_RTT has lasted long enough; set once the flight is down to four segments.
-    probe_rtt_end: Option<Time>,
-    probe_rtt_round: bool,
-    /// Samples of segments sent before this much was delivered belong to a PROBE_RTT.
-    small_until: u64,
-    idle: bool,
-    aggregation: Aggregation,
-    cwnd: u64,
-    kept: KeptWindow,
-    /// Fast recovery was reported, and its first ACK has yet to set the window.
-    entering: bool,
-    conserving: bool,
-    /// When the last fast recovery ended.
-    recovered_at: Option<Time>,
-    /// A timeout was reported and nothing has been delivered since.
-    collapsed: bool,
-    pacer: Pacer,
-    last_target: Option<(TargetInputs, u64)>,
+algorithm! {
+    #[derive(Debug)]
+    pub(crate) struct Bbr<E: Extension> {
+        use STARTUP_GAIN, PROBE_GAIN, CWND_GAIN, BW_WINDOW;
+        use Param::number(RTPROP_WINDOW, 10.0, 0.1..=1e6)
+            .unit("s")
+            .about("PROBE_RTT after this time without a smaller RTT");
+        use PROBE_RTT_TIME, PHASE;
+    }
+    state(args, start: Start, extension: E) {
+        extension: E = extension,
+        startup_gain: f64 = args.number(STARTUP_GAIN.name),
+        probe_gain: f64 = args.number(PROBE_GAIN.name),
+        cwnd_gain: f64 = args.number(CWND_GAIN.name),
+        rtprop_window: Span = Span::from_secs(args.number(RTPROP_WINDOW)),
+        probe_rtt_time: Span = Span::from_secs(args.number(PROBE_RTT_TIME.name)),
+        first_phase: Option<u64> = Some(args.number(PHASE.name)).filter(|n| *n >= 0.0).map(|n| n as u64),
+        mss: u32 = start.mss.max(1),
+        initial: u64 = times(start.initial_window.max(1.0), u64::from(mss)),
+        mode: Mode = Mode::Startup,
+        bw: RoundMax = RoundMax::new(args.number(BW_WINDOW.name)),
+        round: u64,
+        /// The round ends when a segment is acknowledged that was sent after this much had been delivered.
+        round_mark: u64,
+        rtprop: Option<Span>,
+        rtprop_at: Time,
+        filled: bool,
+        full_bw: u64,
+        full_rounds: u32,
+        cycle_at: Time,
+        /// When PROBE_RTT has lasted long enough; set once the flight is down to four segments.
+        probe_rtt_end: Option<Time>,
+        probe_rtt_round: bool,
+        /// Samples of segments sent before this much was delivered belong to a PROBE_RTT.
+        small_until: u64,
+        idle: bool,
+        aggregation: Aggregation = Aggregation::new(AGGREGATION_ROUNDS),
+        cwnd: u64 = initial,
+        kept: KeptWindow,
+        /// Fast recovery was reported, and its first ACK has yet to set the window.
+        entering: bool,
+        conserving: bool,
+        /// When the last fast recovery ended.
+        recovered_at: Option<Time>,
+        /// A timeout was reported and nothing has been delivered since.
+        collapsed: bool,
+        pacer: Pacer = Pacer::new(startup_gain, initial),
+        last_target: Option<(TargetInputs, u64)>,
+    }
 }
 
 /// A [`Bbr::target`] follows from these: gain, BtlBw, RTprop, pacing rate, and whether the phase probes.
 type TargetInputs = (f64, u64, Option<Span>, Rate, bool);
 
 impl<E: Extension> Bbr<E> {
-    /// The machine with an `extension`, and with the parameters of BBR in `args`.
-    pub(crate) fn new(args: &Args, start: Start, extension: E) -> Self {
-        let mss = start.mss.max(1);
-        let initial = times(start.initial_window.max(1.0), u64::from(mss));
-        let startup_gain = args.number(STARTUP_GAIN.name);
-        let phase = args.number(PHASE.name);
-        Self {
-            extension,
-            startup_gain,
-            probe_gain: args.number(PROBE_GAIN.name),
-            cwnd_gain: args.number(CWND_GAIN.name),
-            rtprop_window: Span::from_secs(args.number(RTPROP_WINDOW)),
-            probe_rtt_time: Span::from_secs(args.number(PROBE_RTT_TIME.name)),
-            first_phase: (phase >= 0.0).then_some(phase as u64),
-            mss,
-            initial,
-            mode: Mode::Startup,
-            bw: RoundMax::new(args.number(BW_WINDOW.name)),
-            round: 0,
-            round_mark: 0,
-            rtprop: None,
-            rtprop_at: Time(0),
-            filled: false,
-            full_bw: 0,
-            full_rounds: 0,
-            cycle_at: Time(0),
-            probe_rtt_end: None,
-            probe_rtt_round: false,
-            small_until: 0,
-            idle: false,
-            aggregation: Aggregation::new(AGGREGATION_ROUNDS),
-            cwnd: initial,
-            kept: KeptWindow::default(),
-            entering: false,
-            conserving: false,
-            recovered_at: None,
-            collapsed: false,
-            pacer: Pacer::new(startup_gain, initial),
-            last_target: None,
-        }
-    }
-
     fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => self.startup_gain,

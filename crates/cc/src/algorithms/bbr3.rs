@@ -54,25 +54,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "N. Cardwell, I. Swett, J. Beshay (eds.): BBR Congestion Control, IETF, draft-ietf-ccwg-bbr; google/bbr v3",
     reference: "draft-ietf-ccwg-bbr",
     grade: Grade::A,
-    params: &[
-        Param::number("loss_threshold", 0.02, 0.0..=1.0)
-            .about("share of a flight whose loss ends a probe (LossThresh)"),
-        Param::number("beta", 0.7, 0.0..=1.0).about("bounds keep at least this share at a congestion (Beta)"),
-        Param::number("headroom", 0.15, 0.0..=1.0)
-            .about("share of inflight_hi left to others while cruising (Headroom)"),
-        Param::number("probe_wait", 2.0, 0.0..=1e6)
-            .unit("s")
-            .about("least time between probes; up to 1 s more by the clock"),
-        Param::number("probe_rtt_interval", 5.0, 0.1..=1e6)
-            .unit("s")
-            .about("ProbeRTT after this time without a smaller RTT"),
-        Param::number("min_rtt_window", 10.0, 0.1..=1e6)
-            .unit("s")
-            .about("min_rtt is forgotten after this time"),
-        Param::number("probe_rtt_time", 0.2, 0.0..=1e3)
-            .unit("s")
-            .about("shortest time with half a BDP in flight"),
-    ],
+    params: Bbr3::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#882255",
     marker: "o",
@@ -97,143 +79,90 @@ struct Saved {
     inflight_hi: u64,
 }
 
-#[derive(Debug)]
-pub(crate) struct Bbr3 {
-    rules: &'static VersionRules,
-    loss_threshold: f64,
-    beta: f64,
-    headroom: f64,
-    probe_wait: f64,
-    probe_rtt_interval: Span,
-    min_rtt_window: Span,
-    probe_rtt_time: Span,
-    mss: u32,
-    initial: u64,
-    state: State,
-    // Rounds.
-    round: u64,
-    round_mark: u64,
-    round_start: bool,
-    loss_mark: u64,
-    loss_round_start: bool,
-    // The path.
-    cycle: u64,
-    max_bw: RoundMax,
-    bw: u64,
-    min_rtt: Option<Span>,
-    min_rtt_at: Time,
-    probe_min: Option<Span>,
-    probe_min_at: Time,
-    aggregation: Aggregation,
-    // Bounds.
-    bw_latest: u64,
-    inflight_latest: u64,
-    bw_lo: u64,
-    inflight_lo: u64,
-    inflight_hi: u64,
-    loss_in_round: bool,
-    losses_in_round: u32,
-    /// (delivered, lost) whenever losses were found; the first entry held when the newest delivered segment was sent.
-    history: VecDeque<(u64, u64)>,
-    saved: Option<Saved>,
-    /// Congestion was reported, and the ACK that follows has yet to say what was lost.
-    signalled: bool,
-    // Is the pipe full?
-    full_bw: u64,
-    full_rounds: u32,
-    full_now: bool,
-    filled: bool,
-    drain_round: u64,
-    // The cycle of ProbeBW.
-    acks: Acks,
-    cycle_at: Time,
-    wait: Span,
-    rounds_waited: u64,
-    /// Do losses tell about a probe?
-    samples: bool,
-    up_rounds: u32,
-    up_acked: u64,
-    up_per_segment: u64,
-    too_high: bool,
-    stopped_early: bool,
-    // ProbeRTT.
-    probe_rtt_end: Option<Time>,
-    probe_rtt_round: bool,
-    small_until: u64,
-    idle: bool,
-    // What is decided.
-    cwnd: u64,
-    kept: KeptWindow,
-    collapsed: bool,
-    pacer: Pacer,
+algorithm! {
+    #[derive(Debug)]
+    pub(crate) struct Bbr3 {
+        /// share of a flight whose loss ends a probe (LossThresh)
+        loss_threshold: f64 = 0.02, 0.0..=1.0;
+        /// bounds keep at least this share at a congestion (Beta)
+        beta: f64 = 0.7, 0.0..=1.0;
+        /// share of inflight_hi left to others while cruising (Headroom)
+        headroom: f64 = 0.15, 0.0..=1.0;
+        /// least time between probes; up to 1 s more by the clock
+        probe_wait: f64 = 2.0, 0.0..=1e6, "s";
+        /// ProbeRTT after this time without a smaller RTT
+        probe_rtt_interval: Span = 5.0, 0.1..=1e6, "s";
+        /// min_rtt is forgotten after this time
+        min_rtt_window: Span = 10.0, 0.1..=1e6, "s";
+        /// shortest time with half a BDP in flight
+        probe_rtt_time: Span = 0.2, 0.0..=1e3, "s";
+    }
+    state(args, start: Start, rules: &'static VersionRules) {
+        rules: &'static VersionRules = rules,
+        mss: u32 = start.mss.max(1),
+        initial: u64 = times(start.initial_window.max(1.0), u64::from(mss)),
+        state: State = State::Startup,
+        // Rounds.
+        round: u64,
+        round_mark: u64,
+        round_start: bool,
+        loss_mark: u64,
+        loss_round_start: bool,
+        // The path.
+        cycle: u64,
+        max_bw: RoundMax = RoundMax::new(2.0),
+        bw: u64,
+        min_rtt: Option<Span>,
+        min_rtt_at: Time,
+        probe_min: Option<Span>,
+        probe_min_at: Time,
+        aggregation: Aggregation = Aggregation::new(1.0),
+        // Bounds.
+        bw_latest: u64,
+        inflight_latest: u64,
+        bw_lo: u64 = NONE,
+        inflight_lo: u64 = NONE,
+        inflight_hi: u64 = NONE,
+        loss_in_round: bool,
+        losses_in_round: u32,
+        /// (delivered, lost) whenever losses were found; the first entry held when the newest delivered
+        /// segment was sent.
+        history: VecDeque<(u64, u64)> = VecDeque::from([(0, 0)]),
+        saved: Option<Saved>,
+        /// Congestion was reported, and the ACK that follows has yet to say what was lost.
+        signalled: bool,
+        // Is the pipe full?
+        full_bw: u64,
+        full_rounds: u32,
+        full_now: bool,
+        filled: bool,
+        drain_round: u64,
+        // The cycle of ProbeBW.
+        acks: Acks = Acks::Quiet,
+        cycle_at: Time,
+        wait: Span,
+        rounds_waited: u64,
+        /// Do losses tell about a probe?
+        samples: bool,
+        up_rounds: u32,
+        up_acked: u64,
+        up_per_segment: u64 = NONE,
+        too_high: bool,
+        stopped_early: bool,
+        // ProbeRTT.
+        probe_rtt_end: Option<Time>,
+        probe_rtt_round: bool,
+        small_until: u64,
+        idle: bool,
+        // What is decided.
+        cwnd: u64 = initial,
+        kept: KeptWindow,
+        collapsed: bool,
+        pacer: Pacer = Pacer::new(rules.startup_pacing, initial),
+    }
 }
 
 impl Bbr3 {
-    pub(crate) fn new(args: &Args, start: Start, rules: &'static VersionRules) -> Self {
-        let mss = start.mss.max(1);
-        let initial = times(start.initial_window.max(1.0), u64::from(mss));
-        let seconds = |name| Span::from_secs(args.number(name));
-        Self {
-            rules,
-            loss_threshold: args.number("loss_threshold"),
-            beta: args.number("beta"),
-            headroom: args.number("headroom"),
-            probe_wait: args.number("probe_wait"),
-            probe_rtt_interval: seconds("probe_rtt_interval"),
-            min_rtt_window: seconds("min_rtt_window"),
-            probe_rtt_time: seconds("probe_rtt_time"),
-            mss,
-            initial,
-            state: State::Startup,
-            round: 0,
-            round_mark: 0,
-            round_start: false,
-            loss_mark: 0,
-            loss_round_start: false,
-            cycle: 0,
-            max_bw: RoundMax::new(2.0),
-            bw: 0,
-            min_rtt: None,
-            min_rtt_at: Time(0),
-            probe_min: None,
-            probe_min_at: Time(0),
-            aggregation: Aggregation::new(1.0),
-            bw_latest: 0,
-            inflight_latest: 0,
-            bw_lo: NONE,
-            inflight_lo: NONE,
-            inflight_hi: NONE,
-            loss_in_round: false,
-            losses_in_round: 0,
-            history: VecDeque::from([(0, 0)]),
-            saved: None,
-            signalled: false,
-            full_bw: 0,
-            full_rounds: 0,
-            full_now: false,
-            filled: false,
-            drain_round: 0,
-            acks: Acks::Quiet,
-            cycle_at: Time(0),
-            wait: Span::ZERO,
-            rounds_waited: 0,
-            samples: false,
-            up_rounds: 0,
-            up_acked: 0,
-            up_per_segment: NONE,
-            too_high: false,
-            stopped_early: false,
-            probe_rtt_end: None,
-            probe_rtt_round: false,
-            small_until: 0,
-            idle: false,
-            cwnd: initial,
-            kept: KeptWindow::default(),
-            collapsed: false,
-            pacer: Pacer::new(rules.startup_pacing, initial),
-        }
-    }
-
     fn segments(&self, n: u64) -> u64 {
         n.saturating_mul(u64::from(self.mss))
     }

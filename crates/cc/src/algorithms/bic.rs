@@ -24,64 +24,41 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "L. Xu, K. Harfoush, I. Rhee: Binary Increase Congestion Control for Fast, Long Distance Networks, IEEE INFOCOM, 2004",
     reference: "doi:10.1109/INFCOM.2004.1354672",
     grade: Grade::A,
-    params: &[
-        Param::number("smax", 16.0, 0.1..=1000.0)
-            .unit("segments")
-            .about("largest growth per round trip; 32 in the paper"),
-        Param::number("b", 4.0, 1.1..=100.0)
-            .unit("1")
-            .about("growth below the window of the last loss is 1/b of the distance to it; 2 in the paper"),
-        Param::number("smooth_part", 20.0, 0.1..=1000.0)
-            .unit("round trips")
-            .about("growth around the window of the last loss is b / smooth_part; 5 in ns-3"),
-        Param::number("low_window", 14.0, 0.0..=1e6)
-            .unit("segments")
-            .about("up to this window growth and cut are Reno's"),
-        Param::number("beta", 819.0 / 1024.0, 0.1..=0.99)
-            .unit("1")
-            .about("share of the window that stays after a loss; 0.875 in the paper"),
-        Param::flag("fast_convergence", true)
-            .about("remember (1 + beta)/2 of the window if a loss comes below that of the last one"),
-        Param::number("ack_ratio", 1.0, 1.0..=16.0).unit("segments").about(
-            "growth is multiplied by this, Linux's estimate of segments per ACK; 31/16 in Linux 2.6.22, where it sticks",
-        ),
-    ],
+    params: Bic::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#004488",
     marker: "x",
     build: |args, start| Windowed::hosted(Bic::new(args), start),
 };
 
-#[derive(Debug)]
-struct Bic {
-    smax: f64,
-    b: f64,
-    smooth_part: f64,
-    low_window: f64,
-    beta: f64,
-    fast_convergence: bool,
-    ack_ratio: f64,
-    /// Window of the last loss, segments; 0 before the first and after a timeout.
-    last_max: f64,
-    /// What a spurious congestion gives back.
-    before: Option<f64>,
+algorithm! {
+    #[derive(Debug)]
+    struct Bic {
+        /// largest growth per round trip; 32 in the paper
+        smax: f64 = 16.0, 0.1..=1000.0, "segments";
+        /// growth below the window of the last loss is 1/b of the distance to it; 2 in the paper
+        b: f64 = 4.0, 1.1..=100.0, "1";
+        /// growth around the window of the last loss is b / smooth_part; 5 in ns-3
+        smooth_part: f64 = 20.0, 0.1..=1000.0, "round trips";
+        /// up to this window growth and cut are Reno's
+        low_window: f64 = 14.0, 0.0..=1e6, "segments";
+        /// share of the window that stays after a loss; 0.875 in the paper
+        beta: f64 = 819.0 / 1024.0, 0.1..=0.99, "1";
+        /// remember (1 + beta)/2 of the window if a loss comes below that of the last one
+        fast_convergence: bool = true;
+        /// growth is multiplied by this, Linux's estimate of segments per ACK; 31/16 in Linux 2.6.22, where
+        /// it sticks
+        ack_ratio: f64 = 1.0, 1.0..=16.0, "segments";
+    }
+    state {
+        /// Window of the last loss, segments; 0 before the first and after a timeout.
+        last_max: f64,
+        /// What a spurious congestion gives back.
+        before: Option<f64>,
+    }
 }
 
 impl Bic {
-    fn new(args: &Args) -> Self {
-        Self {
-            smax: args.number("smax"),
-            b: args.number("b"),
-            smooth_part: args.number("smooth_part"),
-            low_window: args.number("low_window"),
-            beta: args.number("beta"),
-            fast_convergence: args.flag("fast_convergence"),
-            ack_ratio: args.number("ack_ratio"),
-            last_max: 0.0,
-            before: None,
-        }
-    }
-
     /// Growth per round trip at a window of `w` segments.
     fn step(&self, w: f64) -> f64 {
         if w <= self.low_window {

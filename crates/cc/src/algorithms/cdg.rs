@@ -39,26 +39,11 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux tcp_cdg.c",
     reference: "doi:10.1007/978-3-642-20798-3_25",
     grade: Grade::A,
-    params: &[
-        Param::number("window", 8.0, 1.0..=256.0)
-            .unit("rounds")
-            .about("gradients are smoothed over so many rounds"),
-        Param::number("g", 3.0, 0.001..=1e4)
-            .unit("ms")
-            .about("G: at this rise per round the probability of a backoff is 63 %"),
-        Param::number("beta", FRAC_1_SQRT_2, 0.1..=1.0)
-            .about("share of the window that stays after a backoff"),
-        Param::number("ineffectual", 5.0, 0.0..=1000.0).about(
-            "backoffs without effect after which there are no more until the delay falls; 0: no limit",
-        ),
-        Param::flag("shadow", true).about("shadow window: losses undo the backoffs before them"),
-        Param::flag("loss_tolerance", false).about("losses while no queue is full keep the window"),
-        Param::number("seed", 1.0, 0.0..=1e15).about("where the pseudo-random numbers begin"),
-    ],
+    params: Cdg::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#44bb99",
     marker: "^",
-    build: |args, start| Windowed::hosted(Cdg::new(args, start.initial_window), start),
+    build: |args, start| Windowed::hosted(Cdg::new(args, start), start),
 };
 
 /// A fall of the sums by this counts as effect, seconds.
@@ -81,53 +66,44 @@ enum Queue {
     NotFull,
 }
 
-#[derive(Debug)]
-struct Cdg {
-    length: usize,
-    g: f64,
-    beta: f64,
-    ineffectual: u32,
-    shadows: bool,
-    tolerates: bool,
-    round: Option<Extremes>,
-    last: Option<Extremes>,
-    gradients: VecDeque<Extremes>,
-    sum: Extremes,
-    /// A round has ended and is not yet answered.
-    due: bool,
-    /// A backoff was made: nothing grows, no loss cuts again, and the round does not count.
-    held: bool,
-    /// The window has not limited the sender since the shadow window was set last.
-    unused: bool,
-    backoffs: u32,
-    queue: Queue,
-    shadow: f64,
-    state: u64,
+algorithm! {
+    #[derive(Debug)]
+    struct Cdg {
+        /// rounds over which gradients are smoothed
+        window: usize = 8.0, 1.0..=256.0, "rounds";
+        use Param::number("g", 3.0, 0.001..=1e4)
+            .unit("ms")
+            .about("G: at this rise per round the probability of a backoff is 63 %");
+        /// share of the window that stays after a backoff
+        beta: f64 = FRAC_1_SQRT_2, 0.1..=1.0;
+        /// backoffs without effect after which there are no more until the delay falls; 0: no limit
+        ineffectual: u32 = 5.0, 0.0..=1000.0;
+        use Param::flag("shadow", true).about("shadow window: losses undo the backoffs before them");
+        /// losses while no queue is full keep the window
+        loss_tolerance: bool = false;
+        use Param::number("seed", 1.0, 0.0..=1e15).about("where the pseudo-random numbers begin");
+    }
+    state(args, start: Start) {
+        g: f64 = args.number("g") / 1000.0,
+        shadows: bool = args.flag("shadow"),
+        round: Option<Extremes>,
+        last: Option<Extremes>,
+        gradients: VecDeque<Extremes>,
+        sum: Extremes = Extremes { min: 0.0, max: 0.0 },
+        /// A round has ended and is not yet answered.
+        due: bool,
+        /// A backoff was made: nothing grows, no loss cuts again, and the round does not count.
+        held: bool,
+        /// The window has not limited the sender since the shadow window was set last.
+        unused: bool,
+        backoffs: u32,
+        queue: Queue = Queue::Unknown,
+        shadow: f64 = start.initial_window,
+        state: u64 = args.number("seed") as u64,
+    }
 }
 
 impl Cdg {
-    fn new(args: &Args, window: f64) -> Self {
-        Self {
-            length: args.number("window") as usize,
-            g: args.number("g") / 1000.0,
-            beta: args.number("beta"),
-            ineffectual: args.number("ineffectual") as u32,
-            shadows: args.flag("shadow"),
-            tolerates: args.flag("loss_tolerance"),
-            round: None,
-            last: None,
-            gradients: VecDeque::new(),
-            sum: Extremes { min: 0.0, max: 0.0 },
-            due: false,
-            held: false,
-            unused: false,
-            backoffs: 0,
-            queue: Queue::Unknown,
-            shadow: window,
-            state: args.number("seed") as u64,
-        }
-    }
-
     /// A pseudo-random number from 0 to 1.
     fn draw(&mut self) -> f64 {
         self.state =
@@ -137,7 +113,7 @@ impl Cdg {
 
     /// The mean change per round, of the least RTT if it rose and of the greatest otherwise (`tcp_cdg_grad`).
     fn gradient(&mut self, change: Extremes) -> f64 {
-        if self.gradients.len() >= self.length
+        if self.gradients.len() >= self.window
             && let Some(old) = self.gradients.pop_front()
         {
             self.sum = Extremes { min: self.sum.min - old.min, max: self.sum.max - old.max };
@@ -148,7 +124,7 @@ impl Cdg {
         if min <= -EFFECT || max <= -EFFECT {
             self.backoffs = 0; // it had an effect
         }
-        if self.tolerates {
+        if self.loss_tolerance {
             let level = |sum: f64| if sum.abs() < SMALL { 0.0 } else { sum };
             let (min, max) = (level(min), level(max));
             if min > 0.0 && max <= 0.0 {
@@ -191,7 +167,7 @@ impl Cdg {
 
     /// Is a loss taken for one that no queue made?
     fn tolerates(&self, why: Congestion) -> bool {
-        self.tolerates && self.queue == Queue::NotFull && why == Congestion::Loss
+        self.loss_tolerance && self.queue == Queue::NotFull && why == Congestion::Loss
     }
 
     /// The shadow window beside a window of `cwnd`.

@@ -33,22 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "K. Tan, J. Song, Q. Zhang, M. Sridharan: A Compound TCP Approach for High-Speed and Long Distance Networks, IEEE INFOCOM, 2006; draft-sridharan-tcpm-ctcp-02",
     reference: "doi:10.1109/INFOCOM.2006.188",
     grade: Grade::B,
-    params: &[
-        Param::number("alpha", 0.125, 0.0..=10.0).about("dwnd grows by alpha win^k - 1 a round trip"),
-        Param::number("beta", 0.5, 0.1..=0.9).about("share of the window that goes at a loss"),
-        Param::number("k", 0.75, 0.0..=1.0).about("exponent of that growth"),
-        Param::number("zeta", 1.0, 0.0..=100.0)
-            .about("dwnd shrinks by zeta diff a round trip where a queue shows"),
-        Param::number("gamma", 30.0, 0.0..=1e4)
-            .unit("segments")
-            .about("a queue shows from so many on; with tuning, the most"),
-        Param::number("gamma_low", 5.0, 0.0..=1e4).unit("segments").about("the least that tuning goes to"),
-        Param::flag("tuning", true).about("gamma follows the queue that a Reno flow would have at a loss"),
-        Param::number("low_window", 41.0, 0.0..=1e6)
-            .unit("segments")
-            .about("below this window Compound is Reno"),
-        BASE_WINDOW,
-    ],
+    params: Compound::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#44bb99",
     marker: "s",
@@ -60,47 +45,43 @@ const SHARE: f64 = 0.75;
 /// And gamma moves this share of the way to g.
 const LAMBDA: f64 = 0.5;
 
-#[derive(Debug)]
-struct Compound {
-    alpha: f64,
-    beta: f64,
-    k: f64,
-    zeta: f64,
-    gamma_high: f64,
-    gamma_low: f64,
-    tunes: bool,
-    low_window: f64,
-    gauge: Gauge,
-    /// The smallest RTT of a round that has just ended, seconds, and not been used yet.
-    ended: Option<f64>,
-    dwnd: f64,
-    gamma: f64,
-    /// What a Reno flow's window would have queued in the last round; used once.
-    diff_reno: Option<f64>,
-    before: f64,
+algorithm! {
+    #[derive(Debug)]
+    struct Compound {
+        /// dwnd grows by alpha win^k - 1 a round trip
+        alpha: f64 = 0.125, 0.0..=10.0;
+        /// share of the window that goes at a loss
+        beta: f64 = 0.5, 0.1..=0.9;
+        /// exponent of that growth
+        k: f64 = 0.75, 0.0..=1.0;
+        /// dwnd shrinks by zeta diff a round trip where a queue shows
+        zeta: f64 = 1.0, 0.0..=100.0;
+        use Param::number("gamma", 30.0, 0.0..=1e4)
+            .unit("segments")
+            .about("a queue shows from so many on; with tuning, the most");
+        use Param::number("gamma_low", 5.0, 0.0..=1e4).unit("segments")
+            .about("the least that tuning goes to");
+        /// gamma follows the queue that a Reno flow would have at a loss
+        tuning: bool = true;
+        /// below this window Compound is Reno
+        low_window: f64 = 41.0, 0.0..=1e6, "segments";
+        use BASE_WINDOW;
+    }
+    state(args) {
+        gamma_high: f64 = args.number("gamma"),
+        gamma_low: f64 = args.number("gamma_low").min(gamma_high),
+        gauge: Gauge = Gauge::new(args),
+        /// The smallest RTT of a round that has just ended, seconds, and not been used yet.
+        ended: Option<f64>,
+        dwnd: f64,
+        gamma: f64 = gamma_high,
+        /// What a Reno flow's window would have queued in the last round; used once.
+        diff_reno: Option<f64>,
+        before: f64,
+    }
 }
 
 impl Compound {
-    fn new(args: &Args) -> Self {
-        let gamma = args.number("gamma");
-        Self {
-            alpha: args.number("alpha"),
-            beta: args.number("beta"),
-            k: args.number("k"),
-            zeta: args.number("zeta"),
-            gamma_high: gamma,
-            gamma_low: args.number("gamma_low").min(gamma),
-            tunes: args.flag("tuning"),
-            low_window: args.number("low_window"),
-            gauge: Gauge::new(args),
-            ended: None,
-            dwnd: 0.0,
-            gamma,
-            diff_reno: None,
-            before: 0.0,
-        }
-    }
-
     /// dwnd's part of a window of `win`.
     fn part(&self, win: f64) -> f64 {
         self.dwnd.min((win - 1.0).max(0.0))
@@ -132,7 +113,7 @@ impl Compound {
             }
         };
         self.ended = None;
-        if let Some(diff) = self.diff_reno.take().filter(|_| self.tunes) {
+        if let Some(diff) = self.diff_reno.take().filter(|_| self.tuning) {
             let tuned = self.gamma + LAMBDA * (SHARE * diff - self.gamma);
             self.gamma = tuned.max(self.gamma_low).min(self.gamma_high);
         }

@@ -35,16 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "V. Arun, H. Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet, USENIX NSDI, 2018; compared with genericCC and mvfst",
     reference: "https://www.usenix.org/conference/nsdi18/presentation/arun",
     grade: Grade::B,
-    params: &[
-        Param::number("delta", 0.5, 0.001..=100.0)
-            .unit("1/segments")
-            .about("1 / delta segments of each flow stand in the queue on average"),
-        Param::choice("mode", &["default", "auto"])
-            .about("default: delta stays as given; auto: AIMD on 1/delta while others keep the queue full (section 2.2)"),
-        Param::number("min_window", 10.0, 0.1..=1e6)
-            .unit("s")
-            .about("RTTmin is the smallest RTT of this time"),
-    ],
+    params: Copa::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#117755",
     marker: "P",
@@ -82,57 +73,44 @@ impl Sliding {
     }
 }
 
-#[derive(Debug)]
-struct Copa {
-    delta_default: f64,
-    auto: bool,
-    delta: f64,
-    mss: u32,
-    cwnd: f64,
-    slow_start: bool,
-    v: f64,
-    up: bool,
-    same: u32,
-    /// Window at the start of the round.
-    round_cwnd: f64,
-    min: WindowedMin,
-    standing: Sliding,
-    highest: Sliding,
-    rtt_standing: Span,
-    dq: f64,
-    /// When the queue was last nearly empty.
-    empty_at: Option<Time>,
-    /// A loss in the round under way, for competitive mode.
-    lost: bool,
-    collapsed: bool,
+algorithm! {
+    #[derive(Debug)]
+    struct Copa {
+        use Param::number("delta", 0.5, 0.001..=100.0)
+            .unit("1/segments")
+            .about("1 / delta segments of each flow stand in the queue on average");
+        use Param::choice("mode", &["default", "auto"])
+            .about("default: delta stays as given; auto: AIMD on 1/delta while others keep the queue full (section 2.2)");
+        use Param::number("min_window", 10.0, 0.1..=1e6)
+            .unit("s")
+            .about("RTTmin is the smallest RTT of this time");
+    }
+    state(args, start: Start) {
+        delta_default: f64 = args.number("delta"),
+        auto: bool = args.is("mode", "auto"),
+        delta: f64 = delta_default,
+        mss: u32 = start.mss.max(1),
+        cwnd: f64 = start.initial_window.clamp(1.0, LARGEST),
+        slow_start: bool = true,
+        v: f64 = 1.0,
+        up: bool = true,
+        same: u32,
+        /// Window at the start of the round.
+        round_cwnd: f64 = cwnd,
+        min: WindowedMin = WindowedMin::new(Span::from_secs(args.number("min_window"))),
+        standing: Sliding,
+        highest: Sliding,
+        rtt_standing: Span,
+        dq: f64,
+        /// When the queue was last nearly empty.
+        empty_at: Option<Time>,
+        /// A loss in the round under way, for competitive mode.
+        lost: bool,
+        collapsed: bool,
+    }
 }
 
 impl Copa {
-    fn new(args: &Args, start: Start) -> Self {
-        let delta = args.number("delta");
-        let cwnd = start.initial_window.clamp(1.0, LARGEST);
-        Self {
-            delta_default: delta,
-            auto: args.is("mode", "auto"),
-            delta,
-            mss: start.mss.max(1),
-            cwnd,
-            slow_start: true,
-            v: 1.0,
-            up: true,
-            same: 0,
-            round_cwnd: cwnd,
-            min: WindowedMin::new(Span::from_secs(args.number("min_window"))),
-            standing: Sliding::default(),
-            highest: Sliding::default(),
-            rtt_standing: Span::ZERO,
-            dq: 0.0,
-            empty_at: None,
-            lost: false,
-            collapsed: false,
-        }
-    }
-
     /// Takes the RTTs of an ACK; false before the first.
     fn measure(&mut self, flow: &Flow, ack: &Ack) -> bool {
         let (Some(sample), Some(rtt)) = (ack.rtt, flow.rtt) else { return self.empty_at.is_some() };

@@ -31,30 +31,29 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "M. Alizadeh et al.: Data Center TCP (DCTCP), ACM SIGCOMM, 2010; S. Bensley et al., RFC 8257, 2017",
     reference: "RFC 8257",
     grade: Grade::B,
-    params: &[
-        Param::number("g", 0.0625, 1e-4..=1.0).unit("1").about("weight of the last window in alpha"),
-        Param::number("alpha", 1.0, 0.0..=1.0).unit("1").about("share of marked bytes assumed at first"),
-    ],
+    params: MarkedShare::PARAMS,
     sender: SenderOptions { marks: Marks::Dctcp, ..SenderOptions::NONE },
     colour: "#bbcc33",
     marker: "o",
     build: |args, start| Windowed::hosted(Dctcp { share: MarkedShare::new(args) }, start),
 };
 
-/// The smoothed share of marked bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MarkedShare {
-    g: f64,
-    pub(crate) alpha: f64,
-    acked: u64,
-    marked: u64,
+algorithm! {
+    /// The smoothed share of marked bytes.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct MarkedShare {
+        /// weight of the last window in alpha
+        g: f64 = 0.0625, 1e-4..=1.0, "1";
+        use Param::number("alpha", 1.0, 0.0..=1.0).unit("1").about("share of marked bytes assumed at first");
+    }
+    state(args) {
+        pub(crate) alpha: f64 = args.number("alpha"),
+        acked: u64,
+        marked: u64,
+    }
 }
 
 impl MarkedShare {
-    pub(crate) fn new(args: &Args) -> Self {
-        Self { g: args.number("g"), alpha: args.number("alpha"), acked: 0, marked: 0 }
-    }
-
     /// Counts what is acknowledged and what of it was marked.
     pub(crate) fn count(&mut self, ack: &Ack) {
         self.acked = self.acked.saturating_add(ack.acked);

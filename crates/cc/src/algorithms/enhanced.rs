@@ -26,36 +26,26 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "G. Hasegawa, M. Murata, H. Miyahara: Improvement of the congestion control mechanism of TCP to avoid mis-retransmission, IEICE Trans. Commun., 1999",
     reference: "IEICE J82-B 11",
     grade: Grade::C,
-    params: &[
-        Param::choice("restores", &["ssthresh", "window"])
-            .about("the threshold after a needless timeout: as it was, or the window if that was larger"),
-        Param::number("share", 1.0, 0.0..=1.0).about(
-            "an acknowledgement is too soon below this share of the smallest RTT; 0 makes it plain Reno",
-        ),
-    ],
+    params: Enhanced::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "^",
     build: |args, start| Windowed::hosted(Enhanced::new(args), start),
 };
 
-#[derive(Debug)]
-struct Enhanced {
-    of_window: bool,
-    share: f64,
-    /// When the retransmission went out, and the threshold to restore.
-    judged: Option<(Time, f64)>,
-    restored: u32,
-}
-
-impl Enhanced {
-    fn new(args: &Args) -> Self {
-        Self {
-            of_window: args.is("restores", "window"),
-            share: args.number("share"),
-            judged: None,
-            restored: 0,
-        }
+algorithm! {
+    #[derive(Debug)]
+    struct Enhanced {
+        use Param::choice("restores", &["ssthresh", "window"])
+            .about("the threshold after a needless timeout: as it was, or the window if that was larger");
+        /// an acknowledgement is too soon below this share of the smallest RTT; 0 makes it plain Reno
+        share: f64 = 1.0, 0.0..=1.0;
+    }
+    state(args) {
+        of_window: bool = args.is("restores", "window"),
+        /// When the retransmission went out, and the threshold to restore.
+        judged: Option<(Time, f64)>,
+        restored: u32,
     }
 }
 

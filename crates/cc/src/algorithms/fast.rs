@@ -31,49 +31,38 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "D. X. Wei, C. Jin, S. H. Low, S. Hegde: FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM Trans. Netw. 14(6), 2006; compared with the ns-2 module tcp-fast.cc 1.1.3",
     reference: "doi:10.1109/TNET.2006.886335",
     grade: Grade::B,
-    params: &[
-        Param::number("alpha", 20.0, 0.0..=1e5)
-            .unit("segments")
-            .about("segments that each flow keeps queued; 8, 20 or 200 by the flow's rate unless given"),
-        Param::number("gamma", 0.5, 0.01..=1.0)
-            .unit("1")
-            .about("share of the way to the new window that an update goes"),
-        Param::choice("period", &["round", "alternate"]).about("update every round trip, or every other one"),
-        Param::number("start_queue", 0.0625, 0.0..=10.0)
-            .unit("1")
-            .about("slow start ends when the queueing delay exceeds this share of baseRTT"),
-        BASE_WINDOW,
-    ],
+    params: Fast::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#ee3377",
     marker: "3",
     build: |args, start| Windowed::hosted(Fast::new(args), start),
 };
 
-#[derive(Debug)]
-struct Fast {
-    /// `None`: by the flow's rate.
-    alpha: Option<f64>,
-    gamma: f64,
-    alternate: bool,
-    start_queue: f64,
-    gauge: Gauge,
-    /// `alternate`: the next round is left out.
-    rest: bool,
+algorithm! {
+    #[derive(Debug)]
+    struct Fast {
+        use Param::number("alpha", 20.0, 0.0..=1e5)
+            .unit("segments")
+            .about("segments that each flow keeps queued; 8, 20 or 200 by the flow's rate unless given");
+        /// share of the way to the new window that an update goes
+        gamma: f64 = 0.5, 0.01..=1.0, "1";
+        use Param::choice("period", &["round", "alternate"])
+            .about("update every round trip, or every other one");
+        /// slow start ends when the queueing delay exceeds this share of baseRTT
+        start_queue: f64 = 0.0625, 0.0..=10.0, "1";
+        use BASE_WINDOW;
+    }
+    state(args) {
+        /// `None`: by the flow's rate.
+        alpha: Option<f64> = args.given("alpha").then(|| args.number("alpha")),
+        alternate: bool = args.is("period", "alternate"),
+        gauge: Gauge = Gauge::new(args),
+        /// `alternate`: the next round is left out.
+        rest: bool,
+    }
 }
 
 impl Fast {
-    fn new(args: &Args) -> Self {
-        Self {
-            alpha: args.given("alpha").then(|| args.number("alpha")),
-            gamma: args.number("gamma"),
-            alternate: args.is("period", "alternate"),
-            start_queue: args.number("start_queue"),
-            gauge: Gauge::new(args),
-            rest: false,
-        }
-    }
-
     /// alpha after a round that measured this.
     fn alpha(&self, round: &Measured) -> f64 {
         let bits_per_s = 8.0 * round.acked as f64 / round.rtt.mean_secs().max(1e-9);

@@ -29,17 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "X. Ge, F. Y. Li, F. Reichert: An Enhanced TCP Congestion Avoidance Scheme and its Performance Evaluation in High Speed Satellite Networks",
     reference: "doi not printed in the paper",
     grade: Grade::A,
-    params: &[
-        Param::number("ber", 1e-8, 0.0..=1.0)
-            .unit("1")
-            .about("p_ber of eq. 5: bit error rate that the link layer reports; clamped to [1e-12, 0.1]")
-            .filled_from(PathFact::BitErrorRate),
-        Param::number("a", 10.0, 0.0..=1000.0).unit("segments").about("A of eq. 5"),
-        Param::choice("lg", &["log10", "ln"]).about("lg of eq. 5: logarithm to base 10, or natural"),
-        AVERAGE,
-        Param::choice("eq4", &["round", "ack"])
-            .about("the increment of eq. 4 is the growth of a round trip, or of each acknowledged segment (Algorithm 1)"),
-    ],
+    params: Hswa::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#e69f00",
     marker: "D",
@@ -49,48 +39,49 @@ pub(crate) const ENTRY: Entry = Entry {
 /// Rounds that BaseTD looks back (eq. 3).
 const HISTORY: usize = 10;
 
-#[derive(Debug)]
-struct Hswa {
-    /// S of eq. 5, segments per round.
-    s: f64,
-    /// The increment is added for each acknowledged segment.
-    per_ack: bool,
-    round: Round,
-    average: AvgRtt,
-    /// AvgRTT of the last round, seconds.
-    avg_rtt: f64,
-    /// TD of the last rounds, seconds.
-    td: [f64; HISTORY],
-    rounds: usize,
-    /// minRTT of the last round, seconds.
-    min_rtt: Option<f64>,
-    /// The increment for the round under way, segments.
-    increment: f64,
-    /// The increment for the next round, once the last ACK of the one under way has come.
-    next: Option<f64>,
-    /// Window at the start of the round under way, segments; 0 before it is known.
-    at_round_start: f64,
+/// S of eq. 5, segments per round.
+fn equation_5(args: &Args) -> f64 {
+    let lg = if args.is("lg", "ln") { libm::log } else { libm::log10 };
+    -args.number("a") * lg(args.number("ber").clamp(1e-12, 0.1))
+}
+
+algorithm! {
+    #[derive(Debug)]
+    struct Hswa {
+        use Param::number("ber", 1e-8, 0.0..=1.0)
+            .unit("1")
+            .about("p_ber of eq. 5: bit error rate that the link layer reports; clamped to [1e-12, 0.1]")
+            .filled_from(PathFact::BitErrorRate);
+        use Param::number("a", 10.0, 0.0..=1000.0).unit("segments").about("A of eq. 5");
+        use Param::choice("lg", &["log10", "ln"]).about("lg of eq. 5: logarithm to base 10, or natural");
+        use AVERAGE;
+        use Param::choice("eq4", &["round", "ack"])
+            .about("the increment of eq. 4 is the growth of a round trip, or of each acknowledged segment (Algorithm 1)");
+    }
+    state(args) {
+        /// S of eq. 5, segments per round.
+        s: f64 = equation_5(args),
+        /// The increment is added for each acknowledged segment.
+        per_ack: bool = args.is("eq4", "ack"),
+        round: Round,
+        average: AvgRtt = AvgRtt::new(args),
+        /// AvgRTT of the last round, seconds.
+        avg_rtt: f64 = f64::NAN,
+        /// TD of the last rounds, seconds.
+        td: [f64; HISTORY] = [f64::INFINITY; HISTORY],
+        rounds: usize,
+        /// minRTT of the last round, seconds.
+        min_rtt: Option<f64>,
+        /// The increment for the round under way, segments.
+        increment: f64 = s,
+        /// The increment for the next round, once the last ACK of the one under way has come.
+        next: Option<f64>,
+        /// Window at the start of the round under way, segments; 0 before it is known.
+        at_round_start: f64,
+    }
 }
 
 impl Hswa {
-    fn new(args: &Args) -> Self {
-        let lg = if args.is("lg", "ln") { libm::log } else { libm::log10 };
-        let s = -args.number("a") * lg(args.number("ber").clamp(1e-12, 0.1)); // eq. 5
-        Self {
-            s,
-            per_ack: args.is("eq4", "ack"),
-            round: Round::default(),
-            average: AvgRtt::new(args),
-            avg_rtt: f64::NAN,
-            td: [f64::INFINITY; HISTORY],
-            rounds: 0,
-            min_rtt: None,
-            increment: s,
-            next: None,
-            at_round_start: 0.0,
-        }
-    }
-
     /// Eq. 2 to 4 for a round whose RTT had this mean and minimum, in seconds: the increment for the next round.
     fn close(&mut self, mean: f64, min: f64) -> f64 {
         let unit_td = self.min_rtt.replace(min).unwrap_or(min) / 2.0;

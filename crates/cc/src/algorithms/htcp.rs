@@ -29,15 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "D. Leith, R. Shorten: H-TCP: TCP for High-speed and Long-distance Networks, PFLDnet, 2004; Linux tcp_htcp.c; compared with FreeBSD's cc_htcp.c (draft 06)",
     reference: "draft-leith-tcp-htcp-06",
     grade: Grade::A,
-    params: &[
-        Param::flag("rtt_scaling", true).about("scale growth with RTTmin, by 2 from 0.2 s on"),
-        Param::flag("bandwidth_switch", true).about(
-            "halve if the highest throughput of the epoch differs by a fifth from that of the one before",
-        ),
-        Param::number("beta_max", 0.8, 0.5..=1.0)
-            .unit("1")
-            .about("largest share of the window that stays after a loss"),
-    ],
+    params: Htcp::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#661100",
     marker: "3",
@@ -82,39 +74,34 @@ struct Before {
     old_max: f64,
 }
 
-#[derive(Debug, Default)]
-struct Htcp {
-    rtt_scaling: bool,
-    bandwidth_switch: bool,
-    beta_max: f64,
-    /// Delta counts from here.
-    since: Time,
-    /// Share of the window that stays after a loss; as of the last one.
-    beta: f64,
-    /// One congestion has been seen in the present mode: beta may adapt.
-    adapts: bool,
-    /// RTTmin and RTTmax, seconds; infinite and 0 before the first sample.
-    rtt_min: f64,
-    rtt_max: f64,
-    throughput: Throughput,
-    /// Window when it was last looked at, segments.
-    window: f64,
-    before: Option<Before>,
+algorithm! {
+    #[derive(Debug)]
+    struct Htcp {
+        /// scale growth with RTTmin, by 2 from 0.2 s on
+        rtt_scaling: bool = true;
+        /// halve if the highest throughput of the epoch differs by a fifth from that of the one before
+        bandwidth_switch: bool = true;
+        /// largest share of the window that stays after a loss
+        beta_max: f64 = 0.8, 0.5..=1.0, "1";
+    }
+    state {
+        /// Delta counts from here.
+        since: Time,
+        /// Share of the window that stays after a loss; as of the last one.
+        beta: f64 = BETA_MIN,
+        /// One congestion has been seen in the present mode: beta may adapt.
+        adapts: bool,
+        /// RTTmin and RTTmax, seconds; infinite and 0 before the first sample.
+        rtt_min: f64 = f64::INFINITY,
+        rtt_max: f64,
+        throughput: Throughput,
+        /// Window when it was last looked at, segments.
+        window: f64 = 1.0,
+        before: Option<Before>,
+    }
 }
 
 impl Htcp {
-    fn new(args: &Args) -> Self {
-        Self {
-            rtt_scaling: args.flag("rtt_scaling"),
-            bandwidth_switch: args.flag("bandwidth_switch"),
-            beta_max: args.number("beta_max"),
-            beta: BETA_MIN,
-            rtt_min: f64::INFINITY,
-            window: 1.0,
-            ..Self::default()
-        }
-    }
-
     /// Segments per round trip, `delta` seconds after the last congestion.
     fn increase(&self, delta: f64) -> f64 {
         let mut factor = alpha(delta);

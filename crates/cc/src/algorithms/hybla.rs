@@ -36,18 +36,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "C. Caini, R. Firrincieli: TCP Hybla: a TCP Enhancement for Heterogeneous Networks, Int. J. Satellite Communications and Networking, 2004",
     reference: "doi:10.1002/sat.799",
     grade: Grade::A,
-    params: &[
-        Param::number("rtt0", 0.025, 1e-3..=10.0).unit("s").about("RTT0: the RTT of the flow to be equal to"),
-        Param::number("exponent_cap", 16.0, 1.0..=40.0)
-            .unit("1")
-            .about("largest rho in the exponent of slow start"),
-        PER_ACK,
-        Param::flag("ssthresh_est", true).about(
-            "end slow start at the bottleneck's rate, told by the spacing of ACKs, times the smallest RTT",
-        ),
-        Param::flag("pacing", true)
-            .about("spread segments over the round trip, whatever the sender's pacing option says"),
-    ],
+    params: Hybla::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#332288",
     marker: "4",
@@ -79,40 +68,30 @@ impl PacketPair {
     }
 }
 
-#[derive(Debug)]
-struct Hybla {
-    rtt0: f64,
-    exponent_cap: f64,
-    increments: Increments,
-    ssthresh_est: bool,
-    /// Normalised RTT.
-    rho: f64,
-    /// Smallest smoothed RTT.
-    srtt_min: Span,
-    pair: PacketPair,
-    /// Spreads its segments in time.
-    paces: bool,
-    /// SRTT, bytes of a segment, and bytes in flight at the last ACK.
-    srtt: Span,
-    mss: u32,
-    in_flight: u64,
-}
-
-impl Hybla {
-    fn new(args: &Args) -> Self {
-        Self {
-            rtt0: args.number("rtt0"),
-            exponent_cap: args.number("exponent_cap"),
-            increments: Increments::new(args),
-            ssthresh_est: args.flag("ssthresh_est"),
-            rho: 1.0,
-            srtt_min: Span::MAX,
-            pair: PacketPair::default(),
-            paces: args.flag("pacing"),
-            srtt: Span::ZERO,
-            mss: 1,
-            in_flight: 0,
-        }
+algorithm! {
+    #[derive(Debug)]
+    struct Hybla {
+        /// RTT0: the RTT of the flow to be equal to
+        rtt0: f64 = 0.025, 1e-3..=10.0, "s";
+        /// largest rho in the exponent of slow start
+        exponent_cap: f64 = 16.0, 1.0..=40.0, "1";
+        use PER_ACK;
+        /// end slow start at the bottleneck's rate, given by the spacing of ACKs, times the smallest RTT
+        ssthresh_est: bool = true;
+        /// spread segments over the round trip, whatever the sender's pacing option says
+        pacing: bool = true;
+    }
+    state(args) {
+        increments: Increments = Increments::new(args),
+        /// Normalised RTT.
+        rho: f64 = 1.0,
+        /// Smallest smoothed RTT.
+        srtt_min: Span = Span::MAX,
+        pair: PacketPair,
+        /// SRTT, bytes of a segment, and bytes in flight at the last ACK.
+        srtt: Span,
+        mss: u32 = 1,
+        in_flight: u64,
     }
 }
 
@@ -158,7 +137,7 @@ impl Policy for Hybla {
     }
 
     fn pacing(&self, w: &Window) -> Pacing {
-        if !self.paces || self.srtt == Span::ZERO {
+        if !self.pacing || self.srtt == Span::ZERO {
             return Pacing::Window;
         }
         let bytes = |segments: f64| whole(segments * f64::from(self.mss.max(1)));
@@ -168,7 +147,7 @@ impl Policy for Hybla {
     }
 
     fn paces(&self) -> bool {
-        self.paces
+        self.pacing
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

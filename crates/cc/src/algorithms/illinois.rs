@@ -29,18 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "S. Liu, T. Basar, R. Srikant: TCP-Illinois: A Loss- and Delay-based Congestion Control Algorithm for High-speed Networks, Performance Evaluation, 2008",
     reference: "doi:10.1016/j.peva.2007.12.007",
     grade: Grade::A,
-    params: &[
-        Param::number("alpha_max", 10.0, 1.0..=100.0)
-            .unit("segments")
-            .about("growth per round trip without a queue"),
-        Param::number("beta_min", 0.125, 0.0..=0.5)
-            .unit("1")
-            .about("share of the window that is given up at a loss without a queue"),
-        Param::number("theta", 5.0, 1.0..=1000.0)
-            .unit("round trips")
-            .about("rounds of low delay after which growth is the largest again"),
-        BASE_WINDOW,
-    ],
+    params: Illinois::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#665500",
     marker: "+",
@@ -91,38 +80,31 @@ impl Delays {
     }
 }
 
-#[derive(Debug)]
-struct Illinois {
-    alpha_max: f64,
-    beta_min: f64,
-    theta: f64,
-    base: WindowedMin,
-    longest: Span,
-    round: Round,
-    alpha: f64,
-    beta: f64,
-    /// True if the delay has been above its lowest hundredth; and the number of rounds for which it has been
-    /// back.
-    above: bool,
-    low_rounds: f64,
+algorithm! {
+    #[derive(Debug)]
+    struct Illinois {
+        /// growth per round trip without a queue
+        alpha_max: f64 = 10.0, 1.0..=100.0, "segments";
+        /// share of the window that is given up at a loss without a queue
+        beta_min: f64 = 0.125, 0.0..=0.5, "1";
+        /// rounds of low delay after which growth is the largest again
+        theta: f64 = 5.0, 1.0..=1000.0, "round trips";
+        use BASE_WINDOW;
+    }
+    state(args) {
+        base: WindowedMin = base_rtt(args),
+        longest: Span,
+        round: Round,
+        alpha: f64 = 1.0,
+        beta: f64 = BETA_MAX,
+        /// True if the delay has been above its lowest hundredth; and the number of rounds for which it has
+        /// been back.
+        above: bool,
+        low_rounds: f64,
+    }
 }
 
 impl Illinois {
-    fn new(args: &Args) -> Self {
-        Self {
-            alpha_max: args.number("alpha_max"),
-            beta_min: args.number("beta_min"),
-            theta: args.number("theta"),
-            base: base_rtt(args),
-            longest: Span::ZERO,
-            round: Round::default(),
-            alpha: 1.0,
-            beta: BETA_MAX,
-            above: false,
-            low_rounds: 0.0,
-        }
-    }
-
     /// The coefficients for the next round.
     fn adapt(&mut self, delays: Delays) {
         self.beta = delays.beta(self.beta_min);

@@ -23,40 +23,37 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "K. Xu, Y. Tian, N. Ansari: TCP-Jersey for Wireless IP Communications, IEEE J. Sel. Areas Commun. 22(4), 2004",
     reference: "doi:10.1109/JSAC.2004.825989",
     grade: Grade::B,
-    params: PARAMS,
+    params: Jersey::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#aa3377",
     marker: "2",
     build: |args, start| Windowed::hosted(Jersey::new(args), start),
 };
 
-/// The parameters of Jersey and New Jersey.
-pub(super) const PARAMS: &[Param] = &[
-    Param::number("k", 1.0, 0.01..=100.0).unit("1").about("K: the estimator looks back K round trips"),
-    Param::flag("raise", true).about("rate control goes to the estimate even if that lies above the window"),
-];
-
-/// The rules, by whatever clock.
-#[derive(Debug, Default)]
-pub(super) struct Jersey {
-    k: f64,
-    raise: bool,
-    /// R_n, segments per second.
-    rate: f64,
-    at: Option<Time>,
-    pending: f64,
-    /// Marks came in the round under way, and in the last one.
-    marked: (bool, bool),
-    /// Rounds completed when rate control was last exercised.
-    controlled: Option<u64>,
-    before: Option<Option<u64>>,
+algorithm! {
+    /// The parameters of Jersey and New Jersey.
+    /// The rules, by whatever clock.
+    #[derive(Debug)]
+    pub(super) struct Jersey {
+        /// K: the estimator looks back K round trips
+        k: f64 = 1.0, 0.01..=100.0, "1";
+        /// rate control goes to the estimate even if that lies above the window
+        raise: bool = true;
+    }
+    state {
+        /// R_n, segments per second.
+        rate: f64,
+        at: Option<Time>,
+        pending: f64,
+        /// Marks came in the round under way, and in the last one.
+        marked: (bool, bool),
+        /// Rounds completed when rate control was last exercised.
+        controlled: Option<u64>,
+        before: Option<Option<u64>>,
+    }
 }
 
 impl Jersey {
-    pub(super) fn new(args: &Args) -> Self {
-        Self { k: args.number("k"), raise: args.flag("raise"), ..Self::default() }
-    }
-
     /// Takes `segments` acknowledged at `now` with an RTT of `rtt` seconds.
     fn add(&mut self, segments: f64, now: Time, rtt: f64) {
         let Some(at) = self.at else {

@@ -31,15 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "D. Sisalem, A. Wolisz: LDA+: A TCP-Friendly Adaptation Scheme for Multimedia Communication, IEEE ICME, 2000",
     reference: "IEEE ICME 2000",
     grade: Grade::B,
-    params: &[
-        Param::number("interval", 5.0, 0.1..=60.0).unit("s").about("T: time between two of RTCP's reports"),
-        Param::number("increase", 0.01, 1e-4..=1000.0)
-            .unit("Mbit/s")
-            .about("first value of A, also after a loss"),
-        Param::number("bottleneck", 0.0, 0.0..=1e6)
-            .unit("Mbit/s")
-            .about("R; 0: measured by the acknowledgements of the initial window"),
-    ],
+    params: Lda::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "v",
@@ -55,43 +47,45 @@ fn equation(m: f64, tau: f64, l: f64) -> f64 {
     m / (fast + slow)
 }
 
-#[derive(Debug, Default)]
-struct Lda {
-    interval: f64,
-    first_increase: f64,
-    increase: f64,
-    given: bool,
-    /// R; infinite while unknown.
-    bottleneck: f64,
-    initial: u64,
-    /// r; `None` before the first RTT sample.
-    rate: Option<f64>,
-    /// The first acknowledgement: when, and what was delivered by then.
-    first: Option<(Time, u64)>,
-    /// When the interval began; `Flow::delivered` and `Flow::lost` at that time.
-    since: (Time, u64, u64),
-    busy: bool,
-    /// Echoes of marks in the interval, bytes.
-    marked: u64,
-    /// The rate and the increase before a timeout.
-    before: Option<(f64, f64)>,
+/// A parameter in Mbit/s as bytes per second.
+fn bytes_per_s(args: &Args, name: &str) -> f64 {
+    args.number(name) * 1e6 / 8.0
+}
+
+algorithm! {
+    #[derive(Debug)]
+    struct Lda {
+        /// T: time between two of RTCP's reports
+        interval: f64 = 5.0, 0.1..=60.0, "s";
+        use Param::number("increase", 0.01, 1e-4..=1000.0)
+            .unit("Mbit/s")
+            .about("first value of A, also after a loss");
+        use Param::number("bottleneck", 0.0, 0.0..=1e6)
+            .unit("Mbit/s")
+            .about("R; 0: measured by the acknowledgements of the initial window");
+    }
+    state(args, start: Start) {
+        first_increase: f64 = bytes_per_s(args, "increase"),
+        increase: f64 = first_increase,
+        given: bool = args.number("bottleneck") > 0.0,
+        /// R; infinite while unknown.
+        bottleneck: f64 = if given { bytes_per_s(args, "bottleneck") } else { f64::INFINITY },
+        initial: u64 = times(start.initial_window.max(1.0), u64::from(start.mss.max(1))),
+        /// r; `None` before the first RTT sample.
+        rate: Option<f64>,
+        /// The first acknowledgement: when, and what was delivered by then.
+        first: Option<(Time, u64)>,
+        /// When the interval began; `Flow::delivered` and `Flow::lost` at that time.
+        since: (Time, u64, u64),
+        busy: bool,
+        /// Echoes of marks in the interval, bytes.
+        marked: u64,
+        /// The rate and the increase before a timeout.
+        before: Option<(f64, f64)>,
+    }
 }
 
 impl Lda {
-    fn new(args: &Args, start: Start) -> Self {
-        let bytes = |name| args.number(name) * 1e6 / 8.0;
-        let given = args.number("bottleneck") > 0.0;
-        Self {
-            interval: args.number("interval"),
-            first_increase: bytes("increase"),
-            increase: bytes("increase"),
-            given,
-            bottleneck: if given { bytes("bottleneck") } else { f64::INFINITY },
-            initial: times(start.initial_window.max(1.0), u64::from(start.mss.max(1))),
-            ..Self::default()
-        }
-    }
-
     /// R by the acknowledgements of the initial window, and by any delivery rate above it.
     fn gauge(&mut self, flow: &Flow, ack: &Ack) {
         if self.given || ack.acked == 0 {

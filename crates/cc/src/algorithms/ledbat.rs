@@ -39,14 +39,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "S. Shalunov, G. Hazel, J. Iyengar, M. Kuehlewind: Low Extra Delay Background Transport (LEDBAT), 2012",
     reference: "RFC 6817",
     grade: Grade::B,
-    params: &[
-        Param::number("target", 0.1, 0.001..=10.0).unit("s").about("TARGET: queueing delay to keep; at most 0.1 by the RFC"),
-        Param::number("gain", 1.0, 0.001..=1.0).about("GAIN: segments per round trip on an empty path"),
-        Param::number("base_history", 10.0, 1.0..=1000.0).unit("min").about("BASE_HISTORY: minutes of which the least RTT counts"),
-        Param::number("current_filter", 4.0, 1.0..=1000.0).about("CURRENT_FILTER: samples of which the least counts"),
-        Param::choice("ramp", &["linear", "slow"])
-            .about("how the connection begins: by the rule of the RFC, or by a slow start that ends at half the target"),
-    ],
+    params: Ledbat::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "o",
@@ -61,22 +54,23 @@ pub(crate) fn halved(cwnd: f64) -> f64 {
     cwnd.min((cwnd / 2.0).max(LEAST))
 }
 
-#[derive(Debug)]
-struct Ledbat {
-    target: f64,
-    gain: f64,
-    ramps: bool,
-    delays: DelayHistory,
-}
-
-impl Ledbat {
-    fn new(args: &Args) -> Self {
-        Self {
-            target: args.number("target"),
-            gain: args.number("gain"),
-            ramps: args.is("ramp", "slow"),
-            delays: DelayHistory::new(args.number("base_history"), args.number("current_filter")),
-        }
+algorithm! {
+    #[derive(Debug)]
+    struct Ledbat {
+        /// TARGET: queueing delay to keep; at most 0.1 by the RFC
+        target: f64 = 0.1, 0.001..=10.0, "s";
+        /// GAIN: segments per round trip on an empty path
+        gain: f64 = 1.0, 0.001..=1.0;
+        use Param::number("base_history", 10.0, 1.0..=1000.0).unit("min")
+            .about("BASE_HISTORY: minutes of which the least RTT counts");
+        use Param::number("current_filter", 4.0, 1.0..=1000.0)
+            .about("CURRENT_FILTER: samples of which the least counts");
+        use Param::choice("ramp", &["linear", "slow"])
+            .about("how the connection begins: by the rule of the RFC, or by a slow start that ends at half the target");
+    }
+    state(args) {
+        ramps: bool = args.is("ramp", "slow"),
+        delays: DelayHistory = DelayHistory::new(args.number("base_history"), args.number("current_filter")),
     }
 }
 

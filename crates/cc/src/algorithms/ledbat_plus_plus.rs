@@ -44,16 +44,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo: LEDBAT++: Congestion Control for Background Traffic, IRTF, draft-irtf-iccrg-ledbat-plus-plus; compared with Apple's tcp_ledbat.c",
     reference: "draft-irtf-iccrg-ledbat-plus-plus",
     grade: Grade::B,
-    params: &[
-        Param::number("target", 0.06, 0.001..=10.0)
-            .unit("s")
-            .about("TARGET: queueing delay to keep (section 4.5)"),
-        Param::number("constant", 1.0, 0.0..=100.0)
-            .about("weight of the multiplicative decrease (section 4.3)"),
-        Param::flag("slowdowns", true).about("first and periodic slowdowns (section 4.4)"),
-        Param::number("slowdown_wait", 9.0, 0.0..=1000.0)
-            .about("time between slowdowns, in lengths of the last one"),
-    ],
+    params: PlusPlus::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "s",
@@ -70,41 +61,34 @@ const EXIT: f64 = 0.75;
 /// Round trips from the end of slow start to the first slowdown, and with two segments during each.
 const ROUNDS: f64 = 2.0;
 
-#[derive(Debug)]
-struct PlusPlus {
-    target: f64,
-    constant: f64,
-    slows_down: bool,
-    wait: f64,
-    delays: DelayHistory,
-    /// No slow start has ended yet since the beginning, a timeout or a pause.
-    first: bool,
-    /// When the slowdown began that is under way, slow start included.
-    began: Option<Time>,
-    /// With two segments until then.
-    frozen: Time,
-    /// The next slowdown.
-    due: Option<Time>,
-    /// The delay ended the slow start of the slowdown under way, before the window was back.
-    cut_short: bool,
+algorithm! {
+    #[derive(Debug)]
+    struct PlusPlus {
+        /// TARGET: queueing delay to keep (section 4.5)
+        target: f64 = 0.06, 0.001..=10.0, "s";
+        /// weight of the multiplicative decrease (section 4.3)
+        constant: f64 = 1.0, 0.0..=100.0;
+        /// first and periodic slowdowns (section 4.4)
+        slowdowns: bool = true;
+        /// time between slowdowns, in lengths of the last one
+        slowdown_wait: f64 = 9.0, 0.0..=1000.0;
+    }
+    state {
+        delays: DelayHistory = DelayHistory::new(HISTORY, FILTER),
+        /// No slow start has ended yet since the beginning, a timeout or a pause.
+        first: bool = true,
+        /// When the slowdown began that is under way, slow start included.
+        began: Option<Time>,
+        /// With two segments until then.
+        frozen: Time,
+        /// The next slowdown.
+        due: Option<Time>,
+        /// The delay ended the slow start of the slowdown under way, before the window was back.
+        cut_short: bool,
+    }
 }
 
 impl PlusPlus {
-    fn new(args: &Args) -> Self {
-        Self {
-            target: args.number("target"),
-            constant: args.number("constant"),
-            slows_down: args.flag("slowdowns"),
-            wait: args.number("slowdown_wait"),
-            delays: DelayHistory::new(HISTORY, FILTER),
-            first: true,
-            began: None,
-            frozen: Time(0),
-            due: None,
-            cut_short: false,
-        }
-    }
-
     /// GAIN of section 4.2.
     fn gain(&self) -> f64 {
         let divisor = self.delays.base().map_or(MOST_DIVISOR, |base| libm::ceil(2.0 * self.target / base));
@@ -120,12 +104,12 @@ impl PlusPlus {
         let wait = match self.began.take() {
             Some(began) => {
                 let took = flow.now.since(began).secs();
-                Span::from_secs(self.wait * if self.cut_short { 2.0 * took } else { took })
+                Span::from_secs(self.slowdown_wait * if self.cut_short { 2.0 * took } else { took })
             }
             None => Self::rounds(flow),
         };
         (self.first, self.cut_short) = (false, false);
-        self.due = self.slows_down.then(|| flow.now + wait);
+        self.due = self.slowdowns.then(|| flow.now + wait);
     }
 
     /// Section 4.4: two segments for two round trips, and slow start back to where it was.

@@ -42,29 +42,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Z. Lai, Z. Li, Q. Wu, H. Li, J. Li, X. Xie, Y. Li, J. Liu, J. Wu: LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics, SIGCOMM, 2025",
     reference: "repository SpaceNetLab/LeoCC, leocc.c",
     grade: Grade::A,
-    params: &[
-        STARTUP_GAIN,
-        PROBE_GAIN,
-        CWND_GAIN,
-        BW_WINDOW,
-        Param::number(RTPROP_WINDOW, 20.0, 0.1..=1e6)
-            .unit("s")
-            .about("PROBE_RTT after this time without a smaller RTT"),
-        PROBE_RTT_TIME,
-        PHASE,
-        Param::number("fluctuation", 0.01, 0.0..=10.0).unit("s").about(
-            "an RTT longer than RTprop by this is taken for a queue; the authors recommend 5 to 20 ms",
-        ),
-        Param::number("spike", 0.045, 0.0..=10.0)
-            .unit("s")
-            .about("an RTT shorter than the filtered one by this, in PROBE_RTT, keeps the rate before it"),
-        Param::number("period", 0.0, 0.0..=1e6)
-            .unit("s")
-            .about("time between reconfigurations by the clock, 15 with Starlink; 0: hints tell of them"),
-        Param::number("offset", 12.0, 0.0..=1e6)
-            .unit("s")
-            .about("the first reconfiguration by the clock, from the start of the run"),
-    ],
+    params: Leo::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#ee6677",
     marker: "o",
@@ -101,47 +79,42 @@ impl Kalman {
     }
 }
 
-#[derive(Debug)]
-struct Leo {
-    fluctuation: f64,
-    spike: f64,
-    period: Span,
-    offset: Span,
-    /// When a hint becomes a reconfiguration.
-    due: Option<Time>,
-    /// A reconfiguration waits for PROBE_RTT, or for the STARTUP after it to end.
-    reconfigured: bool,
-    rate: Kalman,
-    /// Seconds.
-    rtt: Kalman,
-    /// The best rate of the round under way, and the last one.
-    best: u64,
-    last: u64,
-    /// The rate before an RTT in PROBE_RTT that was shorter by `spike`.
-    kept: u64,
-    /// Is the filtered rate followed?
-    follows: bool,
+algorithm! {
+    #[derive(Debug)]
+    struct Leo {
+        use STARTUP_GAIN, PROBE_GAIN, CWND_GAIN, BW_WINDOW;
+        use Param::number(RTPROP_WINDOW, 20.0, 0.1..=1e6)
+            .unit("s")
+            .about("PROBE_RTT after this time without a smaller RTT");
+        use PROBE_RTT_TIME, PHASE;
+        /// an RTT longer than RTprop by this is taken for a queue; the authors recommend 5 to 20 ms
+        fluctuation: f64 = 0.01, 0.0..=10.0, "s";
+        /// an RTT shorter than the filtered one by this, in PROBE_RTT, keeps the rate before it
+        spike: f64 = 0.045, 0.0..=10.0, "s";
+        /// time between reconfigurations by the clock, 15 with Starlink; 0: hints tell of them
+        period: Span = 0.0, 0.0..=1e6, "s";
+        /// the first reconfiguration by the clock, from the start of the run
+        offset: Span = 12.0, 0.0..=1e6, "s";
+    }
+    state {
+        /// When a hint becomes a reconfiguration.
+        due: Option<Time>,
+        /// A reconfiguration waits for PROBE_RTT, or for the STARTUP after it to end.
+        reconfigured: bool,
+        rate: Kalman = Kalman::new(),
+        /// Seconds.
+        rtt: Kalman = Kalman::new(),
+        /// The best rate of the round under way, and the last one.
+        best: u64,
+        last: u64,
+        /// The rate before an RTT in PROBE_RTT that was shorter by `spike`.
+        kept: u64,
+        /// Is the filtered rate followed?
+        follows: bool,
+    }
 }
 
 impl Leo {
-    fn new(args: &Args) -> Self {
-        let seconds = |name| Span::from_secs(args.number(name));
-        Self {
-            fluctuation: args.number("fluctuation"),
-            spike: args.number("spike"),
-            period: seconds("period"),
-            offset: seconds("offset"),
-            due: None,
-            reconfigured: false,
-            rate: Kalman::new(),
-            rtt: Kalman::new(),
-            best: 0,
-            last: 0,
-            kept: 0,
-            follows: false,
-        }
-    }
-
     /// Does the clock tell of a reconfiguration at `now`?
     fn strikes(&self, now: Time) -> bool {
         self.period > Span::ZERO && {

@@ -8,7 +8,7 @@
 //! that adapts to congestion. Reconstructed: the prediction, the decrease and max-probing are A-LIAD's, with its parameters.
 //! `start = "standard"` leaves the first out.
 
-use crate::algorithms::a_liad::{Liad, PARAMS};
+use crate::algorithms::a_liad::Liad;
 use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -18,7 +18,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Chang, Lin, Jin, Computer Networks, 2009, after its description in the A-LIAD paper",
     reference: "doi:10.1016/j.comnet.2009.05.010",
     grade: Grade::C,
-    params: PARAMS,
+    params: Liad::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#ee7733",
     marker: "H",

@@ -23,39 +23,28 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "D. Kliazovich, F. Granelli, D. Miorandi: Logarithmic Window Increase for TCP Westwood+ for Improvement in High Speed, Long Distance Networks, Computer Networks 52(12), 2008",
     reference: "Computer Networks 52(12), pp. 2395-2410",
     grade: Grade::B,
-    params: &[
-        Param::number("alpha", 2.0, 1.0..=1000.0)
-            .unit("1")
-            .about("the gap to Wmax over alpha is the growth of a round trip"),
-        Param { kind: Kind::Choice(&["eq6", "round"]), ..ACK_MODE },
-        FILTER,
-        Param { kind: Kind::Choice(&["paper", "linux", "ns-2"]), ..RULES },
-        BASE_WINDOW,
-    ],
+    params: LogWestwoodPlus::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#009988",
     marker: "1",
     build: |args, start| Windowed::hosted(LogWestwoodPlus::new(args), start),
 };
 
-#[derive(Debug)]
-struct LogWestwoodPlus {
-    alpha: f64,
-    approach: Approach,
-    retreat: Retreat,
-    w_max: Option<f64>,
-    before: Option<Option<f64>>,
-}
-
-impl LogWestwoodPlus {
-    fn new(args: &Args) -> Self {
-        Self {
-            alpha: args.number("alpha"),
-            approach: Approach::new(args),
-            retreat: Retreat::new(args),
-            w_max: None,
-            before: None,
-        }
+algorithm! {
+    #[derive(Debug)]
+    struct LogWestwoodPlus {
+        /// the gap to Wmax over alpha is the growth of a round trip
+        alpha: f64 = 2.0, 1.0..=1000.0, "1";
+        use Param { kind: Kind::Choice(&["eq6", "round"]), ..ACK_MODE };
+        use FILTER;
+        use Param { kind: Kind::Choice(&["paper", "linux", "ns-2"]), ..RULES };
+        use BASE_WINDOW;
+    }
+    state(args) {
+        approach: Approach = Approach::new(args),
+        retreat: Retreat = Retreat::new(args),
+        w_max: Option<f64>,
+        before: Option<Option<f64>>,
     }
 }
 

@@ -41,56 +41,44 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer, IEEE INFOCOM, 2003; Linux tcp_lp.c",
     reference: "doi:10.1109/INFCOM.2003.1209192",
     grade: Grade::B,
-    params: &[
-        Param::number("threshold", 0.15, 0.0..=1.0)
-            .about("early congestion from this share of the range between least and greatest delay on"),
-        Param::number("inference", 3.0, 0.0..=100.0)
-            .unit("RTT")
-            .about("time after a drop in which the window does not grow"),
-        Param::number("smoothing", 0.125, 0.001..=1.0).about("weight of a new sample in the smoothed delay"),
-        Param::choice("extremes", &["paper", "linux"]).about(
-            "least and greatest delay: of the connection, or set anew at each early congestion as in Linux",
-        ),
-    ],
+    params: Lp::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#222255",
     marker: "^",
     build: |args, start| Windowed::hosted(Lp::new(args), start),
 };
 
-#[derive(Debug, Default)]
-struct Lp {
-    threshold: f64,
-    inference: f64,
-    smoothing: f64,
-    forgets: bool,
-    /// Smoothed, least, greatest and second greatest delay, seconds.
-    smoothed: Option<f64>,
-    least: f64,
-    greatest: f64,
-    reserve: f64,
-    /// Are the extremes known?
-    ready: bool,
-    dropped_at: Option<Time>,
-    /// The latest ACK came within the inference.
-    infers: bool,
-    /// Early congestion that the window has not answered yet, and whether it came within the inference.
-    early: Option<bool>,
+algorithm! {
+    #[derive(Debug)]
+    struct Lp {
+        /// early congestion from this share of the range between least and greatest delay on
+        threshold: f64 = 0.15, 0.0..=1.0;
+        /// time after a drop in which the window does not grow
+        inference: f64 = 3.0, 0.0..=100.0, "RTT";
+        /// weight of a new sample in the smoothed delay
+        smoothing: f64 = 0.125, 0.001..=1.0;
+        use Param::choice("extremes", &["paper", "linux"]).about(
+            "least and greatest delay: of the connection, or set anew at each early congestion as in Linux",
+        );
+    }
+    state(args) {
+        forgets: bool = args.is("extremes", "linux"),
+        /// Smoothed, least, greatest and second greatest delay, seconds.
+        smoothed: Option<f64>,
+        least: f64 = f64::INFINITY,
+        greatest: f64,
+        reserve: f64,
+        /// Are the extremes known?
+        ready: bool = args.is("extremes", "linux"),
+        dropped_at: Option<Time>,
+        /// The latest ACK came within the inference.
+        infers: bool,
+        /// Early congestion that the window has not answered yet, and whether it came within the inference.
+        early: Option<bool>,
+    }
 }
 
 impl Lp {
-    fn new(args: &Args) -> Self {
-        Self {
-            threshold: args.number("threshold"),
-            inference: args.number("inference"),
-            smoothing: args.number("smoothing"),
-            forgets: args.is("extremes", "linux"),
-            least: f64::INFINITY,
-            ready: args.is("extremes", "linux"),
-            ..Self::default()
-        }
-    }
-
     /// Least and greatest delay (`tcp_lp_rtt_sample`).
     fn range(&mut self, delay: f64) {
         self.least = self.least.min(delay);

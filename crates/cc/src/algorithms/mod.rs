@@ -3,6 +3,7 @@
 
 mod a_liad;
 mod aimd;
+mod algorithm;
 mod avg_rtt;
 mod balia;
 mod bbr;

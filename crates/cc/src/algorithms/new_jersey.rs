@@ -19,7 +19,7 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::jersey::{Jersey, PARAMS};
+use crate::algorithms::jersey::Jersey;
 use crate::algorithms::prelude::*;
 use crate::header::{Arrived, Echo, Header};
 
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "K. Xu, Y. Tian, N. Ansari: Improving TCP Performance in Integrated Wireless Communications Networks, Computer Networks 47(2), 2005",
     reference: "Computer Networks 47(2), pp. 219-237",
     grade: Grade::B,
-    params: PARAMS,
+    params: Jersey::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#ee8866",
     marker: "2",

@@ -35,15 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux tcp_nv.c, 2016",
     reference: "https://github.com/torvalds/linux/blob/master/net/ipv4/tcp_nv.c",
     grade: Grade::A,
-    params: &[
-        Param::number("pad", 10.0, 0.0..=1e4).unit("segments").about("queued segments that are allowed"),
-        Param::number("pad_buffer", 2.0, 0.0..=1e4).unit("segments").about("growth stops this far below"),
-        Param::number("reset_period", 5.0, 0.1..=1e4)
-            .unit("s")
-            .about("the least RTT is measured anew after this time, more or less a quarter"),
-        Param::number("decrease", 0.3, 0.0..=1.0).about("share of what is too much that goes at once"),
-        Param::number("keep", 0.8, 0.1..=1.0).about("share of the window that stays after a loss"),
-    ],
+    params: Nv::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#eedd88",
     marker: "s",
@@ -68,50 +60,44 @@ const BUNDLE_STEP: f64 = 2.0;
 const BUNDLE_MOST: f64 = 81.0;
 const FIRST_RESET: Span = Span::from_millis(2000);
 
-#[derive(Debug, Default)]
-struct Nv {
-    pad: f64,
-    pad_buffer: f64,
-    reset_period: f64,
-    decrease: f64,
-    keep: f64,
-    grows: bool,
-    /// The power of two by which growth differs from Reno's.
-    growth: i32,
-    /// Averaged RTT, least RTT, and the least for the next period, seconds.
-    average: Option<f64>,
-    least: f64,
-    least_next: f64,
-    /// `None` before the first ACK.
-    reset_at: Option<Time>,
-    /// The greatest rate of the round, segments per second, samples in it, and rounds without a decision.
-    rate: f64,
-    samples: u32,
-    rounds: u32,
-    calm: u32,
-    bundle: f64,
-    /// What the last ACK acknowledged, segments.
-    acked: f64,
-    /// A round has ended and is not yet answered.
-    due: bool,
+algorithm! {
+    #[derive(Debug)]
+    struct Nv {
+        /// queued segments that are allowed
+        pad: f64 = 10.0, 0.0..=1e4, "segments";
+        /// growth stops this far below
+        pad_buffer: f64 = 2.0, 0.0..=1e4, "segments";
+        /// the least RTT is measured anew after this time, more or less a quarter
+        reset_period: f64 = 5.0, 0.1..=1e4, "s";
+        /// share of what is too much that goes at once
+        decrease: f64 = 0.3, 0.0..=1.0;
+        /// share of the window that stays after a loss
+        keep: f64 = 0.8, 0.1..=1.0;
+    }
+    state {
+        grows: bool = true,
+        /// The power of two by which growth differs from Reno's.
+        growth: i32,
+        /// Averaged RTT, least RTT, and the least for the next period, seconds.
+        average: Option<f64>,
+        least: f64 = f64::INFINITY,
+        least_next: f64 = f64::INFINITY,
+        /// `None` before the first ACK.
+        reset_at: Option<Time>,
+        /// The greatest rate of the round, segments per second, samples in it, and rounds without a decision.
+        rate: f64,
+        samples: u32,
+        rounds: u32,
+        calm: u32,
+        bundle: f64 = BUNDLE,
+        /// What the last ACK acknowledged, segments.
+        acked: f64,
+        /// A round has ended and is not yet answered.
+        due: bool,
+    }
 }
 
 impl Nv {
-    fn new(args: &Args) -> Self {
-        Self {
-            pad: args.number("pad"),
-            pad_buffer: args.number("pad_buffer"),
-            reset_period: args.number("reset_period"),
-            decrease: args.number("decrease"),
-            keep: args.number("keep"),
-            grows: true,
-            least: f64::INFINITY,
-            least_next: f64::INFINITY,
-            bundle: BUNDLE,
-            ..Self::default()
-        }
-    }
-
     /// Measures begin anew (`tcpnv_reset`).
     fn reset(&mut self) {
         self.average = None;

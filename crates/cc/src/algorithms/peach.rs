@@ -41,7 +41,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "I. F. Akyildiz, G. Morabito, S. Palazzo: TCP-Peach: A New Congestion Control Scheme for Satellite IP Networks, IEEE/ACM Trans. Networking 9(3), 2001",
     reference: "doi:10.1109/90.929853",
     grade: Grade::C,
-    params: &[RWND],
+    params: Peach::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#4477aa",
     marker: "p",
@@ -65,47 +65,35 @@ enum Opening {
     Begun,
 }
 
-/// The machine that TCP-Peach and its successors share; they differ by what their extra segments carry.
-#[derive(Debug)]
-pub(super) struct Peach {
-    rwnd: f64,
-    payload: ExtraPayload,
-    /// The share of the window of a loss that extra segments may miss, and that window until it is regained.
-    spare: f64,
-    goal: f64,
-    /// The sender has asked for extra segments, so it can send them.
-    served: bool,
-    start: Opening,
-    /// Extra segments that the present recovery may still send, and those that it has sent.
-    adsn: u64,
-    sent: u64,
-    /// Acknowledgements of extra segments that change nothing, and by how much the present recovery has raised that.
-    wdsn: u64,
-    ignored: u64,
-    /// Extra segments that acknowledgements have released since the sender asked.
-    released: u64,
-    /// The round trip in which the last of them was ordered.
-    ordered: u64,
+algorithm! {
+    /// The machine that TCP-Peach and its successors share; they differ by what their extra segments carry.
+    #[derive(Debug)]
+    pub(super) struct Peach {
+        use RWND;
+    }
+    state(args, payload: ExtraPayload, spare: f64) {
+        rwnd: f64 = args.number("rwnd"),
+        payload: ExtraPayload = payload,
+        /// The share of the window of a loss that extra segments may miss, and that window until it is regained.
+        spare: f64 = spare,
+        goal: f64,
+        /// The sender has asked for extra segments, so it can send them.
+        served: bool,
+        start: Opening = Opening::Measured,
+        /// Extra segments that the present recovery may still send, and those that it has sent.
+        adsn: u64,
+        sent: u64,
+        /// Acknowledgements of extra segments that change nothing, and by how much the present recovery has raised that.
+        wdsn: u64,
+        ignored: u64,
+        /// Extra segments that acknowledgements have released since the sender asked.
+        released: u64,
+        /// The round trip in which the last of them was ordered.
+        ordered: u64,
+    }
 }
 
 impl Peach {
-    pub(super) fn new(args: &Args, payload: ExtraPayload, spare: f64) -> Self {
-        Self {
-            rwnd: args.number("rwnd"),
-            payload,
-            spare,
-            goal: 0.0,
-            served: false,
-            start: Opening::Measured,
-            adsn: 0,
-            sent: 0,
-            wdsn: 0,
-            ignored: 0,
-            released: 0,
-            ordered: 0,
-        }
-    }
-
     /// rwnd, at most what the receiver tells.
     fn aim(&self, flow: &Flow) -> f64 {
         self.rwnd.min(flow.rwnd as f64 / f64::from(flow.mss.max(1))).max(1.0)

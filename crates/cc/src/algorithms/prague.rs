@@ -38,18 +38,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "K. De Schepper, O. Tilmans, B. Briscoe, V. Goel: Prague Congestion Control, 2024; Linux tcp_prague.c",
     reference: "draft-briscoe-iccrg-prague-congestion-control-04",
     grade: Grade::B,
-    params: &[
-        Param::number("g", 0.0625, 1e-4..=1.0).unit("1").about("weight of the last round in alpha"),
-        Param::number("alpha", 1.0, 0.0..=1.0)
-            .unit("1")
-            .about("share of marked bytes assumed at the first mark"),
-        Param::number("target_rtt", 0.025, 0.0..=1.0)
-            .unit("s")
-            .about("a flow with a shorter RTT behaves as if it had this one; 0 switches it off"),
-        Param::number("transition", 500.0, 0.0..=1e6)
-            .unit("rounds")
-            .about("rounds after slow start before it does so"),
-    ],
+    params: Prague::PARAMS,
     sender: SenderOptions { marks: Marks::L4s, ..SenderOptions::NONE },
     colour: "#99ddff",
     marker: "s",
@@ -61,58 +50,50 @@ const LEAST: f64 = 2.0;
 /// A flow with a longer RTT grows by one segment a round whatever its target (MAX_SCALED_RTT).
 const LONGEST_SCALED: Span = Span::from_millis(100);
 
-#[derive(Debug)]
-struct Prague {
-    share: MarkedShare,
-    target: Span,
-    transition: f64,
-    /// Rounds in congestion avoidance so far, and whether the flow is in slow start.
-    rounds: f64,
-    slow: bool,
-    /// A round is over, and alpha has not been updated since.
-    over: bool,
-    /// A mark has been seen: there is a queue that marks.
-    marks: bool,
-    alpha_at: Time,
-    cut_at: Time,
-    /// Segments a round, in avoidance.
-    per_round: f64,
-    srtt: Span,
-    mss: u32,
-    in_flight: u64,
+algorithm! {
+    #[derive(Debug)]
+    struct Prague {
+        use Param::number("g", 0.0625, 1e-4..=1.0).unit("1").about("weight of the last round in alpha");
+        use Param::number("alpha", 1.0, 0.0..=1.0)
+            .unit("1")
+            .about("share of marked bytes assumed at the first mark");
+        /// a flow with a shorter RTT behaves as if it had this one; 0 switches it off
+        target_rtt: Span = 0.025, 0.0..=1.0, "s";
+        /// rounds after slow start before it does so
+        transition: f64 = 500.0, 0.0..=1e6, "rounds";
+    }
+    state(args, start: Start) {
+        share: MarkedShare = MarkedShare::new(args),
+        /// Rounds in congestion avoidance so far, and whether the flow is in slow start.
+        rounds: f64,
+        slow: bool = start.initial_window < start.initial_ssthresh,
+        /// A round is over, and alpha has not been updated since.
+        over: bool,
+        /// A mark has been seen: there is a queue that marks.
+        marks: bool,
+        alpha_at: Time,
+        cut_at: Time,
+        /// Segments a round, in avoidance.
+        per_round: f64 = 1.0,
+        srtt: Span,
+        mss: u32 = 1,
+        in_flight: u64,
+    }
 }
 
 impl Prague {
-    fn new(args: &Args, start: Start) -> Self {
-        Self {
-            share: MarkedShare::new(args),
-            target: Span::from_secs(args.number("target_rtt")),
-            transition: args.number("transition"),
-            rounds: 0.0,
-            slow: start.initial_window < start.initial_ssthresh,
-            over: false,
-            marks: false,
-            alpha_at: Time(0),
-            cut_at: Time(0),
-            per_round: 1.0,
-            srtt: Span::ZERO,
-            mss: 1,
-            in_flight: 0,
-        }
-    }
-
     /// Does it behave as if it had the target RTT?
     fn is_independent(&self) -> bool {
-        self.target > Span::ZERO && self.rounds >= self.transition
+        self.target_rtt > Span::ZERO && self.rounds >= self.transition
     }
 
     /// The increase a round: (RTT / target)^2 where the flow is independent of its RTT, which is a segment per target RTT, less by the ratio of
     /// the rates that a segment of window makes.
     fn increase(&self) -> f64 {
-        if !self.is_independent() || self.srtt >= self.target || self.srtt > LONGEST_SCALED {
+        if !self.is_independent() || self.srtt >= self.target_rtt || self.srtt > LONGEST_SCALED {
             return 1.0;
         }
-        let ratio = self.srtt.secs() / self.target.secs();
+        let ratio = self.srtt.secs() / self.target_rtt.secs();
         ratio * ratio
     }
 
@@ -130,7 +111,7 @@ impl Prague {
     }
 
     fn may_cut(&self, now: Time) -> bool {
-        !self.is_independent() || now.since(self.cut_at) >= self.target
+        !self.is_independent() || now.since(self.cut_at) >= self.target_rtt
     }
 }
 
@@ -141,7 +122,7 @@ impl Policy for Prague {
         self.marks |= ack.ce > 0;
         self.share.count(ack);
         self.over |= ack.round_end;
-        if self.over && (!self.is_independent() || flow.now.since(self.alpha_at) >= self.target) {
+        if self.over && (!self.is_independent() || flow.now.since(self.alpha_at) >= self.target_rtt) {
             self.end_window(flow.now);
         }
     }

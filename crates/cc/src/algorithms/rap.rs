@@ -34,16 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "R. Rejaie, M. Handley, D. Estrin: RAP: An End-to-End Rate-Based Congestion Control Mechanism for Realtime Streams in the Internet, IEEE INFOCOM, 1999",
     reference: "IEEE INFOCOM 1999",
     grade: Grade::B,
-    params: &[
-        Param::number("alpha", 1.0, 0.01..=100.0)
-            .unit("packets")
-            .about("the rate rises by so many packets per SRTT, each SRTT"),
-        Param::number("beta", 0.5, 0.05..=0.95).about("what a loss leaves of the rate"),
-        Param::number("srtt_gain", 0.5, 0.001..=1.0).about("weight of a sample in SRTT"),
-        Param::flag("fine_grain", false).about("send slower while the RTT is above its long-term mean"),
-        Param::number("short_gain", 0.9, 0.001..=1.0).about("weight of a sample in the short-term mean FRTT"),
-        Param::number("long_gain", 0.01, 0.001..=1.0).about("weight of a sample in the long-term mean XRTT"),
-    ],
+    params: Rap::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "s",
@@ -54,41 +45,41 @@ pub(crate) const ENTRY: Entry = Entry {
 const LONGEST: f64 = 64.0;
 const SHORTEST: f64 = 1e-9;
 
-#[derive(Debug, Default)]
-struct Rap {
-    alpha: f64,
-    beta: f64,
-    fine: bool,
-    gains: [f64; 2],
-    srtt_gain: f64,
-    initial: f64,
-    /// IPG, seconds; `None` before the first sample.
-    gap: Option<f64>,
-    /// FRTT and XRTT, seconds.
-    means: [f64; 2],
-    /// SRTT, seconds.
-    srtt: f64,
-    /// When the present step began.
-    stepped: Time,
-    /// Has the application left the rate to limit the sender since then?
-    busy: bool,
-    /// The gap before the last loss.
-    before: Option<f64>,
+algorithm! {
+    #[derive(Debug)]
+    struct Rap {
+        /// the rate rises by this many packets per SRTT, each SRTT
+        alpha: f64 = 1.0, 0.01..=100.0, "packets";
+        /// what a loss leaves of the rate
+        beta: f64 = 0.5, 0.05..=0.95;
+        /// weight of a sample in SRTT
+        srtt_gain: f64 = 0.5, 0.001..=1.0;
+        /// send slower while the RTT is above its long-term mean
+        fine_grain: bool = false;
+        use Param::number("short_gain", 0.9, 0.001..=1.0)
+            .about("weight of a sample in the short-term mean FRTT");
+        use Param::number("long_gain", 0.01, 0.001..=1.0)
+            .about("weight of a sample in the long-term mean XRTT");
+    }
+    state(args, start: Start) {
+        gains: [f64; 2] = [args.number("short_gain"), args.number("long_gain")],
+        initial: f64 = start.initial_window.max(1.0),
+        /// IPG, seconds; `None` before the first sample.
+        gap: Option<f64>,
+        /// FRTT and XRTT, seconds.
+        means: [f64; 2],
+        /// SRTT, seconds.
+        srtt: f64,
+        /// When the present step began.
+        stepped: Time,
+        /// Has the application left the rate to limit the sender since then?
+        busy: bool,
+        /// The gap before the last loss.
+        before: Option<f64>,
+    }
 }
 
 impl Rap {
-    fn new(args: &Args, start: Start) -> Self {
-        Self {
-            alpha: args.number("alpha"),
-            beta: args.number("beta"),
-            fine: args.flag("fine_grain"),
-            gains: [args.number("short_gain"), args.number("long_gain")],
-            srtt_gain: args.number("srtt_gain"),
-            initial: start.initial_window.max(1.0),
-            ..Self::default()
-        }
-    }
-
     /// Takes an RTT sample. The first one gives the first rate: the initial window in one RTT.
     fn observe(&mut self, now: Time, sample: f64) {
         if self.gap.is_none() {
@@ -122,7 +113,7 @@ impl Rap {
 impl RatePolicy for Rap {
     fn rate(&self, mss: u32) -> Option<f64> {
         let [short, long] = self.means;
-        let feedback = if self.fine && long > 0.0 && short > 0.0 { short / long } else { 1.0 };
+        let feedback = if self.fine_grain && long > 0.0 && short > 0.0 { short / long } else { 1.0 };
         self.gap.map(|gap| (f64::from(mss) / (gap * feedback)).clamp(1.0, LARGEST as f64))
     }
 

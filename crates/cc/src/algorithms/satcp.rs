@@ -24,43 +24,30 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "X. Cao, X. Zhang: SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite Networks, INFOCOM, 2023",
     reference: "repository XuyangCaoUCSD/LeoEM, satcp.patch",
     grade: Grade::A,
-    params: &[
-        RULES,
-        C,
-        BETA,
-        BETA_ECN,
-        FAST_CONVERGENCE,
-        Param::number("duration", 2.3, 0.0..=1e6)
-            .unit("s")
-            .about("D: for how long after a report losses are taken for the handover's"),
-        Param::number("k_divisor", 9.0, 1.0..=1000.0)
-            .about("K, the time in which the window comes back to that of the loss, is divided by this"),
-    ],
+    params: SaTcp::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#88cc66",
     marker: "*",
     build: |args, start| Windowed::hosted(SaTcp::new(args), start),
 };
 
-#[derive(Debug)]
-struct SaTcp {
-    cubic: Cubic,
-    duration: Span,
-    k_divisor: f64,
-    /// Losses are the handover's until then.
-    until: Option<Time>,
+algorithm! {
+    #[derive(Debug)]
+    struct SaTcp {
+        use RULES, C, BETA, BETA_ECN, FAST_CONVERGENCE;
+        /// D: for how long after a report losses are taken for the handover's
+        duration: Span = 2.3, 0.0..=1e6, "s";
+        /// K, the time in which the window comes back to that of the loss, is divided by this
+        k_divisor: f64 = 9.0, 1.0..=1000.0;
+    }
+    state(args) {
+        cubic: Cubic = Cubic::new(args),
+        /// Losses are the handover's until then.
+        until: Option<Time>,
+    }
 }
 
 impl SaTcp {
-    fn new(args: &Args) -> Self {
-        Self {
-            cubic: Cubic::new(args),
-            duration: Span::from_secs(args.number("duration")),
-            k_divisor: args.number("k_divisor"),
-            until: None,
-        }
-    }
-
     fn changes(&self, now: Time) -> bool {
         self.until.is_some_and(|until| now < until)
     }

@@ -21,40 +21,28 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "T. Kelly: Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM SIGCOMM CCR, 2003",
     reference: "doi:10.1145/956981.956989",
     grade: Grade::A,
-    params: &[
-        Param::number("a", 0.01, 1e-4..=1.0).unit("1").about("growth per acknowledged segment"),
-        Param::number("b", 0.125, 1e-3..=0.99)
-            .unit("1")
-            .about("share of the window that is given up at a loss"),
-        Param::number("legacy_window", 0.0, 0.0..=1e6)
-            .unit("segments")
-            .about("up to this window growth and cut are Reno's; Kelly's value is 16"),
-        Param::flag("at_least_reno", false).about("grow by one segment a round trip or more, as Linux does"),
-    ],
+    params: Scalable::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#88ccee",
     marker: "1",
     build: |args, start| Windowed::hosted(Scalable::new(args), start),
 };
 
-#[derive(Debug)]
-struct Scalable {
-    a: f64,
-    b: f64,
-    legacy_window: f64,
-    at_least_reno: bool,
+algorithm! {
+    #[derive(Debug)]
+    struct Scalable {
+        /// growth per acknowledged segment
+        a: f64 = 0.01, 1e-4..=1.0, "1";
+        /// share of the window that is given up at a loss
+        b: f64 = 0.125, 1e-3..=0.99, "1";
+        /// up to this window growth and cut are Reno's; Kelly's value is 16
+        legacy_window: f64 = 0.0, 0.0..=1e6, "segments";
+        /// grow by one segment a round trip or more, as Linux does
+        at_least_reno: bool = false;
+    }
 }
 
 impl Scalable {
-    fn new(args: &Args) -> Self {
-        Self {
-            a: args.number("a"),
-            b: args.number("b"),
-            legacy_window: args.number("legacy_window"),
-            at_least_reno: args.flag("at_least_reno"),
-        }
-    }
-
     fn legacy(&self, cwnd: f64) -> bool {
         cwnd <= self.legacy_window
     }

@@ -27,42 +27,29 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Consultative Committee for Space Data Systems: Space Communications Protocol Specification (SCPS), Transport Protocol, 2006",
     reference: "CCSDS 714.0-B-2",
     grade: Grade::C,
-    params: &[
-        Param::number("alpha", 1.0, 0.0..=1000.0)
-            .unit("segments")
-            .about("alpha of eq. 1 times BaseRTT: grow while fewer segments are queued"),
-        Param::number("beta", 3.0, 0.0..=1000.0)
-            .unit("segments")
-            .about("beta of eq. 1 times BaseRTT: shrink while more segments are queued"),
-        AVERAGE,
-        BASE_WINDOW,
-    ],
+    params: Scps::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#ccbb44",
     marker: "8",
     build: |args, start| Windowed::hosted(Scps::new(args), start),
 };
 
-#[derive(Debug)]
-struct Scps {
-    alpha: f64,
-    beta: f64,
-    average: AvgRtt,
-    gauge: Gauge,
-    /// The round under way grows the window (eq. 1, first branch).
-    up: bool,
-}
-
-impl Scps {
-    fn new(args: &Args) -> Self {
-        let alpha = args.number("alpha");
-        Self {
-            alpha,
-            beta: args.number("beta").max(alpha),
-            average: AvgRtt::new(args),
-            gauge: Gauge::new(args),
-            up: false,
-        }
+algorithm! {
+    #[derive(Debug)]
+    struct Scps {
+        /// alpha of eq. 1 times BaseRTT: grow while fewer segments are queued
+        alpha: f64 = 1.0, 0.0..=1000.0, "segments";
+        use Param::number("beta", 3.0, 0.0..=1000.0)
+            .unit("segments")
+            .about("beta of eq. 1 times BaseRTT: shrink while more segments are queued");
+        use AVERAGE, BASE_WINDOW;
+    }
+    state(args) {
+        beta: f64 = args.number("beta").max(alpha),
+        average: AvgRtt = AvgRtt::new(args),
+        gauge: Gauge = Gauge::new(args),
+        /// The round under way grows the window (eq. 1, first branch).
+        up: bool,
     }
 }
 

@@ -33,13 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR: TCP Congestion Control Method for Satellite Internet, IEICE Trans. Commun., 2006",
     reference: "doi:10.1093/ietcom/e89-b.6.1766",
     grade: Grade::A,
-    params: &[
-        Param::choice("bw_at_timeout", &["keep", "reset"])
-            .about("the bandwidth estimate BW of eq. 3 at a timeout: kept, or 0 once T has been set from it"),
-        BW_SAMPLES,
-        Param::choice("after_timeout", &["lift", "slow-start"])
-            .about("after a timeout by data loss (section 3.3, I): eq. 4 from the first ACK on, or from T on, after a slow start without the estimate"),
-    ],
+    params: Star::PARAMS,
     sender: SenderOptions { aen: true, ..SenderOptions::NONE },
     colour: "#d55e00",
     marker: "*",
@@ -113,35 +107,32 @@ fn tick(flow: &Flow) -> Time {
     Time(flow.now.0 / tick_ns * tick_ns)
 }
 
-#[derive(Debug)]
-struct Star {
-    w_reno: f64,
-    abe: Abe,
-    /// A timeout begins the estimate anew.
-    resets: bool,
-    /// After a timeout the estimate is not added before T.
-    waits: bool,
-    /// The slow start after a timeout is under way, and the estimate is not added.
-    waiting: bool,
-    /// A loss was answered by CWS, and W_reno is halved when its recovery ends.
-    halve: bool,
-    /// W_reno, the estimate and `waiting` when the last episode began.
-    before: Option<(f64, Abe, bool)>,
+algorithm! {
+    #[derive(Debug)]
+    struct Star {
+        use Param::choice("bw_at_timeout", &["keep", "reset"])
+            .about("the bandwidth estimate BW of eq. 3 at a timeout: kept, or 0 once T has been set from it");
+        use BW_SAMPLES;
+        use Param::choice("after_timeout", &["lift", "slow-start"])
+            .about("after a timeout by data loss (section 3.3, I): eq. 4 from the first ACK on, or from T on, after a slow start without the estimate");
+    }
+    state(args, start: Start) {
+        w_reno: f64 = start.initial_window.max(1.0),
+        abe: Abe = Abe::new(args),
+        /// A timeout begins the estimate anew.
+        resets: bool = args.is("bw_at_timeout", "reset"),
+        /// After a timeout the estimate is not added before T.
+        waits: bool = args.is("after_timeout", "slow-start"),
+        /// The slow start after a timeout is under way, and the estimate is not added.
+        waiting: bool,
+        /// A loss was answered by CWS, and W_reno is halved when its recovery ends.
+        halve: bool,
+        /// W_reno, the estimate and `waiting` when the last episode began.
+        before: Option<(f64, Abe, bool)>,
+    }
 }
 
 impl Star {
-    fn new(args: &Args, start: Start) -> Self {
-        Self {
-            w_reno: start.initial_window.max(1.0),
-            abe: Abe::new(args),
-            resets: args.is("bw_at_timeout", "reset"),
-            waits: args.is("after_timeout", "slow-start"),
-            waiting: false,
-            halve: false,
-            before: None,
-        }
-    }
-
     /// LWC.
     fn grow(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         let mut reno = Window { cwnd: self.w_reno, ssthresh: w.ssthresh };

@@ -22,27 +22,24 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "N. Sato, M. Kunishi, F. Teraoka: TCP-J: New Transport Protocol for Wireless Network Environments, J. IPSJ 43(12), 2002",
     reference: "J. IPSJ 43(12), pp. 3848-3858 (Japanese)",
     grade: Grade::C,
-    params: &[
-        Param::flag("raise", false).about("after a loss go to the estimate even if it lies above the window"),
-        BW_SAMPLES,
-    ],
+    params: TcpJ::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#ee6677",
     marker: "h",
     build: |args, start| Windowed::hosted(TcpJ::new(args), start),
 };
 
-#[derive(Debug)]
-struct TcpJ {
-    raise: bool,
-    abe: Abe,
-    /// BW RTTmin as of the last ACK, segments; for traces.
-    estimate: f64,
-}
-
-impl TcpJ {
-    fn new(args: &Args) -> Self {
-        Self { raise: args.flag("raise"), abe: Abe::new(args), estimate: 0.0 }
+algorithm! {
+    #[derive(Debug)]
+    struct TcpJ {
+        /// after a loss go to the estimate even if it lies above the window
+        raise: bool = false;
+        use BW_SAMPLES;
+    }
+    state(args) {
+        abe: Abe = Abe::new(args),
+        /// BW RTTmin as of the last ACK, segments; for traces.
+        estimate: f64,
     }
 }
 

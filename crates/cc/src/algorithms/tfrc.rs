@@ -51,22 +51,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "S. Floyd, M. Handley, J. Padhye, J. Widmer: TCP Friendly Rate Control (TFRC): Protocol Specification, 2008",
     reference: "RFC 5348",
     grade: Grade::B,
-    params: &[
-        Param::flag("history_discounting", true).about(
-            "section 5.5: old loss intervals count less once the open one is more than twice their mean",
-        ),
-        Param::flag("conservative", false).about(
-            "self-clocking (Bansal et al. 2001): after a loss no more than was received, else 1.1 times that",
-        ),
-        Param::flag("oscillation_prevention", false)
-            .about("section 4.5: send slower while the RTT is above its long-term mean"),
-        Param::number("t_rto_min", 0.0, 0.0..=60.0)
-            .unit("s")
-            .about("least t_RTO in the equation; it is 4 R where that is longer"),
-        Param::number("rtt_gain", 0.9, 0.0..=0.999)
-            .unit("1")
-            .about("q of section 4.3: what stays of R when a round trip is measured"),
-    ],
+    params: Tfrc::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#bb5566",
     marker: "o",
@@ -100,73 +85,57 @@ fn interval_for(target: f64, s: f64, r: f64, t_rto: f64) -> f64 {
     libm::exp(short)
 }
 
-#[derive(Debug)]
-struct Tfrc {
-    prevents_oscillation: bool,
-    conservative: bool,
-    t_rto_min: f64,
-    rtt_gain: f64,
-    /// Packet size, bytes.
-    s: f64,
-    initial: u64,
-    /// R of section 4.3, seconds; `None` before the first sample.
-    r: Option<f64>,
-    /// The latest sample, seconds.
-    sample: Option<f64>,
-    /// R_sqmean of section 4.5.
-    sqrt_mean: f64,
-    /// X, bytes per second.
-    x: f64,
-    /// X_recv_set of section 4.3: the instants, and bytes per second. Empty means infinity, its initial
-    /// value.
-    received: Vec<(Time, f64)>,
-    /// The last two feedbacks: when, and `Flow::delivered`. The later one first.
-    marks: [(Time, u64); 2],
-    /// Has a sample since the last feedback shown that the application did not limit the sender?
-    busy: bool,
-    doubled_at: Time,
-    history: LossHistory,
-    /// p at the last feedback.
-    p: f64,
-    /// When the last loss event began.
-    event_at: Option<Time>,
-    /// A loss event began, and no feedback has reported it yet.
-    news: bool,
-    /// What an undo gives back.
-    before: Option<(LossHistory, Option<Time>)>,
-    /// A timeout was reported and nothing has been delivered since.
-    collapsed: bool,
-    timer: Option<Time>,
+algorithm! {
+    #[derive(Debug)]
+    struct Tfrc {
+        use Param::flag("history_discounting", true).about(
+            "section 5.5: old loss intervals count less once the open one is more than twice their mean",
+        );
+        /// self-clocking (Bansal et al. 2001): after a loss no more than was received, else 1.1 times that
+        conservative: bool = false;
+        /// section 4.5: send slower while the RTT is above its long-term mean
+        oscillation_prevention: bool = false;
+        /// least t_RTO in the equation; it is 4 R where that is longer
+        t_rto_min: f64 = 0.0, 0.0..=60.0, "s";
+        /// q of section 4.3: what stays of R when a round trip is measured
+        rtt_gain: f64 = 0.9, 0.0..=0.999, "1";
+    }
+    state(args, start: Start) {
+        /// Packet size, bytes.
+        s: f64 = f64::from(start.mss.max(1)),
+        initial: u64 = times(start.initial_window.max(1.0), u64::from(start.mss.max(1))),
+        /// R of section 4.3, seconds; `None` before the first sample.
+        r: Option<f64>,
+        /// The latest sample, seconds.
+        sample: Option<f64>,
+        /// R_sqmean of section 4.5.
+        sqrt_mean: f64,
+        /// X, bytes per second.
+        x: f64,
+        /// X_recv_set of section 4.3: the instants, and bytes per second. Empty means infinity, its initial
+        /// value.
+        received: Vec<(Time, f64)>,
+        /// The last two feedbacks: when, and `Flow::delivered`. The later one first.
+        marks: [(Time, u64); 2] = [(Time(0), 0); 2],
+        /// Has a sample since the last feedback shown that the application did not limit the sender?
+        busy: bool,
+        doubled_at: Time,
+        history: LossHistory = LossHistory::new(args.flag("history_discounting")),
+        /// p at the last feedback.
+        p: f64,
+        /// When the last loss event began.
+        event_at: Option<Time>,
+        /// A loss event began, and no feedback has reported it yet.
+        news: bool,
+        /// What an undo gives back.
+        before: Option<(LossHistory, Option<Time>)>,
+        /// A timeout was reported and nothing has been delivered since.
+        collapsed: bool,
+        timer: Option<Time>,
+    }
 }
 
 impl Tfrc {
-    fn new(args: &Args, start: Start) -> Self {
-        let mss = start.mss.max(1);
-        Self {
-            prevents_oscillation: args.flag("oscillation_prevention"),
-            conservative: args.flag("conservative"),
-            t_rto_min: args.number("t_rto_min"),
-            rtt_gain: args.number("rtt_gain"),
-            s: f64::from(mss),
-            initial: times(start.initial_window.max(1.0), u64::from(mss)),
-            r: None,
-            sample: None,
-            sqrt_mean: 0.0,
-            x: 0.0,
-            received: Vec::new(),
-            marks: [(Time(0), 0); 2],
-            busy: false,
-            doubled_at: Time(0),
-            history: LossHistory::new(args.flag("history_discounting")),
-            p: 0.0,
-            event_at: None,
-            news: false,
-            before: None,
-            collapsed: false,
-            timer: None,
-        }
-    }
-
     /// s / t_mbi.
     fn floor(&self) -> f64 {
         self.s / LONGEST_GAP
@@ -334,7 +303,7 @@ impl RatePolicy for Tfrc {
     fn rate(&self, _mss: u32) -> Option<f64> {
         self.r?;
         Some(match self.sample.map(libm::sqrt) {
-            Some(root) if self.prevents_oscillation && root > 0.0 => {
+            Some(root) if self.oscillation_prevention && root > 0.0 => {
                 (self.x * self.sqrt_mean / root).max(self.floor())
             }
             _ => self.x,

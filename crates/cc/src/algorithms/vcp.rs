@@ -31,19 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is Enough, ACM SIGCOMM, 2005",
     reference: "doi:10.1145/1080091.1080098",
     grade: Grade::A,
-    params: &[
-        Param::number("xi", 0.0625, 0.001..=1.0)
-            .unit("1")
-            .about("growth of the window in a t_rho while the load is low, eq. 2"),
-        Param::number("alpha", 1.0, 0.01..=100.0)
-            .unit("segments")
-            .about("growth of the window in an RTT of t_d while the load is high, eq. 3"),
-        Param::number("beta", 0.875, 0.1..=0.999).unit("1").about("what stays of it at an overload, eq. 4"),
-        Param::number("t_rho", 0.2, 0.001..=10.0)
-            .unit("s")
-            .about("time between two measurements of the load, the queue's `update`"),
-        Param::number("t_d", 0.1, 0.001..=10.0).unit("s").about("the RTT at which alpha is not scaled"),
-    ],
+    params: Vcp::PARAMS,
     sender: SenderOptions { queue: Some("vcp"), ..SenderOptions::NONE },
     colour: "#33bbee",
     marker: "P",
@@ -66,25 +54,28 @@ enum SinceDecrease {
     Grows(Time),
 }
 
-/// VCP's window rules.
-#[derive(Debug)]
-struct Vcp {
-    xi: f64,
-    alpha: f64,
-    beta: f64,
-    t_rho: f64,
-    t_d: f64,
-    load: Load,
-    decrease: SinceDecrease,
+algorithm! {
+    /// VCP's window rules.
+    #[derive(Debug)]
+    struct Vcp {
+        /// growth of the window in a t_rho while the load is low, eq. 2
+        xi: f64 = 0.0625, 0.001..=1.0, "1";
+        /// growth of the window in an RTT of t_d while the load is high, eq. 3
+        alpha: f64 = 1.0, 0.01..=100.0, "segments";
+        /// what stays of it at an overload, eq. 4
+        beta: f64 = 0.875, 0.1..=0.999, "1";
+        /// time between two measurements of the load, the queue's `update`
+        t_rho: f64 = 0.2, 0.001..=10.0, "s";
+        /// the RTT at which alpha is not scaled
+        t_d: f64 = 0.1, 0.001..=10.0, "s";
+    }
+    state {
+        load: Load = Load::Unknown,
+        decrease: SinceDecrease = SinceDecrease::No,
+    }
 }
 
 impl Vcp {
-    fn new(args: &Args) -> Self {
-        let [xi, alpha, beta, t_rho, t_d] =
-            ["xi", "alpha", "beta", "t_rho", "t_d"].map(|name| args.number(name));
-        Self { xi, alpha, beta, t_rho, t_d, load: Load::Unknown, decrease: SinceDecrease::No }
-    }
-
     /// The growth for what an acknowledgement brings.
     fn grow(&self, w: &mut Window, flow: &Flow, ack: &Ack) {
         let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));

@@ -30,20 +30,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "L. Li, J. Zhu, N. He: TCP Vegas-L: An Adaptive End-to-End Congestion Control Algorithm over Satellite Communications",
     reference: "doi not printed in the paper",
     grade: Grade::A,
-    params: &[
-        Param::choice("reading", &["B", "A"])
-            .about("figure 2 scales Vegas-A's steps (B), or replaces them (A)"),
-        Param::choice("line_15", &["scaled", "one"]).about(
-            "growth at alpha = 1 and Diff < alpha (figure 1, line 15) while Th grows: by the case's factor, or always one segment",
-        ),
-        A1_DEC,
-        DIFF,
-        EQUAL_DIFF,
-        ALPHA_AT_TIMEOUT,
-        DEAD_BAND,
-        GAMMA,
-        BASE_WINDOW,
-    ],
+    params: VegasL::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#0072b2",
     marker: "v",
@@ -62,29 +49,29 @@ fn multiplier(now: f64, before: f64) -> f64 {
     }
 }
 
-#[derive(Debug)]
-struct VegasL {
-    flat: bool,
-    /// The factor of a case holds for line 15 of figure 1, too.
-    scales_line_15: bool,
-    frame: Frame,
-    /// Diff_Now of the last round (eq. 5), segments per second.
-    change: Option<f64>,
-    /// Figure 2 for the round that this ACK closed, once there are three rounds.
-    case: Option<f64>,
+algorithm! {
+    #[derive(Debug)]
+    struct VegasL {
+        use Param::choice("reading", &["B", "A"])
+            .about("figure 2 scales Vegas-A's steps (B), or replaces them (A)");
+        use Param::choice("line_15", &["scaled", "one"]).about(
+            "growth at alpha = 1 and Diff < alpha (figure 1, line 15) while Th grows: by the case's factor, or always one segment",
+        );
+        use A1_DEC, DIFF, EQUAL_DIFF, ALPHA_AT_TIMEOUT, DEAD_BAND, GAMMA, BASE_WINDOW;
+    }
+    state(args) {
+        flat: bool = args.is("reading", "A"),
+        /// The factor of a case holds for line 15 of figure 1, too.
+        scales_line_15: bool = args.is("line_15", "scaled"),
+        frame: Frame = Frame::new(args),
+        /// Diff_Now of the last round (eq. 5), segments per second.
+        change: Option<f64>,
+        /// Figure 2 for the round that this ACK closed, once there are three rounds.
+        case: Option<f64>,
+    }
 }
 
 impl VegasL {
-    fn new(args: &Args) -> Self {
-        Self {
-            flat: args.is("reading", "A"),
-            scales_line_15: args.is("line_15", "scaled"),
-            frame: Frame::new(args),
-            change: None,
-            case: None,
-        }
-    }
-
     /// Takes Th of the last round and of this one.
     fn add(&mut self, last: f64, th: f64) {
         let now = if (th - last).abs() > self.frame.dead_band * last { th - last } else { 0.0 }; // eq. 5

@@ -27,46 +27,34 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE J. Sel. Areas Commun., 2003",
     reference: "doi:10.1109/JSAC.2002.807336",
     grade: Grade::A,
-    params: &[
-        Param::number("beta", 3.0, 0.0..=1000.0)
-            .unit("segments")
-            .about("from this many queued segments on the network counts as congested"),
-        Param::number("keep", 0.8, 0.1..=1.0)
-            .unit("1")
-            .about("share of the window that stays after a loss without congestion"),
-        Param::choice("rtt", &["round", "latest"])
-            .about("which RTT N is computed with: the smallest of the last round, or that of the latest ACK as in Linux and ns-2"),
-        BASE_WINDOW,
-    ],
+    params: Veno::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#cc79a7",
     marker: "P",
     build: |args, start| Windowed::hosted(Veno::new(args), start),
 };
 
-#[derive(Debug)]
-struct Veno {
-    beta: f64,
-    keep: f64,
-    gauge: Gauge,
-    /// RTT samples so far, if the RTT is that of the latest ACK.
-    latest: Option<u32>,
-    /// Smallest RTT of the last usable round, or that of the latest ACK; seconds.
-    rtt: Option<f64>,
+algorithm! {
+    #[derive(Debug)]
+    struct Veno {
+        /// from this many queued segments on the network counts as congested
+        beta: f64 = 3.0, 0.0..=1000.0, "segments";
+        /// share of the window that stays after a loss without congestion
+        keep: f64 = 0.8, 0.1..=1.0, "1";
+        use Param::choice("rtt", &["round", "latest"])
+            .about("which RTT N is computed with: the smallest of the last round, or that of the latest ACK as in Linux and ns-2");
+        use BASE_WINDOW;
+    }
+    state(args) {
+        gauge: Gauge = Gauge::new(args),
+        /// RTT samples so far, if the RTT is that of the latest ACK.
+        latest: Option<u32> = args.is("rtt", "latest").then_some(0),
+        /// Smallest RTT of the last usable round, or that of the latest ACK; seconds.
+        rtt: Option<f64>,
+    }
 }
 
 impl Veno {
-    fn new(args: &Args) -> Self {
-        let latest = args.is("rtt", "latest").then_some(0);
-        Self {
-            beta: args.number("beta"),
-            keep: args.number("keep"),
-            gauge: Gauge::new(args),
-            latest,
-            rtt: None,
-        }
-    }
-
     /// N, the segments that a window of `cwnd` keeps queued; `None` before the first usable round.
     fn queued(&self, cwnd: f64) -> Option<f64> {
         self.rtt.map(|rtt| self.gauge.diff(cwnd, rtt))

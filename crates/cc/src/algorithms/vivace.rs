@@ -74,20 +74,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "M. Dong, T. Meng, D. Zarchy, E. Arslan, Y. Gilad, P. B. Godfrey, M. Schapira: PCC Vivace: Online-Learning Congestion Control, USENIX NSDI, 2018; compared with PCC-Uspace",
     reference: "https://www.usenix.org/conference/nsdi18/presentation/dong",
     grade: Grade::B,
-    params: &[
-        Param::number("exponent", 0.9, 0.01..=1.0).about("t of eq. 1: how much more rate is worth"),
-        Param::number("latency", 900.0, 0.0..=1e6)
-            .about("b of eq. 1: what a rising RTT costs; 0: only losses count"),
-        Param::number("loss", 11.35, 0.0..=1e6)
-            .about("c of eq. 1: what losses cost; 11.35 bears 5 % random loss at 100 Mbit/s"),
-        Param::choice("losses", &["code", "equation"])
-            .about("code: c is 1 up to 3 % loss, and probes share up to 1 %, as in the authors' code; equation: eq. 1 as printed"),
-        Param::number("epsilon", 0.05, 0.001..=0.5).about("probes go this share above and below the rate"),
-        Param::number("theta0", 1.0, 1e-3..=1e3).unit("Mbit/s").about("step for a gradient of one"),
-        Param::number("omega0", 0.05, 0.001..=1.0).about("first bound on a step, as a share of the rate"),
-        Param::number("delta", 0.06, 0.0..=1.0).about("growth of that bound with each step that exceeds it"),
-        Param::number("filter", 0.01, 0.0..=1.0).about("slopes of the RTT below this count as none"),
-    ],
+    params: Vivace::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#44bb99",
     marker: "D",
@@ -124,69 +111,61 @@ impl Utility {
     }
 }
 
-#[derive(Debug)]
-struct Vivace {
-    utility: Utility,
-    epsilon: f64,
-    filter: f64,
-    mss: u32,
-    /// Intervals whose results are on the way, the one under way last.
-    intervals: VecDeque<MonitorInterval>,
-    /// What is to be sent next.
-    plan: VecDeque<Role>,
-    /// The finished probes of this decision.
-    results: Vec<MonitorInterval>,
-    /// Results to wait for.
-    expected: usize,
-    /// True if there is a new plan: the current interval ends with this ACK.
-    replanned: bool,
-    starting: bool,
-    /// Utility of the last interval of the starting phase.
-    reached: f64,
-    grace: u64,
-    /// Which of a pair goes first.
-    up_first: bool,
-    ascent: Ascent,
-    gradient: f64,
-    /// x, bytes per second; 0 before the first RTT.
-    rate: f64,
-    /// The rate that an undo restores.
-    before: f64,
-    cwnd: u64,
-    collapsed: bool,
-}
-
-impl Vivace {
-    fn new(args: &Args, start: Start) -> Self {
-        let mss = start.mss.max(1);
-        Self {
-            utility: Utility {
+algorithm! {
+    #[derive(Debug)]
+    struct Vivace {
+        use Param::number("exponent", 0.9, 0.01..=1.0).about("t of eq. 1: how much more rate is worth");
+        use Param::number("latency", 900.0, 0.0..=1e6)
+            .about("b of eq. 1: what a rising RTT costs; 0: only losses count");
+        use Param::number("loss", 11.35, 0.0..=1e6)
+            .about("c of eq. 1: what losses cost; 11.35 bears 5 % random loss at 100 Mbit/s");
+        use Param::choice("losses", &["code", "equation"])
+            .about("code: c is 1 up to 3 % loss, and probes share up to 1 %, as in the authors' code; equation: eq. 1 as printed");
+        /// probes go this share above and below the rate
+        epsilon: f64 = 0.05, 0.001..=0.5;
+        use Param::number("theta0", 1.0, 1e-3..=1e3).unit("Mbit/s").about("step for a gradient of one");
+        use Param::number("omega0", 0.05, 0.001..=1.0).about("first bound on a step, as a share of the rate");
+        use Param::number("delta", 0.06, 0.0..=1.0)
+            .about("growth of that bound with each step that exceeds it");
+        /// slopes of the RTT below this count as none
+        filter: f64 = 0.01, 0.0..=1.0;
+    }
+    state(args, start: Start) {
+        utility: Utility = Utility {
                 exponent: args.number("exponent"),
                 latency: args.number("latency"),
                 loss: args.number("loss"),
                 lenient: args.is("losses", "code"),
             },
-            epsilon: args.number("epsilon"),
-            filter: args.number("filter"),
-            mss,
-            intervals: VecDeque::new(),
-            plan: VecDeque::new(),
-            results: Vec::new(),
-            expected: 0,
-            replanned: false,
-            starting: true,
-            reached: f64::NEG_INFINITY,
-            grace: GRACE,
-            up_first: true,
-            ascent: Ascent::new(args.number("theta0"), args.number("omega0"), args.number("delta")),
-            gradient: 0.0,
-            rate: 0.0,
-            before: 0.0,
-            cwnd: times(start.initial_window.max(1.0), u64::from(mss)),
-            collapsed: false,
-        }
+        mss: u32 = start.mss.max(1),
+        /// Intervals whose results are on the way, the one under way last.
+        intervals: VecDeque<MonitorInterval>,
+        /// What is to be sent next.
+        plan: VecDeque<Role>,
+        /// The finished probes of this decision.
+        results: Vec<MonitorInterval>,
+        /// Results to wait for.
+        expected: usize,
+        /// True if there is a new plan: the current interval ends with this ACK.
+        replanned: bool,
+        starting: bool = true,
+        /// Utility of the last interval of the starting phase.
+        reached: f64 = f64::NEG_INFINITY,
+        grace: u64 = GRACE,
+        /// Which of a pair goes first.
+        up_first: bool = true,
+        ascent: Ascent = Ascent::new(args.number("theta0"), args.number("omega0"), args.number("delta")),
+        gradient: f64,
+        /// x, bytes per second; 0 before the first RTT.
+        rate: f64,
+        /// The rate that an undo restores.
+        before: f64,
+        cwnd: u64 = times(start.initial_window.max(1.0), u64::from(mss)),
+        collapsed: bool,
     }
+}
 
+impl Vivace {
     /// Smoothed RTT in seconds, positive; `None` before the first sample.
     fn rtt(flow: &Flow) -> Option<f64> {
         flow.rtt.map(|rtt| rtt.smoothed.secs().max(1e-6))

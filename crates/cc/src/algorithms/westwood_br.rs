@@ -28,61 +28,41 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "G. Yang, R. Wang, M. Y. Sanadidi, M. Gerla: TCPW with Bulk Repeat in Next Generation Wireless Networks, IEEE ICC, 2003",
     reference: "IEEE ICC 2003, pp. 674-678",
     grade: Grade::C,
-    params: &[
-        Param::number("enter", 0.4, 0.0..=1.0)
-            .unit("1")
-            .about("an RTT this far from RTTmin to RTTmax says congestion; unverified, 1/2 in Cen's scheme"),
-        Param::number("leave", 0.05, 0.0..=1.0).unit("1").about(
-            "an RTT below this point between RTTmin and RTTmax ends it; unverified, 1/3 in Cen's scheme",
-        ),
-        Param::number("gap", 0.8, 0.0..=10.0)
-            .unit("1")
-            .about("a rate estimate of more than this share of the window says error; unverified"),
-        Param::choice("repeat", &["multiple", "always"])
-            .about("bulk repeat after duplicate ACKs: when two lost segments are known, or after any error"),
-        Param::flag("keep_w_on_rto", false).about("keep the window at a timeout that was an error, too"),
-        FILTER,
-        TAU,
-        MAX_SAMPLE,
-        BASE_WINDOW,
-    ],
+    params: WestwoodBr::PARAMS,
     sender: SenderOptions { bulk_repeat: true, fixed_rto: true, ..SenderOptions::NONE },
     colour: "#228833",
     marker: "p",
     build: |args, start| Windowed::hosted(WestwoodBr::new(args), start),
 };
 
-#[derive(Debug)]
-struct WestwoodBr {
-    enter: f64,
-    leave: f64,
-    gap: f64,
-    always: bool,
-    keep_w_on_rto: bool,
-    bandwidth: Bandwidth,
-    /// Largest RTT so far, seconds.
-    rtt_max: f64,
-    /// The spike scheme's state.
-    congested: bool,
-    /// `Flow::lost` at the last ACK, bytes.
-    lost: u64,
+algorithm! {
+    #[derive(Debug)]
+    struct WestwoodBr {
+        /// an RTT this far from RTTmin to RTTmax says congestion; unverified, 1/2 in Cen's scheme
+        enter: f64 = 0.4, 0.0..=1.0, "1";
+        /// an RTT below this point between RTTmin and RTTmax ends it; unverified, 1/3 in Cen's scheme
+        leave: f64 = 0.05, 0.0..=1.0, "1";
+        /// a rate estimate of more than this share of the window says error; unverified
+        gap: f64 = 0.8, 0.0..=10.0, "1";
+        use Param::choice("repeat", &["multiple", "always"])
+            .about("bulk repeat after duplicate ACKs: when two lost segments are known, or after any error");
+        /// keep the window at a timeout that was an error, too
+        keep_w_on_rto: bool = false;
+        use FILTER, TAU, MAX_SAMPLE, BASE_WINDOW;
+    }
+    state(args) {
+        always: bool = args.is("repeat", "always"),
+        bandwidth: Bandwidth = Bandwidth::new(args),
+        /// Largest RTT so far, seconds.
+        rtt_max: f64,
+        /// The spike scheme's state.
+        congested: bool,
+        /// `Flow::lost` at the last ACK, bytes.
+        lost: u64,
+    }
 }
 
 impl WestwoodBr {
-    fn new(args: &Args) -> Self {
-        Self {
-            enter: args.number("enter"),
-            leave: args.number("leave"),
-            gap: args.number("gap"),
-            always: args.is("repeat", "always"),
-            keep_w_on_rto: args.flag("keep_w_on_rto"),
-            bandwidth: Bandwidth::new(args),
-            rtt_max: 0.0,
-            congested: false,
-            lost: 0,
-        }
-    }
-
     /// The loss discrimination algorithm.
     fn error(&self, w: &Window, flow: &Flow) -> bool {
         !self.congested || self.bandwidth.window(flow) > self.gap * w.cwnd

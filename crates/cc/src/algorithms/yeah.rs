@@ -27,16 +27,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "A. Baiocchi, A. P. Castellani, F. Vacirca: YeAH-TCP: Yet Another Highspeed TCP, PFLDnet, 2007",
     reference: "PFLDnet 2007, paper without a DOI",
     grade: Grade::A,
-    params: &[
-        Param::number("alpha", 80.0, 1.0..=1e5).unit("segments").about("largest queue of fast mode"),
-        Param::number("phy", 8.0, 0.1..=1e4)
-            .unit("1")
-            .about("fast mode wants a queueing delay of at most baseRTT / phy"),
-        Param::number("rho", 16.0, 1.0..=1e4)
-            .unit("round trips")
-            .about("so many rounds of slow mode in a row show Reno flows on the path"),
-        BASE_WINDOW,
-    ],
+    params: Yeah::PARAMS,
     sender: SenderOptions::NONE,
     colour: "#994455",
     marker: "|",
@@ -57,34 +48,29 @@ struct Rivals {
     fast_rounds: u32,
 }
 
-#[derive(Debug)]
-struct Yeah {
-    alpha: f64,
-    phy: f64,
-    rho: f64,
-    gauge: Gauge,
-    /// Q of the last round, segments.
-    queue: f64,
-    /// Rounds of slow mode in a row; 0 in fast mode.
-    slow_rounds: u32,
-    rivals: Rivals,
-    before: Option<Rivals>,
+algorithm! {
+    #[derive(Debug)]
+    struct Yeah {
+        /// largest queue of fast mode
+        alpha: f64 = 80.0, 1.0..=1e5, "segments";
+        /// fast mode wants a queueing delay of at most baseRTT / phy
+        phy: f64 = 8.0, 0.1..=1e4, "1";
+        /// this many rounds of slow mode in a row show Reno flows on the path
+        rho: f64 = 16.0, 1.0..=1e4, "round trips";
+        use BASE_WINDOW;
+    }
+    state(args) {
+        gauge: Gauge = Gauge::new(args),
+        /// Q of the last round, segments.
+        queue: f64,
+        /// Rounds of slow mode in a row; 0 in fast mode.
+        slow_rounds: u32,
+        rivals: Rivals = Rivals { reno_count: 2.0, fast_rounds: 0 },
+        before: Option<Rivals>,
+    }
 }
 
 impl Yeah {
-    fn new(args: &Args) -> Self {
-        Self {
-            alpha: args.number("alpha"),
-            phy: args.number("phy"),
-            rho: args.number("rho"),
-            gauge: Gauge::new(args),
-            queue: 0.0,
-            slow_rounds: 0,
-            rivals: Rivals { reno_count: 2.0, fast_rounds: 0 },
-            before: None,
-        }
-    }
-
     /// At the end of a round: which mode, and does the queue have to be drained?
     fn decide(&mut self, w: &mut Window) {
         let Some(round) = self.gauge.close().filter(|r| r.rtt.count >= SAMPLES) else { return };

@@ -26,57 +26,48 @@ pub(crate) const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
 /// Highest rate, bits per second.
 pub(crate) const MAX_RATE: u64 = 100_000_000_000_000;
 
-type Table = &'static [(&'static str, u64)];
+/// Units of a quantity: the factor of each, and its spellings. The first one is printed.
+type Table = &'static [(u64, &'static [&'static str])];
 
-/// Units of time in nanoseconds. The first spelling of each is the one that is printed.
+/// Units of time in nanoseconds.
 const TIMES: Table = &[
-    ("ns", 1),
-    ("us", 1_000),
-    ("\u{b5}s", 1_000),
-    ("\u{3bc}s", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("sec", 1_000_000_000),
-    ("second", 1_000_000_000),
-    ("seconds", 1_000_000_000),
-    ("min", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-    ("d", 86_400_000_000_000),
+    (1, &["ns"]),
+    (1_000, &["us", "\u{b5}s", "\u{3bc}s"]),
+    (1_000_000, &["ms"]),
+    (1_000_000_000, &["s", "sec", "second", "seconds"]),
+    (60_000_000_000, &["min"]),
+    (3_600_000_000_000, &["h"]),
+    (86_400_000_000_000, &["d"]),
 ];
 
 /// Units of rate in bits per second.
 const RATES: Table = &[
-    ("bit/s", 1),
-    ("bps", 1),
-    ("b/s", 1),
-    ("kbit/s", 1_000),
-    ("kbps", 1_000),
-    ("kb/s", 1_000),
-    ("Mbit/s", 1_000_000),
-    ("Mbps", 1_000_000),
-    ("Mb/s", 1_000_000),
-    ("Gbit/s", 1_000_000_000),
-    ("Gbps", 1_000_000_000),
-    ("Gb/s", 1_000_000_000),
-    ("Tbit/s", 1_000_000_000_000),
-    ("Tbps", 1_000_000_000_000),
-    ("Tb/s", 1_000_000_000_000),
+    (1, &["bit/s", "bps", "b/s"]),
+    (1_000, &["kbit/s", "kbps", "kb/s"]),
+    (1_000_000, &["Mbit/s", "Mbps", "Mb/s"]),
+    (1_000_000_000, &["Gbit/s", "Gbps", "Gb/s"]),
+    (1_000_000_000_000, &["Tbit/s", "Tbps", "Tb/s"]),
 ];
 
 /// Units of size in bytes.
 const SIZES: Table = &[
-    ("bytes", 1),
-    ("byte", 1),
-    ("B", 1),
-    ("kB", 1_000),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
+    (1, &["bytes", "byte", "B"]),
+    (1_000, &["kB", "KB"]),
+    (1_000_000, &["MB"]),
+    (1_000_000_000, &["GB"]),
+    (1_000_000_000_000, &["TB"]),
+    (1 << 10, &["KiB"]),
+    (1 << 20, &["MiB"]),
+    (1 << 30, &["GiB"]),
 ];
+
+/// Units of the room in a queue besides those of size.
+const ROOMS: Table = &[(1, &["packets", "packet"]), (1, &["bdp", "BDP"])];
+
+/// The spellings of units, in order.
+fn spelt(table: Table) -> impl Iterator<Item = &'static str> {
+    table.iter().flat_map(|(_, names)| names.iter().copied())
+}
 
 /// A decimal number as written.
 struct Number<'a> {
@@ -160,7 +151,7 @@ fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Resul
     if unit.is_empty() {
         return Err(format!("{} has no unit; write e.g. {example:?}", quoted(number.text)));
     }
-    if let Some((_, factor)) = table.iter().find(|(name, _)| *name == unit) {
+    if let Some((factor, _)) = table.iter().find(|(_, names)| names.contains(&unit)) {
         return Ok(*factor);
     }
     if let (Some(prefix), true) = (unit.strip_suffix("B/s"), std::ptr::eq(table, RATES)) {
@@ -171,23 +162,16 @@ fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Resul
             quoted(unit)
         ));
     }
-    let same_letters = table.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(name, _)| *name);
-    let near = same_letters.or_else(|| nearest(unit, table.iter().map(|(name, _)| *name)).first().copied());
+    let same_letters = spelt(table).find(|name| name.eq_ignore_ascii_case(unit));
+    let near = same_letters.or_else(|| nearest(unit, spelt(table)).first().copied());
     let right = match near {
         Some(near) => format!("did you mean \"{} {near}\"?", number.text),
-        None => format!("write e.g. {example:?} (units: {})", spellings(table)),
+        None => {
+            let units: Vec<&str> = table.iter().map(|(_, names)| names[0]).collect();
+            format!("write e.g. {example:?} (units: {})", units.join(", "))
+        }
     };
     Err(format!("unit {} is not one for this value; {right}", quoted(unit)))
-}
-
-fn spellings(table: Table) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for (i, (name, factor)) in table.iter().enumerate() {
-        if i == 0 || table[i - 1].1 != *factor {
-            names.push(name);
-        }
-    }
-    names.join(", ")
 }
 
 /// number x factor as an integer.
@@ -216,11 +200,13 @@ fn counted(number: &Number<'_>, factor: u64, what: &str) -> Result<u64, String> 
     scaled(number, factor, &format!("1 of the {what}"))
 }
 
-/// `amount` in the largest of `units` (ascending) that leaves no fraction.
-fn print(f: &mut fmt::Formatter<'_>, amount: u64, units: Table) -> fmt::Result {
+/// `amount` in the largest unit that leaves no fraction. `factors` says which units of `table` are printed;
+/// they ascend there.
+fn print(f: &mut fmt::Formatter<'_>, amount: u64, table: Table, factors: &[u64]) -> fmt::Result {
     let fits = |factor: u64| factor == 1 || (amount > 0 && amount.is_multiple_of(factor));
-    let (name, factor) = units.iter().rev().find(|(_, factor)| fits(*factor)).unwrap_or(&units[0]);
-    write!(f, "{} {name}", amount / factor)
+    let printed = |(factor, _): &&(u64, _)| factors.contains(factor) && fits(*factor);
+    let (factor, names) = table.iter().rev().find(printed).unwrap_or(&table[0]);
+    write!(f, "{} {}", amount / factor, names[0])
 }
 
 /// Text form of a quantity: parsing, printing, serde and schema all use it.
@@ -231,26 +217,23 @@ trait Quantity: FromStr<Err = String> + fmt::Display {
     const ABOUT: &'static str;
     /// A valid value.
     const EXAMPLE: &'static str;
-    /// Its units, by their factors.
-    const UNITS: Table;
-    /// Its other units.
-    const WORDS: &'static [&'static str];
+    /// Its units.
+    const UNITS: &'static [Table];
 }
 
 /// The texts that are a number and one of these units, as a regular expression for editors.
-fn pattern(units: Table, words: &[&str]) -> String {
-    let units: Vec<&str> = units.iter().map(|(name, _)| *name).chain(words.iter().copied()).collect();
+fn pattern(units: &[Table]) -> String {
+    let units: Vec<&str> = units.iter().copied().flat_map(spelt).collect();
     format!(r"^\s*\+?[0-9_]*\.?[0-9_]*([eE][+-]?[0-9]+)?\s*({})\s*$", units.join("|"))
 }
 
 macro_rules! quantity {
-    ($type:ident, $name:literal, $example:literal, $units:ident $(, or $word:literal)*; $about:literal) => {
+    ($type:ident, $name:literal, $example:literal, $($units:expr),+; $about:literal) => {
         impl Quantity for $type {
             const NAME: &'static str = $name;
             const ABOUT: &'static str = $about;
             const EXAMPLE: &'static str = $example;
-            const UNITS: Table = $units;
-            const WORDS: &'static [&'static str] = &[$($word),*];
+            const UNITS: &'static [Table] = &[$($units),+];
         }
 
         impl Serialize for $type {
@@ -280,7 +263,7 @@ macro_rules! quantity {
                     "examples": [Self::EXAMPLE],
                 });
                 schema.insert(UNIT_KEYWORD.to_owned(), Self::NAME.into());
-                schema.insert("pattern".to_owned(), pattern(Self::UNITS, Self::WORDS).into());
+                schema.insert("pattern".to_owned(), pattern(Self::UNITS).into());
                 schema
             }
         }
@@ -334,11 +317,10 @@ impl From<Span> for Duration {
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const PRINTED: Table = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
         if self.0 == Span::ZERO {
             return write!(f, "0 s");
         }
-        print(f, self.0.0, PRINTED)
+        print(f, self.0.0, TIMES, &[1, 1_000, 1_000_000, 1_000_000_000])
     }
 }
 
@@ -400,9 +382,7 @@ impl FromStr for BitRate {
 
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const PRINTED: Table =
-            &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
-        print(f, self.0, PRINTED)
+        print(f, self.0, RATES, &[1, 1_000, 1_000_000, 1_000_000_000])
     }
 }
 
@@ -423,8 +403,7 @@ impl FromStr for Size {
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const PRINTED: Table = &[("bytes", 1), ("MB", 1_000_000)];
-        print(f, self.0, PRINTED)
+        print(f, self.0, SIZES, &[1, 1_000_000])
     }
 }
 
@@ -439,7 +418,7 @@ pub enum QueueSize {
     Bdp(f64),
 }
 
-quantity!(QueueSize, "queue-size", "432 packets", SIZES, or "packets", or "packet", or "bdp", or "BDP"; "Room in a queue, in packets, bytes, kB, MB, or bdp.");
+quantity!(QueueSize, "queue-size", "432 packets", SIZES, ROOMS; "Room in a queue, in packets, bytes, kB, MB, or bdp.");
 
 impl FromStr for QueueSize {
     type Err = String;
@@ -448,22 +427,13 @@ impl FromStr for QueueSize {
         match unit {
             "packet" | "packets" => Ok(QueueSize::Packets(counted(&number, 1, "packets")?)),
             "bdp" | "BDP" => Ok(QueueSize::Bdp(number.value)),
-            _ if SIZES.iter().any(|(name, _)| *name == unit) => Ok(QueueSize::Bytes(text.parse::<Size>()?.0)),
-            _ if is_of_time(unit) => Err(format!(
+            _ if is_in(SIZES, unit) => Ok(QueueSize::Bytes(text.parse::<Size>()?.0)),
+            _ if is_in(TIMES, unit) => Err(format!(
                 "{} is a time, and only drop-tail and drop-front have a limit in time; write e.g. {:?}",
                 quoted(text),
                 Self::EXAMPLE
             )),
-            "" => Err(format!(
-                "{} has no unit; write e.g. {:?}, \"64 kB\" or \"1.5 bdp\"",
-                quoted(text),
-                Self::EXAMPLE
-            )),
-            _ => Err(format!(
-                "unit {} is not one of a queue's size; write e.g. {:?}, \"64 kB\" or \"1.5 bdp\"",
-                quoted(unit),
-                Self::EXAMPLE
-            )),
+            _ => Err(no_unit(text, unit, "a queue's size", "\"432 packets\", \"64 kB\" or \"1.5 bdp\"")),
         }
     }
 }
@@ -487,20 +457,27 @@ pub enum QueueRoom {
     Time(Duration),
 }
 
-quantity!(QueueRoom, "queue-room", "432 packets", SIZES, or "packets", or "packet", or "bdp", or "BDP",
-    or "ns", or "us", or "\u{b5}s", or "\u{3bc}s", or "ms", or "s", or "sec", or "second", or "seconds", or "min", or "h", or "d";
+quantity!(QueueRoom, "queue-room", "432 packets", SIZES, ROOMS, TIMES;
     "Room in a queue, in packets, bytes, kB, MB, or bdp, or as the time in which the link sends as much.");
 
-/// Is this a unit of time?
-fn is_of_time(unit: &str) -> bool {
-    TIMES.iter().any(|(name, _)| *name == unit)
+/// Is this one of the units?
+fn is_in(table: Table, unit: &str) -> bool {
+    spelt(table).any(|name| name == unit)
+}
+
+/// The message for `text`, whose unit is none of those of `what`.
+fn no_unit(text: &str, unit: &str, what: &str, examples: &str) -> String {
+    match unit {
+        "" => format!("{} has no unit; write e.g. {examples}", quoted(text)),
+        _ => format!("unit {} is not one of {what}; write e.g. {examples}", quoted(unit)),
+    }
 }
 
 impl FromStr for QueueRoom {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let (_, unit) = split(text, Self::EXAMPLE)?;
-        if is_of_time(unit) { text.parse().map(QueueRoom::Time) } else { text.parse().map(QueueRoom::Size) }
+        if is_in(TIMES, unit) { text.parse().map(QueueRoom::Time) } else { text.parse().map(QueueRoom::Size) }
     }
 }
 
@@ -522,7 +499,7 @@ pub enum WindowSize {
     Bytes(u64),
 }
 
-quantity!(WindowSize, "window-size", "432 segments", SIZES, or "segments", or "segment"; "A window, in segments, bytes, kB or MB.");
+quantity!(WindowSize, "window-size", "432 segments", SIZES, &[(1, &["segments", "segment"])]; "A window, in segments, bytes, kB or MB.");
 
 impl FromStr for WindowSize {
     type Err = String;
@@ -530,15 +507,8 @@ impl FromStr for WindowSize {
         let (number, unit) = split(text, Self::EXAMPLE)?;
         match unit {
             "segment" | "segments" => Ok(WindowSize::Segments(counted(&number, 1, "segments")?)),
-            _ if SIZES.iter().any(|(name, _)| *name == unit) => {
-                Ok(WindowSize::Bytes(text.parse::<Size>()?.0))
-            }
-            "" => Err(format!("{} has no unit; write e.g. {:?} or \"1 MB\"", quoted(text), Self::EXAMPLE)),
-            _ => Err(format!(
-                "unit {} is not one of a window's size; write e.g. {:?} or \"1 MB\"",
-                quoted(unit),
-                Self::EXAMPLE
-            )),
+            _ if is_in(SIZES, unit) => Ok(WindowSize::Bytes(text.parse::<Size>()?.0)),
+            _ => Err(no_unit(text, unit, "a window's size", "\"432 segments\" or \"1 MB\"")),
         }
     }
 }
@@ -561,7 +531,7 @@ pub enum Interval {
     Every(Span),
 }
 
-quantity!(Interval, "interval", "100 ms", TIMES, or "change"; "The time between two rows of a trace, or \"change\".");
+quantity!(Interval, "interval", "100 ms", TIMES, &[(1, &["change"])]; "The time between two rows of a trace, or \"change\".");
 
 impl FromStr for Interval {
     type Err = String;
