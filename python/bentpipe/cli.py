@@ -465,7 +465,8 @@ def compare_verb(
         kept = sum(row["runs"] for row in found.rows)
         if not kept:
             raise KeyboardInterrupt
-        raise Stopped(f"the answer has the {kept} runs that were done, and no file was written")
+        done = f"the {kept:,} runs that were done" if kept > 1 else "the one run that was done"
+        raise Stopped(f"the answer has {done}, and no file was written")
     if found.failed:
         raise typer.Exit(FAILED)
 

@@ -38,6 +38,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -188,7 +189,10 @@ def load_controller(spec: str) -> type[Controller]:
     file, _, name = spec.rpartition(":")
     path = Path(file)
     if not path.is_file():
-        raise _core.ScenarioError(f"{spec}: there is no file {file!r}")
+        beside = {one.stem: one for one in sorted(path.parent.glob("*.py"))}
+        near = [f"{beside[stem]}:{name}" for stem in get_close_matches(path.stem, beside, n=1, cutoff=0.7)]
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise _core.ScenarioError(f"{spec}: there is no file {file!r}{hint}")
     known = importlib.util.spec_from_file_location(f"bentpipe_user_{path.stem}", path)
     if known is None or known.loader is None:
         raise _core.ScenarioError(f"{spec}: {file} is not a Python file")

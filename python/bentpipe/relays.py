@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.registry import controllers
+from bentpipe.registry import controllers, unknown
 
 BUFFER = "4 MB"
 """A relay's buffer, by default: some six bandwidth-delay products of 10 Mbit/s and 500 ms."""
@@ -48,6 +48,11 @@ def relay_of(
     wrong = head in ("", NONE) or re.match(r"\w*\s*=", head)
     if wrong or not all(given.values()) or set(given) - set(_KEYS):
         raise _core.ScenarioError(f"{option} {text}".rstrip() + f": write {_EXAMPLE}")
+    if path and not _is_place(head, path) and not _is_algorithm(head):
+        known = [GATEWAY, *map(plain_name, path[:-1]), *(entry["id"] for entry in controllers())]
+        raise _core.ScenarioError(
+            f"{option}: {unknown('place of this path, and no algorithm,', head, known)}"
+        )
     if _is_place(head, path) or not _is_algorithm(head):
         return {"at": head, "buffer": BUFFER, **given}
     if "cc" in given:

@@ -491,3 +491,19 @@ def test_a_hint_about_the_rate_reaches_a_controller_whose_flow_says_so():
         flow = bp.Flow(Listens, path=["sat"], rate_hints=wanted)
         bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration="3 s"))
         assert told == ([(2.0, {"ahead_s": 0.0, "before": 1_000_000, "after": 250_000})] if wanted else [])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("mine:Own", "; did you mean {}/mine.py:Own?"),
+        ("mien.py:Own", "; did you mean {}/mine.py:Own?"),
+        ("other.py:Own", ""),
+    ],
+)
+def test_a_missing_file_is_answered_with_a_near_one(tmp_path: Path, given: str, said: str) -> None:
+    (tmp_path / "mine.py").touch()
+    with pytest.raises(bp.ScenarioError) as refused:
+        load_controller(f"{tmp_path}/{given}")
+    file = given.partition(":")[0]
+    assert str(refused.value).endswith(f"there is no file '{tmp_path}/{file}'{said.format(tmp_path)}")

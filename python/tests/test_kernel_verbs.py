@@ -346,8 +346,21 @@ def test_the_live_page_is_served_until_ctrl_c(place: Path, fake: dict[str, Any])
 
 def test_an_unprivileged_user_is_told(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "unreadable", lambda: True)
-    ran = cli("kernel", "status")
-    assert ran.exit_code == 1 and "run it as root" in ran.stderr
+    for verb in ("status", "detach"):
+        ran = cli("kernel", verb)
+        assert ran.exit_code == 1 and "run it as root" in ran.stderr
+
+
+def test_a_record_that_only_root_may_read_is_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(records.VARIABLE, str(tmp_path))
+    (tmp_path / "forwarding-1-eth0").touch(0o600)  # of an emulated link, which makes the folder readable
+    assert not records.unreadable()
+    (tmp_path / "bp_star").mkdir()
+    assert not records.unreadable()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert records.unreadable()
 
 
 DOCS = Path(__file__).parents[2] / "docs" / "kernel.md"

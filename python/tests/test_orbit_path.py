@@ -315,7 +315,7 @@ def test_shells_have_sources_and_the_named_ones_are_there() -> None:
         (["Rio", "Paris", "--shell", "starlink-1"], "starlink-s1"),
         (["Rio", "Paris", "--step", "0 s"], "step: a duration must be positive"),
         (["Rio", "Paris", "--step", "1"], "step: '1' is not a duration"),
-        (["Rio", "Paris", "--for", "200"], "duration: '200' is not a duration"),
+        (["Rio", "Paris", "--for", "200"], "--for: '200' is not a duration"),
         (["Rio", "Paris", "--for", "-5 s"], "a duration must be positive"),
         (["Rio", "Paris", "--break", "500"], "break: '500' is not a duration"),
         (["Rio", "Paris", "--every", "15"], "every: '15' is not a duration"),

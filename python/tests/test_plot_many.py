@@ -255,6 +255,10 @@ def test_completion_times_lie_above_what_the_rate_allows() -> None:
     ("draw", "words"),
     [
         (lambda runs: plot.utilisation(runs, x="nix"), "no key that varies is called 'nix'"),
+        (
+            lambda runs: plot.heatmap(runs, y="flow.0.cc"),
+            "flow.0.cc chooses an algorithm and is no axis here",
+        ),
         (lambda runs: plot.against(runs, y="godput_bps"), "did you mean goodput_bps"),
         (lambda runs: plot.friendliness(runs), "friendliness is of several flows"),
         (lambda runs: plot.completion(runs.flows.drop("completion_s")), "lacks completion_s"),

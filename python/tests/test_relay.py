@@ -88,6 +88,11 @@ def test_a_relay_that_is_not_understood_is_refused(text):
         relay_of(text)
 
 
+def test_a_misspelt_algorithm_is_no_place_of_the_path():
+    with pytest.raises(bp.ScenarioError, match=r"--relay: no place .* is called 'cubik'; did you mean cubic"):
+        relay_of("cubik", path=["net", "sat"])
+
+
 def test_two_algorithms_for_one_relay_are_refused():
     with pytest.raises(bp.ScenarioError, match="hybla and bbr are two algorithms"):
         relay_of("hybla, cc=bbr")

@@ -275,7 +275,7 @@ def test_failed_runs_are_told_with_their_errors() -> None:
         (["nothing"], "nothing: there is no such directory"),
         (["{home}"], "has neither sweep.json nor run.json"),
         (["{sweep}", "--measures", "godput"], "no measure is called 'godput'; did you mean goodput?"),
-        (["{sweep}", "--measures", "loss,jain"], "no run has 'jain'"),
+        (["{sweep}", "--measures", "loss,jain"], "no run has 'jain'; they have goodput, "),
         (["{sweep}", "--out", "{home}/mine.html"], "mine.html exists and is no page of Bentpipe"),
     ],
 )

@@ -428,6 +428,7 @@ def test_the_verb_answers_in_json_and_writes_only_what_is_named(cli, tmp_path, m
         (["--at", "1,2", "--band", "ka", "--figure", "x.gif"], "must end in .pdf, .png, .svg"),
         (["--at", "1,2", "--band", "ka", "--standard", "dvb"], "none of dvb-s2, dvb-s2x"),
         (["--at", "nowhere at all", "--band", "ka"], "nowhere at all"),
+        (["--at", "1,2", "--band", "ka", "--for", "1"], "--for: '1' is not a duration"),
         (["--at", "1,2", "--band", "ka", "--availability", "90"], "P.618 knows 95 to 99.999 %"),
     ],
 )

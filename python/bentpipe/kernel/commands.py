@@ -94,6 +94,7 @@ def detach_verb(
     """Take a controller out of the kernel, with its agent, its pins and its routes."""
     from bentpipe.kernel.attach import detach, find
 
+    _check_readable()
     _sweep()
     there = _work(lambda: find(name))
     if not there:
@@ -115,13 +116,10 @@ def status_verb(
 ) -> None:
     """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
     from bentpipe._core import ScenarioError
-    from bentpipe.kernel.records import unreadable
     from bentpipe.kernel.show import show_status
-    from bentpipe.kernel.status import status, unseen
+    from bentpipe.kernel.status import status
 
-    if unreadable():
-        names = ", ".join(unseen())
-        _refuse(f"only root may see what is attached{f' ({names})' if names else ''}: run it as root")
+    _check_readable()
     if web is not None:
         if json or watch:
             raise ScenarioError("--web shows it on a page; leave out --json and --watch")
@@ -191,6 +189,16 @@ def list_verb(json: Json = False) -> None:
 
     rows = offered()
     terminal.give(lambda: {"algorithms": rows}, lambda: show_offered(rows), json=json)
+
+
+def _check_readable() -> None:
+    """Refuses a user who may not read what is attached, and would see nothing."""
+    from bentpipe.kernel.records import unreadable
+    from bentpipe.kernel.status import unseen
+
+    if unreadable():
+        names = ", ".join(unseen())
+        _refuse(f"only root may see what is attached{f' ({names})' if names else ''}: run it as root")
 
 
 def _sweep() -> None:

@@ -87,14 +87,13 @@ def records() -> list[Record]:
 
 
 def unreadable() -> bool:
-    """Whether there is a directory of records that this user may not read."""
+    """Whether there is a directory of records that this user may not read: that of all, or that of one."""
     try:
-        os.listdir(home())
+        return any(place.is_dir() and not os.access(place, os.R_OK | os.X_OK) for place in home().iterdir())
     except PermissionError:
         return True
     except OSError:
-        pass
-    return False
+        return False
 
 
 @contextmanager

@@ -113,6 +113,7 @@ def path_verb(
         )
     if b is None and not gateway:
         raise _core.ScenarioError("name a second place, or a --gateway at which the path ends")
+    units.seconds(for_, "--for")
     writers = [_writer(place) for place in out or []]
     with terminal.Bar(f"{a} to {b or 'the gateway'}") as bar:
         found = solve(

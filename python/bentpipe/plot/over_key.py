@@ -19,7 +19,7 @@ from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
 from bentpipe.plot.measures import capacity, per_run, summary, told
 from bentpipe.plot.panels import Panel, logarithmic, name_axes, panels
-from bentpipe.registry import unknown
+from bentpipe.registry import chooses, unknown
 
 BANDS = 6
 """More lines than these have bars instead of bands."""
@@ -220,6 +220,9 @@ def known_key(found: Many, wanted: str) -> str:
     """
     key = column_of(wanted, found.keys)
     if key not in found.keys:
+        if chooses(wanted):
+            axes = ", ".join(found.keys) or "none"
+            raise _core.ScenarioError(f"{wanted} chooses an algorithm and is no axis here; there are: {axes}")
         raise _core.ScenarioError(unknown("key that varies", wanted, found.keys))
     return key
 

@@ -198,7 +198,8 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     there = [name for name in wanted or USUAL if name in rows.columns and _finite(rows, name)]
     missing = [name for name in wanted if name not in there]
     if missing:
-        raise ScenarioError(f"measures: no run has {missing[0]!r}")
+        usable = [name for name in MEASURES if name in rows.columns and _finite(rows, name)]
+        raise ScenarioError(f"measures: no run has {missing[0]!r}; they have {', '.join(usable)}")
     ids = dict(flows.select("algorithm", "id").unique(maintain_order=True).iter_rows())
     rivals = frozenset(flows.filter("rival")["algorithm"].unique())
     shown = [MEASURES[name] for name in there]

@@ -77,7 +77,7 @@ def sweep_verb(
     with terminal.Bar("planning"):
         plan = Plan(file, vary or (), _seeds(seeds), overrides=overrides(set_ or []), traces=traces)
     if not json:
-        terminal.line(_planned(plan, part, until_ci, most_seeds))
+        terminal.line(_planned(plan, shard, until_ci, most_seeds))
     warned: dict[str, int] = {}
     with terminal.RunsBar(plan.title or file) as bar:
         runs = run_plan(
@@ -109,12 +109,12 @@ def _seeds(text: str | None) -> int | list[int] | None:
     return int(numbers[0]) if len(numbers) == 1 else [int(number) for number in numbers]
 
 
-def _planned(plan: Plan, part: object, until_ci: str | None, most: int) -> str:
+def _planned(plan: Plan, shard: str | None, until_ci: str | None, most: int) -> str:
     count = len(plan.seeds)
     if until_ci is None:
         seeds = f"{count} seed{'s' * (count != 1)}"
         runs = f"{len(plan):,} run{'s' * (len(plan) != 1)}"
-        return f"{runs}: {plan.in_words()} x {seeds}"
+        return f"{runs}: {plan.in_words()} x {seeds}" + ("" if shard is None else f"; of them part {shard}")
     return f"{plan.points:,} points: {plan.in_words()}; up to {most} seeds each, until ±{until_ci}"
 
 

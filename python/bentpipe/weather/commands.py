@@ -63,11 +63,12 @@ def weather_verb(
     ] = False,
 ) -> None:
     """Rain over a place by ITU-R recommendations, and what a modem makes of it: a time line and a picture."""
-    from bentpipe import _core
+    from bentpipe import _core, units
     from bentpipe.files import FIGURES, check_kind
     from bentpipe.weather.modem import Modem
     from bentpipe.weather.station import Station
 
+    units.seconds(duration, "--for")
     station = Station(at, band, frequency, geo, elevation, polarisation, antenna, height)
     modem = Modem(
         clear_sky, symbol_rate, standard, margin, hysteresis, reaction, None if noise == "none" else noise
