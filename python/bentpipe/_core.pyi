@@ -207,6 +207,12 @@ def load(path: str, overrides: list[tuple[str, str]] = ..., sweep: bool = False)
     """
 
 def parse(text: str, name: str, overrides: list[tuple[str, str]] = ...) -> str: ...
+def units() -> str:
+    """The units of "time" (ns), "rate" (bit/s) and "size" (bytes) as JSON.
+
+    Of each unit the factor and its spellings, the usual one first.
+    """
+
 def check(scenario_json: str) -> str: ...
 def measures() -> str:
     """The measures of a monitor interval as a JSON list: `name`, `low`, `high`, `neutral`, `about`."""

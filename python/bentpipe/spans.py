@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from bentpipe import _core
+from bentpipe import _core, units
 from bentpipe.units import digits
 
+_COUNTED = {"packet": "packets", "packets": "packets", "BDP": "bdp", "bdp": "bdp"}
+_USUAL = units.USUAL | _COUNTED | {"": ""}
 FACTORS: Mapping[str, Mapping[str, float]] = {
-    "rate": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
-    "rtt": {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
-    "buffer": {"packets": 1.0, "bytes": 1.0, "kB": 1e3, "MB": 1e6, "bdp": 1.0},
+    "rate": units.FACTORS["rate"],
+    "rtt": units.FACTORS["time"],
+    "buffer": {**units.FACTORS["size"], **dict.fromkeys(_COUNTED, 1.0)},
     "per": {"": 1.0},
     "ber": {"": 1.0},
 }
@@ -36,7 +38,7 @@ class Span:
         name: "rate", "rtt", "buffer", "per" or "ber".
         low: its least value, in `unit`.
         high: its greatest; the same if it is known.
-        unit: one of `FACTORS`; empty for error rates.
+        unit: one of `FACTORS` in its usual spelling; empty for error rates.
     """
 
     name: str
@@ -57,9 +59,9 @@ class Span:
             value = self.low * (self.high / self.low) ** share
         else:
             value = self.low + (self.high - self.low) * share
-        if self.unit in ("kB", "MB"):
+        if self.unit in units.FACTORS["size"]:
             return f"{max(round(value * FACTORS['buffer'][self.unit]), 1)} bytes"
-        if self.unit in ("packets", "bytes"):
+        if self.unit == "packets":
             value = max(round(value), 1)
         return f"{value:.9g} {self.unit}".rstrip()
 
@@ -84,7 +86,7 @@ def span(name: str, text: str | float) -> Span:
     else:
         ends = [_end(name, first, low_unit, whole)]
     unit = ends[-1][1]
-    counted = ("packets", "bytes", "bdp")
+    counted = (*_COUNTED.values(), "bytes")
     if ends[0][1] != unit and (ends[0][1] in counted or unit in counted):
         raise _core.ScenarioError(f"{name}: {whole!r} has two kinds of unit; write both ends in one")
     scale = FACTORS[name]
@@ -130,12 +132,14 @@ def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:
     shares = name in ("per", "ber")
     if shares and unit == "%":
         value, unit = value / 100, ""
-    units = {known.lower(): known for known in FACTORS[name]}
-    if unit.lower() not in units or not math.isfinite(value) or value < 0 or (value == 0 and not shares):
+    # "mbit/s" is Mbit/s, but "MB/s" is not Mb/s.
+    usual = {_USUAL[known].lower(): _USUAL[known] for known in FACTORS[name]}
+    unit = _USUAL[unit] if unit in FACTORS[name] else usual.get(unit.lower(), unit)
+    if unit not in FACTORS[name] or not math.isfinite(value) or value < 0 or (value == 0 and not shares):
         _refuse(name, whole)
     if shares and value > 1:
         raise _core.ScenarioError(f"{name}: {whole!r} is beyond what a probability can be, 0 to 1")
-    return value, units[unit.lower()]
+    return value, unit
 
 
 def _shown(value: float) -> str:

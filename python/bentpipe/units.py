@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
 
 from bentpipe import _core
 
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_TABLES = json.loads(_core.units())
+_SCALES = {"time": 1e9, "rate": 1, "size": 1}
+FACTORS: Mapping[str, Mapping[str, float]] = {
+    quantity: {name: factor / _SCALES[quantity] for factor, names in table for name in names}
+    for quantity, table in _TABLES.items()
+}
+"""The units of "time", "rate" and "size" that scenarios have, and their factors to s, bit/s and bytes."""
+USUAL = {name: names[0] for table in _TABLES.values() for _, names in table for name in names}
+"""Of each spelling of a unit the usual one: of "Mbps" it is "Mbit/s"."""
 
 
 def spaced(text: str) -> str:
@@ -31,7 +40,7 @@ def seconds(text: str, what: str) -> float:
     Raises:
         ScenarioError: it is not a duration; `what` names it in the message.
     """
-    value = number(text, _SECONDS)
+    value = number(text, FACTORS["time"])
     if value is None:
         raise _core.ScenarioError(f'{what}: {text!r} is not a duration; write for example "600 ms" or "30 s"')
     if not (math.isfinite(value) and value > 0):

@@ -16,7 +16,7 @@ from bentpipe import linux
 from bentpipe.advice import flags, ranking, schedule
 from bentpipe.advice import trials as advice_trials
 from bentpipe.advice.question import Candidate, Question
-from bentpipe.advice.race import Unanswered
+from bentpipe.advice.race import Race, Unanswered
 from bentpipe.advice.trials import Trials, comparable, startup, steady_goodput
 from bentpipe.measured.draws import Draw
 from bentpipe.registry import SCENARIOS
@@ -86,6 +86,15 @@ def test_what_is_no_value_is_refused(name: str, text: str, said: str) -> None:
 def test_wide_ranges_are_drawn_from_by_magnitude() -> None:
     assert float(span("per", "1e-6..1e-2").at(0.5)) == pytest.approx(1e-4)
     assert span("rate", "10-20 Mbit/s").at(0.5) == "15 Mbit/s"
+
+
+def test_a_range_takes_the_spellings_of_units_that_scenarios_take() -> None:
+    assert str(span("rate", "20 Mbps")) == "20 Mbit/s"
+    assert span("rtt", "0.5-0.7 sec").at(0.5) == "0.6 s"
+    assert span("buffer", "64 KiB..1 MiB").at(0.0) == "65536 bytes"
+    assert str(span("buffer", "1 BDP")) == "1 bdp"
+    with pytest.raises(bp.ScenarioError, match="no value"):
+        span("rate", "20 MB/s")
 
 
 def test_every_sentence_of_the_answer_stands_on_runs(answer: bp.Advice) -> None:
@@ -343,6 +352,23 @@ def test_a_better_one_that_may_be_harmless_leaves_the_answer_open(
     assert found.recommended == "hybla"
     assert len(found.doubts) == doubts
     assert all("may take less than half from a CUBIC flow" in doubt for doubt in found.doubts)
+
+
+def test_the_table_has_the_algorithm_with_the_least_delay_beside_a_reckless_fast_one() -> None:
+    """A reckless flow's goodput is no reason to call the others slow."""
+    question = Question(link="geo", goal="delay")
+    asked, _ = question.candidates(())
+    race = Race(question, asked, [], lambda what, done, total: None)
+    usual = {"jain": 1.0, "rtt_min_s": 0.5, "rtt_p50_s": 0.5, "loss": 0.0, "own_loss": 0.0, "resent": 0.0}
+    for one in asked:
+        goodput, waits, lost = {"vegas": (7.5e6, 0.01, 0.0), "star": (1e7, 0.9, 0.2)}.get(
+            one.id, (9e6, 0.5, 0.0)
+        )
+        row = usual | {"goodput_bps": goodput, "rtt_p95_s": 0.5 + waits, "own_loss": lost, "startup_s": 1.0}
+        race._found[one.id, "alone"] = [row] * 3
+    finalists = race.finalists()
+    assert finalists[0] == "vegas" and finalists[-1] == "star"
+    assert race._first(race.compared(), {"star"}) == "vegas"
 
 
 def test_a_wrong_name_is_told_before_measurements_are_weighed() -> None:

@@ -123,6 +123,12 @@ fn parse(text: &str, name: &str, overrides: Vec<(String, String)>) -> PyResult<S
     to_json(&scenario)
 }
 
+/// The units of time (in nanoseconds), rate (bits per second) and size (bytes) as JSON: of each unit the factor and the spellings.
+#[pyfunction]
+fn units() -> PyResult<String> {
+    serde_json::to_string(&bentpipe_sim::units::tables()).map_err(wrong)
+}
+
 /// Checks a scenario given as JSON; returns it with its defaults.
 #[pyfunction]
 fn check(scenario_json: &str) -> PyResult<String> {
@@ -365,6 +371,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(queues, m)?)?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(parse, m)?)?;
+    m.add_function(wrap_pyfunction!(units, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
     m.add_function(wrap_pyfunction!(read_file, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;

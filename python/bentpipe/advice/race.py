@@ -129,14 +129,14 @@ class Race:
 
     def finalists(self) -> list[str]:
         """The best that stay in the race, and CUBIC and Reno."""
-        known = self.compared()
-        ranked = ranking.order(known, self.question.goal)
-        reckless = self._flagged(known)
-        ahead = [one for one in ranked if one not in self.left and one not in reckless]
-        fast = [one for one in ranked if one in reckless][: FINALISTS // 4]
-        had = [one for one in ranked if one not in reckless and linux.way(one).had][: FINALISTS // 4]
-        chosen = {*ahead[:FINALISTS], *fast, *had, *RIVALS}
-        return [one for one in ranked if one in chosen]
+        known, goal = self.compared(), self.question.goal
+        flagged = self._flagged(known)
+        fine = ranking.order({one: known[one] for one in known if one not in flagged}, goal)
+        reckless = ranking.order({one: known[one] for one in flagged}, goal)
+        ahead = [one for one in fine if one not in self.left]
+        had = [one for one in fine if linux.way(one).had]
+        chosen = {*ahead[:FINALISTS], *reckless[: FINALISTS // 4], *had[: FINALISTS // 4], *RIVALS}
+        return [one for one in (*fine, *reckless) if one in chosen]
 
     def _race(self, plan: Plan, budget: Budget) -> int:
         """Seed after seed, until nothing is left to decide; returns their number.
@@ -247,8 +247,9 @@ class Race:
 
     def _first(self, known: dict[str, Trials], without: Container[str]) -> str:
         """The best that is available and is not among these; CUBIC if there is none."""
-        ranked = ranking.order(known, self.question.goal)
-        return next((one for one in ranked if one not in without and linux.way(one).had), "cubic")
+        some = {name: one for name, one in known.items() if name not in without}
+        ranked = ranking.order(some, self.question.goal)
+        return next((name for name in ranked if linux.way(name).had), "cubic")
 
     def _is_open(self, found: Sequence[Flag], name: str, seeds: int) -> bool:
         """Whether harm is the only reason against an algorithm, and more seeds would add information."""

@@ -11,6 +11,7 @@ from bentpipe.advice import ranking
 from bentpipe.advice.page import COSTS, GOAL_COLUMNS
 from bentpipe.advice.verdict import Advice
 from bentpipe.registry import unknown
+from bentpipe.units import digits
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -147,7 +148,7 @@ def _rows(advice: Advice) -> list[dict[str, Any]]:
 
 
 def _mean(row: dict[str, Any], name: str, scale: float) -> str:
-    return "-" if row[name] is None else f"{row[name]['centre'] * scale:.3g}"
+    return "-" if row[name] is None else digits(row[name]["centre"] * scale, 3)
 
 
 def _figure(advice: Advice) -> bytes:
@@ -171,6 +172,8 @@ def _figure(advice: Advice) -> bytes:
                 color=style["colour"], marker=style["marker"], linestyle="none", markersize=5, linewidth=0.8,
                 label=row["label"],
             )  # fmt: skip
+    if not right.has_data():  # a plan may have no runs beside CUBIC
+        right.set_visible(False)
     left.set(xlabel="queueing delay (p95), ms", ylabel="goodput, Mbit/s", ylim=(0, None))
     right.set(xlabel="goodput, Mbit/s", ylabel="a CUBIC flow beside it loses, %", ylim=(-2, 102))
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center", fontsize=7, frameon=False)

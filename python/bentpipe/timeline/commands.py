@@ -238,7 +238,7 @@ def _pair(text: str) -> tuple[int, int]:
 def _size(text: str) -> float:
     from bentpipe import _core, units
 
-    found = units.number(text, {"bytes": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3})
+    found = units.number(text, units.FACTORS["size"])
     if found is None or not 0 < found < float("inf"):
         raise _core.ScenarioError(f'--buffer {text}: write for example "1 MiB"')
     return found
@@ -246,9 +246,8 @@ def _size(text: str) -> float:
 
 def _rate(text: str) -> float:
     from bentpipe import _core, units
-    from bentpipe.spans import FACTORS
 
-    found = units.number(text, FACTORS["rate"])
+    found = units.number(text, units.FACTORS["rate"])
     if found is None:
         raise _core.ScenarioError(f'--mean-rate {text}: write for example "50 Mbit/s"')
     return found

@@ -4,6 +4,7 @@
 //! 1000, those with an i (KiB, MiB, GiB) powers of 1024 (IEC 80000-13). A number without a unit is refused.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -27,7 +28,7 @@ pub(crate) const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
 pub(crate) const MAX_RATE: u64 = 100_000_000_000_000;
 
 /// Units of a quantity: the factor of each, and its spellings. The first one is printed.
-type Table = &'static [(u64, &'static [&'static str])];
+pub type Table = &'static [(u64, &'static [&'static str])];
 
 /// Units of time in nanoseconds.
 const TIMES: Table = &[
@@ -63,6 +64,11 @@ const SIZES: Table = &[
 
 /// Units of the room in a queue besides those of size.
 const ROOMS: Table = &[(1, &["packets", "packet"]), (1, &["bdp", "BDP"])];
+
+/// The units of time in nanoseconds, of rate in bits per second, and of size in bytes.
+pub fn tables() -> BTreeMap<&'static str, Table> {
+    BTreeMap::from([("time", TIMES), ("rate", RATES), ("size", SIZES)])
+}
 
 /// The spellings of units, in order.
 fn spelt(table: Table) -> impl Iterator<Item = &'static str> {
