@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
@@ -71,11 +70,10 @@ def _part(title: str, found: Sequence[Verdict]) -> list[str]:
     if not found:
         return [f"\n## {title}\n", "Not judged with the code as it is now."]
     missed = [miss(one) for one in found if not one.hit]
-    slowest = math.ceil(max(one.answer.took_s for one in found))
     return [
         f"\n## {title}\n",
         summary(found),
-        f"The slowest answer took {slowest} s. By set:\n",
+        "By set:\n",
         *_by_set(found),
         "",
         *HEAD,
