@@ -36,6 +36,7 @@ __all__ = [
     "read_file",
     "run",
     "schema",
+    "units",
 ]
 
 __version__: str
