@@ -136,7 +136,8 @@ def test_the_verb_writes_what_python_draws(cli, tmp_path: Path) -> None:
         (["--direction", "sideways"], 'write "down" or "up"'),
         (["--share", "1.5"], "above 0, and at most 1"),
         (["--rate-median", "fast"], "is not a rate"),
-        (["--for", "2 d"], "not a duration"),
+        (["--for", "2 weeks"], "not a duration"),
+        (["--for", "2 d"], "longer than a day"),
         (["--for", "25 h"], "longer than a day"),
     ],
 )
