@@ -18,14 +18,14 @@ def beside(module: str, name: str) -> dict[str, Any]:
         OSError: it cannot be read.
         ValueError: it is no TOML.
     """
-    tables: dict[str, Any] = joined(tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8")))
+    tables: dict[str, Any] = _joined(tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8")))
     return tables
 
 
-def joined(value: Any) -> Any:
+def _joined(value: Any) -> Any:
     """A value of TOML whose texts have no line breaks."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, list):
-        return [joined(one) for one in value]
-    return {key: joined(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return [_joined(one) for one in value]
+    return {key: _joined(one) for key, one in value.items()} if isinstance(value, dict) else value

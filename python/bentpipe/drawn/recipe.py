@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core
+from bentpipe import _core, units
 from bentpipe.drawn.profiles import DIRECTIONS, Profile, find_profile
 from bentpipe.registry import unknown
-from bentpipe.spans import FACTORS
 from bentpipe.units import seconds, spaced
 
 if TYPE_CHECKING:
@@ -122,11 +120,9 @@ def bits_per_second(value: object, key: str) -> float:
     Raises:
         ScenarioError: it is not a rate above 0.
     """
-    number, _, unit = spaced(str(value)).partition(" ")
-    with suppress(KeyError, ValueError):
-        rate = float(number) * FACTORS["rate"][unit]
-        if math.isfinite(rate) and rate > 0:
-            return rate
+    rate = units.number(str(value), units.FACTORS["rate"])
+    if rate is not None and math.isfinite(rate) and rate > 0:
+        return rate
     raise _core.ScenarioError(f'{key}: {value!r} is not a rate; write for example "242 Mbit/s"')
 
 
