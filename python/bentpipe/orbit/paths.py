@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +20,7 @@ from bentpipe.caches import Cache
 from bentpipe.orbit.ground import KINDS, Point, checked, table
 from bentpipe.orbit.moving import Track, place
 from bentpipe.registry import unknown
+from bentpipe.sweeps.fingerprint import simulator_hash
 
 if TYPE_CHECKING:
     import polars as pl
@@ -169,7 +169,7 @@ def solve(
     if min_elevation is not None and not math.isfinite(min_elevation):
         raise _core.ScenarioError(f"min_elevation {min_elevation}: write degrees, for example 25")
     text = json.dumps(request, allow_nan=False)
-    name = hashlib.sha256(f"{_FORMAT} {_module()} {text}".encode()).hexdigest()[:32]
+    name = hashlib.sha256(f"{_FORMAT} {simulator_hash()} {text}".encode()).hexdigest()[:32]
     found = _known(name) if keep else None
     if found is None:
         raw = _core.orbit_path(text, progress)
@@ -180,11 +180,6 @@ def solve(
     frame, routes, info = found
     known = [end["name"] if end is not None else "the gateway" for end in ends]
     return Solution(frame, routes, info, text, (known[0], known[1]))
-
-
-@cache
-def _module() -> str:
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
 
 def _known(name: str) -> _Solved | None:
