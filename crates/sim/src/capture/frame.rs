@@ -18,7 +18,7 @@ use crate::host::carried::{Carried, MarkReport, Shown};
 use crate::host::control;
 use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
 use crate::link::random::Stream;
-use crate::resolve::plan::{CbrPlan, FlowPlan, Source, Twin};
+use crate::resolve::plan::{CbrPlan, Duplex, FlowPlan, Source};
 use bentpipe_tcp::unwrap;
 
 static ZEROS: [u8; 65_535] = [0; 65_535];
@@ -73,7 +73,7 @@ pub(crate) struct Conversation {
 #[derive(Clone, Debug)]
 struct Back {
     /// Which of the two flows this is.
-    twin: Twin,
+    duplex: Duplex,
     /// How the segments of the other direction count bytes.
     other: Connection,
 }
@@ -103,7 +103,7 @@ impl Conversation {
     /// The flow with this index.
     pub(crate) fn new(index: usize, plan: &FlowPlan, seed: u64) -> Self {
         // Both directions of one connection have the hosts and the numbers of the first.
-        let opener = plan.twin().filter(|twin| !twin.opens).map(|twin| twin.other);
+        let opener = plan.duplex().filter(|duplex| !duplex.opens).map(|duplex| duplex.other);
         let (second, index) = (opener.is_some(), opener.unwrap_or(index));
         let name = plan.name.strip_suffix("/back").filter(|_| second).map(|name| format!("{name}/there"));
         let name = name.unwrap_or_else(|| plan.name.clone());
@@ -125,7 +125,7 @@ impl Conversation {
         let tcp = match &*plan.source {
             Source::Tcp { options, bytes, .. } => {
                 // The window is scaled as the first direction's SYN has agreed.
-                let handshake = plan.twin().map_or(options.handshake, |twin| twin.handshake);
+                let handshake = plan.duplex().map_or(options.handshake, |duplex| duplex.handshake);
                 Some(Connection::new(Options { handshake, ..**options }, *bytes))
             }
             Source::Cbr(_) => None,
@@ -134,10 +134,10 @@ impl Conversation {
     }
 
     /// The same, for a connection whose both ends write: `other` is the flow of the other direction.
-    pub(crate) fn with_back(self, twin: Twin, other: &FlowPlan) -> Self {
+    pub(crate) fn with_back(self, duplex: Duplex, other: &FlowPlan) -> Self {
         let back = match &*other.source {
             Source::Tcp { options, bytes, .. } => {
-                Some(Back { twin, other: Connection::new(**options, *bytes) })
+                Some(Back { duplex, other: Connection::new(**options, *bytes) })
             }
             Source::Cbr(_) => None,
         };
@@ -145,8 +145,8 @@ impl Conversation {
     }
 
     /// Which direction of two it is, if both ends write.
-    pub(crate) fn twin(&self) -> Option<Twin> {
-        self.back.as_ref().map(|back| back.twin)
+    pub(crate) fn duplex(&self) -> Option<Duplex> {
+        self.back.as_ref().map(|back| back.duplex)
     }
 
     /// Bytes of data sent so far.

@@ -73,8 +73,8 @@ impl Tap {
         }
         let conversation = |(i, flow): (usize, &FlowPlan)| {
             let one = Conversation::new(i, flow, plan.seed);
-            match flow.twin() {
-                Some(twin) => one.with_back(*twin, &plan.flows[twin.other]),
+            match flow.duplex() {
+                Some(duplex) => one.with_back(*duplex, &plan.flows[duplex.other]),
                 None => one,
             }
         };
@@ -140,7 +140,7 @@ impl Tap {
 
     /// The flow of the other direction, if both ends write.
     fn other(&self, flow: u32) -> Option<usize> {
-        Some(self.conversations[flow as usize].twin()?.other)
+        Some(self.conversations[flow as usize].duplex()?.other)
     }
 
     /// An acknowledgement of flow `other` has arrived on a packet of data.
@@ -158,9 +158,9 @@ impl Tap {
     fn at_host(&mut self, now: Time, packet: &Packet, store: &CarriedStore, receiving: bool) {
         let Some(capture) = &self.capture else { return };
         // Where both ends write, the second direction's receiver is the host of the first one's sender.
-        let answering = self.conversations[packet.flow as usize].twin().filter(|twin| !twin.opens);
+        let answering = self.conversations[packet.flow as usize].duplex().filter(|duplex| !duplex.opens);
         if capture.spot == Spot::Host(receiving != answering.is_some()) {
-            self.write(now, packet, store, answering.map_or(packet.flow, |twin| twin.other as u32));
+            self.write(now, packet, store, answering.map_or(packet.flow, |duplex| duplex.other as u32));
         }
     }
 

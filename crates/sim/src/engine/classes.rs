@@ -18,9 +18,11 @@ pub(super) fn find(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPla
             Stream::new(seed, &format!("{name}/{}/{}/{what}", plan.discipline.kind(), flow.name));
         Class::drawn(flow.priority, stream.uniform())
     };
-    let classes = |flow: &FlowPlan| match flow.twin() {
+    let classes = |flow: &FlowPlan| match flow.duplex() {
         // The data of one direction and the acknowledgements of the other are packets of one connection, one way.
-        Some(twin) if !twin.opens => [class(&flows[twin.other], "ack"), class(&flows[twin.other], "data")],
+        Some(duplex) if !duplex.opens => {
+            [class(&flows[duplex.other], "ack"), class(&flows[duplex.other], "data")]
+        }
         _ => [class(flow, "data"), class(flow, "ack")],
     };
     flows.iter().flat_map(classes).collect()

@@ -6,10 +6,11 @@
 //! A browser may have several dialogues. Its first client knows the page, and an object that is complete on
 //! any of its connections may be news for all of them.
 
-use bentpipe_tcp::{BareAck, Sack, Sender, Signal};
+use bentpipe_tcp::{Sender, Signal};
 
 use crate::engine::network::Network;
 use crate::host::control;
+use crate::host::endpoint::Endpoint;
 use crate::host::flow::{FlowState, Tcp};
 use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::resolve::plan::{Dialogue, ReadBy};
@@ -22,7 +23,12 @@ impl Network {
         let Some(tcp) = self.flows[f].tcp() else { return };
         match tcp.reader().clone() {
             ReadBy::Sink | ReadBy::Connection => {} // a connection has learnt of it before
-            ReadBy::Twin { other } => self.unload(f, other, packet),
+            ReadBy::Duplex { other } => {
+                if let Some(mut end) = Endpoint::of(&mut self.flows, other) {
+                    end.unload(self.now, packet, &mut self.carried);
+                }
+                self.woken.push(other);
+            }
             ReadBy::Relay { onward } => self.relay_data(f, onward),
             ReadBy::Server(dialogue) => self.serve(&dialogue),
             ReadBy::Client(dialogue) => self.hear(&dialogue),
@@ -34,7 +40,9 @@ impl Network {
         let Some(tcp) = self.flows[f].tcp() else { return };
         let woken = match *tcp.reader() {
             ReadBy::Relay { onward } => self.relay_control(onward, packet).then_some(onward),
-            ReadBy::Twin { other } => self.open_both(f, other).then_some(other),
+            ReadBy::Duplex { other } => Endpoint::of(&mut self.flows, other)
+                .is_some_and(|mut end| end.open(self.now))
+                .then_some(other),
             _ => None,
         };
         self.woken.extend(woken);
@@ -86,36 +94,9 @@ impl Network {
     /// A packet of flow `f` leaves its host. Data of a connection whose both ends write takes the
     /// acknowledgement of the other direction along.
     pub(super) fn load(&mut self, f: usize, packet: &mut Packet) {
-        if packet.has(ACK | CONTROL) {
-            return;
+        if let Some(mut end) = Endpoint::of(&mut self.flows, f).filter(|_| !packet.has(ACK | CONTROL)) {
+            end.load(packet, &mut self.carried);
         }
-        let Some(twin) = self.flows[f].tcp().and_then(Tcp::twin) else { return };
-        let Some(tcp) = self.flows[twin.other].tcp_mut() else { return };
-        let ack = tcp.ride();
-        let (handle, blocks) = self.carried.put(ack.ack, ack.sack.blocks().iter().copied());
-        packet.handle = handle;
-        self.carried.on(packet).ride = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
-        tcp.ride_on(packet, blocks, &mut self.carried);
-    }
-
-    /// Data of flow `f` has reached its receiver. The sender at the same host, which is flow `other`'s, takes
-    /// the acknowledgement that rode on the data.
-    fn unload(&mut self, f: usize, other: usize, packet: &Packet) {
-        let (carried, mut sack) = (*self.carried.of(packet.handle), Sack::default());
-        self.carried.take(packet.handle, &mut sack);
-        self.open_both(f, other);
-        if let Some(tcp) = self.flows[other].tcp_mut() {
-            tcp.on_ride(self.now, carried.ride, sack, carried.marks);
-        }
-        self.woken.push(other);
-    }
-
-    /// The end that answers may have learned that the connection of flow `f` is open. Returns true if flow
-    /// `other`, which carries its data, was waiting for that.
-    fn open_both(&mut self, f: usize, other: usize) -> bool {
-        let now = self.now;
-        let Some([first, second]) = self.pair(f, other) else { return false };
-        first.twin().is_some_and(|twin| twin.opens) && second.open_behind(now, first)
     }
 
     /// The acknowledgement of flow `f` that is due now and found no data to ride on.
@@ -130,10 +111,9 @@ impl Network {
     /// Closes the connection of flow `f` if both ends have written everything and all of it is acknowledged.
     /// Returns the flow that then has something to send.
     pub(super) fn close_both(&mut self, f: usize) -> Option<usize> {
-        let twin = self.flows[f].tcp()?.twin()?;
-        let [first, second] = if twin.opens { [f, twin.other] } else { [twin.other, f] };
-        let [one, other] = self.pair(first, second)?;
-        one.close_both(other).then_some(first)
+        let duplex = self.flows[f].tcp()?.duplex()?;
+        let first = if duplex.opens { f } else { duplex.other };
+        Endpoint::of(&mut self.flows, first)?.close().then_some(first)
     }
 
     /// Requests have reached the server, which wakes if it answers.

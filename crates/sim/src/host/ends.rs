@@ -3,7 +3,7 @@
 use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
-use crate::resolve::plan::{ReadBy, Subflow, Twin};
+use crate::resolve::plan::{Duplex, ReadBy, Subflow};
 use crate::workload::application::Application;
 
 /// The state at the ends of a connection besides a sender and a receiver.
@@ -39,23 +39,23 @@ pub(crate) enum WriterEnd {
     /// A relay.
     Relay(RelayEnd),
     /// One end of a connection whose both ends write.
-    Twin(Box<TwinEnd>),
+    Duplex(Box<DuplexEnd>),
     /// A connection with several subflows; this flow is one of them.
     Subflow(Box<SubflowEnd>),
 }
 
 /// One direction of a connection whose both ends write.
 #[derive(Debug)]
-pub(crate) struct TwinEnd {
-    pub(super) plan: Twin,
+pub(crate) struct DuplexEnd {
+    pub(super) plan: Duplex,
     /// True if it may not send before the connection is open.
     pub(super) waits: bool,
     /// An acknowledgement that is due now: it rides on data, or leaves alone if no data goes out.
     pub(super) owed: Option<AckSegment>,
 }
 
-impl TwinEnd {
-    pub(super) fn new(plan: Twin) -> Self {
+impl DuplexEnd {
+    pub(super) fn new(plan: Duplex) -> Self {
         Self { plan, waits: plan.handshake && !plan.opens, owed: None }
     }
 }
@@ -138,7 +138,7 @@ impl Ends {
     pub(super) fn is_closed(&self) -> bool {
         self.muted
             || self.active().is_some_and(|active| !active.is_open())
-            || matches!(&self.writer, WriterEnd::Twin(twin) if twin.waits)
+            || matches!(&self.writer, WriterEnd::Duplex(duplex) if duplex.waits)
     }
 
     /// The opening end.

@@ -9,7 +9,7 @@ use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::carried::CarriedStore;
 use crate::host::cbr::CbrSource;
 use crate::host::control;
-use crate::host::ends::{Ends, RelayEnd, SubflowEnd, TwinEnd, WriterEnd};
+use crate::host::ends::{DuplexEnd, Ends, RelayEnd, SubflowEnd, WriterEnd};
 use crate::link::packet::{ACK, CONTROL, CWR, ECE, Ecn, LOW, PROBE, Packet, RESENT, SACK};
 use crate::link::random::Stream;
 use crate::record::histogram::Histogram;
@@ -101,7 +101,7 @@ impl Tcp {
         echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match &writer {
-            WriterEnd::Source | WriterEnd::Twin(_) => bytes,
+            WriterEnd::Source | WriterEnd::Duplex(_) => bytes,
             WriterEnd::Application(_) | WriterEnd::Relay(_) | WriterEnd::Subflow(_) => Some(0),
         };
         Self {
@@ -239,7 +239,7 @@ impl Tcp {
             WriterEnd::Subflow(_) => return self.start_subflow(now),
             // The connection was to be opened later, or the request that it serves came first.
             WriterEnd::Application(of) if of.is_stopped() || of.has_begun() => return,
-            WriterEnd::Application(_) | WriterEnd::Source | WriterEnd::Twin(_) => {}
+            WriterEnd::Application(_) | WriterEnd::Source | WriterEnd::Duplex(_) => {}
         }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
@@ -357,8 +357,8 @@ impl Tcp {
             if let Some((_, passive)) = &mut ends.opening {
                 passive.on_data(now);
             }
-            if let WriterEnd::Twin(_) = &ends.writer {
-                self.on_twin_data(now, packet);
+            if let WriterEnd::Duplex(_) = &ends.writer {
+                self.on_duplex_data(now, packet);
                 return false; // the acknowledgement rides, or is asked for
             }
         }
@@ -513,7 +513,9 @@ impl FlowState {
                         WriterEnd::Application(Box::new(Application::new(of, seed, names, relayed)))
                     }
                     (plan::WrittenBy::Relay { from }, _) => WriterEnd::Relay(RelayEnd::new(*from)),
-                    (plan::WrittenBy::Twin(twin), _) => WriterEnd::Twin(Box::new(TwinEnd::new(*twin))),
+                    (plan::WrittenBy::Duplex(duplex), _) => {
+                        WriterEnd::Duplex(Box::new(DuplexEnd::new(*duplex)))
+                    }
                     (plan::WrittenBy::Subflow(of), _) => {
                         WriterEnd::Subflow(Box::new(SubflowEnd::new(of, options.mss)))
                     }

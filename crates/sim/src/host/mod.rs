@@ -3,10 +3,10 @@
 pub(crate) mod accurate_ecn;
 pub(crate) mod application;
 pub(crate) mod books;
-pub(crate) mod both_ways;
 pub(crate) mod carried;
 pub(crate) mod cbr;
 pub(crate) mod control;
+pub(crate) mod endpoint;
 pub(crate) mod ends;
 pub(crate) mod flow;
 mod headers;

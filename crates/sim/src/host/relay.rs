@@ -78,7 +78,7 @@ impl Tcp {
     /// Has this end sent everything that it will ever have to send, and is it all acknowledged?
     pub(crate) fn is_complete(&self) -> bool {
         let all = match self.writer() {
-            WriterEnd::Source | WriterEnd::Twin(_) => true,
+            WriterEnd::Source | WriterEnd::Duplex(_) => true,
             WriterEnd::Application(application) => application.is_stopped(),
             WriterEnd::Subflow(subflow) => subflow.is_done(),
             WriterEnd::Relay(relay) => {
@@ -95,7 +95,7 @@ impl Tcp {
     pub(super) fn may_close(&self) -> bool {
         match self.writer() {
             WriterEnd::Relay(relay) => relay.closed,
-            WriterEnd::Twin(_) => false,
+            WriterEnd::Duplex(_) => false,
             _ => true,
         }
     }

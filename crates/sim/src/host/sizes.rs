@@ -88,7 +88,7 @@ impl FlowState {
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
         there.extend(tcp.short_segment().map(|last| tcp.data_size(last)));
-        if tcp.twin().is_some() {
+        if tcp.duplex().is_some() {
             let alone = there.clone();
             let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);
             there.extend(riding.flat_map(|option| alone.iter().map(move |size| size.saturating_add(option))));
@@ -107,7 +107,7 @@ impl FlowState {
                 sizes.extend(with);
             };
             add(&mut back);
-            if tcp.twin().is_some() {
+            if tcp.duplex().is_some() {
                 add(&mut there);
             }
         }

@@ -149,7 +149,7 @@ pub(crate) fn expand(
                 match &connection {
                     Some(connection) => relations.tie_subflows(&mut plans, from, connection),
                     None if both_ways::is_on(flow) => {
-                        relations.tie_twins(&mut plans, from, both_ways::handshake(&parts));
+                        relations.tie_duplex(&mut plans, from, both_ways::handshake(&parts));
                     }
                     None => relations.tie(&mut plans, from),
                 }

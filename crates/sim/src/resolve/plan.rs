@@ -14,7 +14,9 @@ pub use crate::queue::{
     CodelPlan, Discipline, DropFrontPlan, DropTailPlan, FqCodelPlan, PiePlan, Priority, QueueLimit, RedPlan,
 };
 pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
-pub use crate::resolve::ties::{ConnectionPlan, Dialogue, EndHosts, ReadBy, Subflow, Ties, Twin, WrittenBy};
+pub use crate::resolve::ties::{
+    ConnectionPlan, Dialogue, Duplex, EndHosts, ReadBy, Subflow, Ties, WrittenBy,
+};
 pub use crate::scenario::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::arrivals::Opener;
@@ -260,9 +262,9 @@ impl FlowPlan {
     }
 
     /// Which of two directions it is, if both ends of its connection write.
-    pub fn twin(&self) -> Option<&Twin> {
+    pub fn duplex(&self) -> Option<&Duplex> {
         match self.writer() {
-            WrittenBy::Twin(twin) => Some(twin),
+            WrittenBy::Duplex(duplex) => Some(duplex),
             _ => None,
         }
     }

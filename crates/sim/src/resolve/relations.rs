@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::resolve::connection_part::{ConnectionPart, Half, Way};
 use crate::resolve::plan::{
-    ApplicationPlan, ConnectionPlan, Dialogue, EndHosts, FlowPlan, ReadBy, Source, Subflow, Ties, Twin,
+    ApplicationPlan, ConnectionPlan, Dialogue, Duplex, EndHosts, FlowPlan, ReadBy, Source, Subflow, Ties,
     WrittenBy,
 };
 
@@ -59,12 +59,12 @@ impl Relations {
     }
 
     /// Ties the two flows from number `from` on: the directions of a connection whose both ends write.
-    pub(crate) fn tie_twins(&mut self, flows: &mut [FlowPlan], from: usize, handshake: bool) {
+    pub(crate) fn tie_duplex(&mut self, flows: &mut [FlowPlan], from: usize, handshake: bool) {
         let SourceHosts { near, far, .. } = self.ends(&flows[from..]);
         for (f, other, opens) in [(from, from + 1, true), (from + 1, from, false)] {
             let [sender, receiver] = if opens { [near, far] } else { [far, near] };
-            let writer = WrittenBy::Twin(Twin { other, opens, handshake });
-            let (hosts, reader) = (EndHosts { sender, receiver }, ReadBy::Twin { other });
+            let writer = WrittenBy::Duplex(Duplex { other, opens, handshake });
+            let (hosts, reader) = (EndHosts { sender, receiver }, ReadBy::Duplex { other });
             flows[f].ties = Some(Box::new(Ties { first: from, hosts, writer, reader }));
         }
     }

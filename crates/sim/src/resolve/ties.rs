@@ -39,7 +39,7 @@ pub enum WrittenBy {
         from: usize,
     },
     /// One end of a connection whose both ends write.
-    Twin(Twin),
+    Duplex(Duplex),
     /// A connection with several subflows; this flow is one of them.
     Subflow(Subflow),
 }
@@ -59,7 +59,7 @@ pub enum ReadBy {
     /// The client of a dialogue, to which it brings responses.
     Client(Arc<Dialogue>),
     /// An end that writes, too: the data of flow `other` carries the acknowledgements.
-    Twin {
+    Duplex {
         /// The flow.
         other: usize,
     },
@@ -69,7 +69,7 @@ pub enum ReadBy {
 
 /// One direction of a connection whose both ends write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Twin {
+pub struct Duplex {
     /// The flow of the other direction.
     pub other: usize,
     /// Does its sender open the connection?
