@@ -94,7 +94,10 @@ impl Network {
     /// A packet of flow `f` leaves its host. Data of a connection whose both ends write takes the
     /// acknowledgement of the other direction along.
     pub(super) fn load(&mut self, f: usize, packet: &mut Packet) {
-        if let Some(mut end) = Endpoint::of(&mut self.flows, f).filter(|_| !packet.has(ACK | CONTROL)) {
+        if packet.has(ACK | CONTROL) {
+            return;
+        }
+        if let Some(mut end) = Endpoint::of(&mut self.flows, f) {
             end.load(packet, &mut self.carried);
         }
     }

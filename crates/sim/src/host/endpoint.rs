@@ -11,7 +11,7 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{AckSegment, BareAck, Data, Passive, Sack, unwrap};
 
-use crate::host::carried::CarriedStore;
+use crate::host::carried::{Carried, CarriedStore};
 use crate::host::ends::{DuplexEnd, WriterEnd};
 use crate::host::flow::{FlowState, Tcp};
 use crate::link::packet::{CWR, LOW, PROBE, Packet};
@@ -49,8 +49,7 @@ impl<'a> Endpoint<'a> {
 
     /// A data segment has arrived. The sender takes the acknowledgement that rode on it.
     pub(crate) fn unload(&mut self, now: Time, packet: &Packet, carried: &mut CarriedStore) {
-        let (ride, marks, mut sack) =
-            (carried.of(packet.handle).ride, carried.of(packet.handle).marks, Sack::default());
+        let (Carried { ride, marks, .. }, mut sack) = (*carried.of(packet.handle), Sack::default());
         carried.take(packet.handle, &mut sack);
         self.open(now);
         let out = &mut *self.out;
