@@ -171,7 +171,7 @@ fn flow_address(link: usize, flow: usize) -> Option<Ipv4Addr> {
 
 /// Of the flows of a table, the parts of the first connection that data crosses one after the other.
 fn parts(flows: &[FlowPlan]) -> Vec<&FlowPlan> {
-    let count = if flows[0].twin().is_some() { 1 } else { flows[0].part.count() };
+    let count = if flows[0].duplex().is_some() { 1 } else { flows[0].part.count() };
     flows.iter().take(count).filter(|part| part.part.way != Some(Way::Requests)).collect()
 }
 
