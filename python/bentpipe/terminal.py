@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
@@ -244,9 +245,13 @@ def guarded_output() -> Iterator[None]:
 
 
 class Bar:
-    """A progress bar on standard error, if that is a terminal and the work lasts more than half a second."""
+    """A progress bar on standard error, if that is a terminal and the work lasts more than half a second.
+
+    Without a terminal, kinds of work report each new stage as a line, and their state each minute.
+    """
 
     _AFTER_S = 0.5
+    _EVERY_S = 60.0
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -258,6 +263,8 @@ class Bar:
         self._total = 1.0
         self._lock = Lock()
         self._ended = False
+        self._stage = ""
+        self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
         if self._wanted:
@@ -278,6 +285,13 @@ class Bar:
         with self._lock:
             if self._shown is not None:
                 self._shown.update(self._shown.task_ids[0], completed=done, total=total)
+
+    def _report(self, stage: str, state: str) -> None:
+        """Without a terminal, prints the state as a line if the stage is new, or the last line is old."""
+        now = time.monotonic()
+        if not self._wanted and (stage != self._stage or now >= self._last_line + self._EVERY_S):
+            self._stage, self._last_line = stage, now
+            note(state)
 
     def _begin(self) -> None:
         """Shows the bar, also before anything is done."""
@@ -307,14 +321,12 @@ class FitBar(Bar):
 
     def __init__(self) -> None:
         super().__init__("starting")
-        self._begun = ("", 0)
 
     def at(self, state: SearchProgress) -> None:
-        """Takes the state of the search. Without a terminal, a line reports each new stage."""
+        """Takes the state of the search."""
         best = f", best {state.held} of {state.checks} checks" if state.checks else ""
-        if not self._wanted and self._begun != (state.what, state.total):
-            self._begun = state.what, state.total
-            note(f"{state.what} ({state.total}); {state.runs:,} runs are done{best}")
+        stage = f"{state.what} ({state.total})"
+        self._report(stage, f"{stage}; {state.runs:,} runs are done{best}")
         self._what = f"{state.what} ({state.done}/{state.total}), {state.runs:,} runs{best}"
         self(state.done, max(state.total, 1))
         if self._shown is not None:
@@ -328,6 +340,8 @@ class RunsBar(Bar):
         super().__init__(what)
         self._ahead = ""
         self._warnings: Sequence[str] = ()
+        #: The number of runs that were done before.
+        self.taken_over = 0
 
     def __exit__(self, *how: object) -> None:
         super().__exit__(*how)
@@ -335,7 +349,7 @@ class RunsBar(Bar):
 
     def at(self, state: State) -> None:
         """Takes the state of the job, whose warnings are printed at the end."""
-        self._warnings = state.warnings
+        self._warnings, self.taken_over = state.warnings, state.taken_over
         what = [", ".join(state.running)] if state.running else []
         what += [f"drawing {', '.join(state.drawing)}"] if state.drawing else []
         self._what = "; ".join(what) or self._what
@@ -343,6 +357,7 @@ class RunsBar(Bar):
         rate = f"{units.digits(new / state.elapsed_s, 3)}/s" if new and state.elapsed_s > 0 else ""
         left = state.remaining_s if state.done < state.total else None
         self._ahead = f"{rate}, {_clock(left)} left" if left is not None else rate
+        self._report(self._stage, f"{self._what}: {state.done:,} of {state.total:,} runs, {self._ahead}")
         self(state.done, max(state.total, 1))
         if self._shown is not None:
             self._shown.update(self._shown.task_ids[0], description=named(self._what), ahead=self._ahead)

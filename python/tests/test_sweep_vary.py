@@ -135,6 +135,7 @@ def test_toml_reads_back(value: object) -> None:
         ('{ "flow.0.cc" = ["none.py:Mine"] }', ["flow.0.cc", "there is no file"]),
         ('{ "link.sat.rate" = ["1 Mbit/s", "1000 kbit/s"] }', ["link.sat.rate_bps", "twice"]),
         ("{ seed = [1, 2] }", ["vary.seed", "seeds = 5"]),
+        ("{ seeds = 5 }", ["vary.seeds: seeds are not varied", "seeds = 5"]),
         ('{ "link.sat.loss.rate" = { log = [0, 1], points = 3 } }', ["above 0"]),
         ('{ "link.sat.loss.rate" = { log = [1e-6, 1], points = 1 } }', ["points must be"]),
         ('{ "link.sat.loss.rate" = { log = [1e-6], points = 3 } }', ["two ends"]),

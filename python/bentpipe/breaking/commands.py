@@ -128,18 +128,12 @@ def break_verb(
 
 
 class Bar(terminal.RunsBar):
-    """The bar of a search; without a terminal, a line when a stage begins."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self._stage = ""
+    """The bar of a search."""
 
     def at(self, state: State) -> None:
         """Takes the state of the search."""
         stage = state.running[0].partition(",")[0].partition(":")[0]
-        if not self._wanted and stage != self._stage:
-            terminal.note(f"{stage}; {state.done:,} runs are done")
-        self._stage = stage
+        self._report(stage, f"{stage}; {state.done:,} runs are done")
         super().at(state)
 
 

@@ -84,6 +84,8 @@ def sweep_verb(
             plan, out, workers=workers, shard=part, until=until, most_seeds=most_seeds, fresh=fresh,
             progress=bar.at, executor=on_ray(ray), warned=warned,
         )  # fmt: skip
+    if bar.taken_over and not json:
+        terminal.line(f"{bar.taken_over:,} of these runs were done before")
     _warn(warned)
     _show(plan, runs, out, json=json)
     failed = runs.failed

@@ -25,6 +25,7 @@ MOST_RUNS = 100_000_000
 """Runs of one sweep."""
 #: This number of points is kept as text; more are built again for each of their runs.
 _KEPT = 20_000
+_SEEDS = "write seeds = 5 above the first table"
 _CC = re.compile(r"flow\.(\d+|\*)\.cc(\.name)?")
 
 Given = Scenario | Mapping[str, Any] | str | Path
@@ -163,7 +164,10 @@ class Plan(Sequence[Case]):
         return " x ".join(shown) or "one scenario"
 
     def _axes(self, vary: Mapping[str, Any] | Sequence[str], fixed: Sequence[str]) -> list[Axis]:
-        found = axes(self._raw.get("vary", {}), f"{self._source.name}: vary")
+        written, place = self._raw.get("vary", {}), f"{self._source.name}: vary"
+        if isinstance(written, Mapping) and "seeds" in written:
+            raise ScenarioError(f"{place}.seeds: seeds are not varied; {_SEEDS}")
+        found = axes(written, place)
         more = axes(vary) if isinstance(vary, Mapping) else [axis_of_text(text) for text in vary]
         new = [key for axis in more for key in axis.keys]
         for key in new:
@@ -171,17 +175,15 @@ class Plan(Sequence[Case]):
                 raise ScenarioError(f"--vary {key}: it is varied twice")
         for axis in found:
             if len(axis.keys) > 1 and not set(new).isdisjoint(axis.keys):
-                raise ScenarioError(
-                    f"{self._source.name}: vary.zip: {', '.join(axis.keys)} go together; vary all or none"
-                )
+                raise ScenarioError(f"{place}.zip: {', '.join(axis.keys)} go together; vary all or none")
         both = [axis for axis in found if set(new).isdisjoint(axis.keys)] + more
         for key in fixed:
             if any(key in axis.keys for axis in both):
                 raise ScenarioError(f"--set {key}: this key is varied; give its values with --vary")
         if any("seed" in axis.keys for axis in both):
-            raise ScenarioError(f"{self._source.name}: vary.seed: seeds are not varied; write seeds = 5")
+            raise ScenarioError(f"{place}.seed: seeds are not varied; {_SEEDS}")
         if math.prod(len(axis.rows) for axis in both) > MOST_RUNS:
-            raise ScenarioError(f"{self._source.name}: vary: more than {MOST_RUNS:,} points")
+            raise ScenarioError(f"{place}: more than {MOST_RUNS:,} points")
         return both
 
     def _own_controllers(self) -> list[tuple[str, str]]:

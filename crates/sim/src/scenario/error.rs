@@ -193,7 +193,8 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
         .map(|name| {
             let lower = name.to_lowercase();
             // Half of the typed name, or one slip in three letters, is near whatever the other measure gives.
-            let half = wrong.len() >= 3 && (lower.starts_with(&wrong) || wrong.starts_with(&lower));
+            let begins = lower.starts_with(&wrong) || wrong.starts_with(&lower);
+            let half = wrong.len() >= 3 && (begins || lower.len() >= 3 && wrong.ends_with(&lower));
             let slips = strsim::damerau_levenshtein(&wrong, &lower);
             let near = half || slips <= wrong.chars().count() / 3;
             let score = strsim::jaro_winkler(&wrong, &lower);

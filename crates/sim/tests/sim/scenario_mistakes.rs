@@ -98,6 +98,12 @@ fn an_open_bracket_is_one_mistake() {
 }
 
 #[test]
+fn a_name_at_the_end_of_a_longer_one_is_near_it() {
+    let text = "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"newreno\"\npath = [\"sat\"]\n";
+    expect(text, &[(":6: flow.0.cc", "did you mean reno?")]);
+}
+
+#[test]
 fn one_table_for_a_list_is_taken_for_the_only_flow() {
     let text = "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow]\ncc = \"renno\"\npath = [\"sta\"]\n";
     let expected = [
