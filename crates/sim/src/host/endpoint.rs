@@ -88,7 +88,7 @@ impl<'a> Endpoint<'a> {
     }
 
     /// For the endpoint that opened the connection: closes it if all data of both directions has arrived. The
-    /// last data that it receives tells it that no more will come. Returns true if it closes now.
+    /// last data that it receives shows it that no more will come. Returns true if it closes now.
     pub(crate) fn close(&mut self) -> bool {
         let back = &self.back;
         let all = back.sender.has_sent_all() && back.receiver.delivered() >= back.sender.next();
