@@ -27,6 +27,7 @@ __all__ = [
     "kernel_sweep_groups",
     "load",
     "measures",
+    "nearest",
     "orbit_path",
     "orbit_shells",
     "orbit_snapshot",
@@ -213,6 +214,9 @@ def units() -> str:
 
     Of each unit the factor and its spellings, the usual one first.
     """
+
+def nearest(wrong: str, names: list[str]) -> list[str]:
+    """Those of `names` that look like `wrong`, best first, at most three."""
 
 def check(scenario_json: str) -> str: ...
 def measures() -> str:

@@ -38,7 +38,6 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -190,7 +189,7 @@ def load_controller(spec: str) -> type[Controller]:
     path = Path(file)
     if not path.is_file():
         beside = {one.stem: one for one in sorted(path.parent.glob("*.py"))}
-        near = [f"{beside[stem]}:{name}" for stem in get_close_matches(path.stem, beside, n=1, cutoff=0.7)]
+        near = [f"{beside[stem]}:{name}" for stem in _core.nearest(path.stem, list(beside))]
         hint = f"; did you mean {near[0]}?" if near else ""
         raise _core.ScenarioError(f"{spec}: there is no file {file!r}{hint}")
     known = importlib.util.spec_from_file_location(f"bentpipe_user_{path.stem}", path)

@@ -27,8 +27,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
 def missing(owner: str, name: str, known: Iterable[str]) -> AttributeError:
     """The error for an attribute that `owner` does not have; it lists names that are near."""
-    import difflib
+    from bentpipe import _core
 
-    near = [] if name.startswith("_") else difflib.get_close_matches(name, list(known), n=3)
+    near = [] if name.startswith("_") else _core.nearest(name, list(known))
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return AttributeError(f"{owner} has no attribute {name!r}{hint}")

@@ -154,9 +154,7 @@ def unknown(what: str, name: str, known: list[str]) -> str:
 
 def _known(what: str, name: str, known: list[str]) -> str:
     """The names near an unknown one, or all names if none is near."""
-    import difflib
-
-    if near := difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5):
+    if near := _core.nearest(name, known):
         return f"did you mean {' or '.join(near)}?"
     if len(known) > MOST_NAMES:
         verb = _LISTS.get(what)

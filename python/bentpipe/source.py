@@ -366,10 +366,8 @@ def _value(text: str) -> Any:
 
 def _near_file(missing: Path, shipped: Sequence[str]) -> str:
     """What a message about a missing file adds: scenario files beside it, and a shipped scenario's name."""
-    import difflib
-
     beside = {file.stem: str(file) for file in sorted(missing.parent.glob("*.toml"))}
-    near = [beside[stem] for stem in difflib.get_close_matches(missing.stem, beside, n=3, cutoff=0.7)]
+    near = [beside[stem] for stem in _core.nearest(missing.stem, list(beside))]
     if missing.parts == (missing.name,) and missing.stem.lower() in shipped:
         near.append(f"{missing.stem.lower()}, which comes with the package")
     return f"; did you mean {' or '.join(near)}?" if near else ""

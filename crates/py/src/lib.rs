@@ -129,6 +129,12 @@ fn units() -> PyResult<String> {
     serde_json::to_string(&bentpipe_sim::units::tables()).map_err(wrong)
 }
 
+/// Those of `names` that look like `wrong`, best first, at most three.
+#[pyfunction]
+fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
+    bentpipe_sim::error::nearest(wrong, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
+}
+
 /// Checks a scenario given as JSON; returns it with its defaults.
 #[pyfunction]
 fn check(scenario_json: &str) -> PyResult<String> {
@@ -372,6 +378,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(parse, m)?)?;
     m.add_function(wrap_pyfunction!(units, m)?)?;
+    m.add_function(wrap_pyfunction!(nearest, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
     m.add_function(wrap_pyfunction!(read_file, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;

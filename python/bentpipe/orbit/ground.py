@@ -89,13 +89,11 @@ def find(name: str) -> Point:
     Raises:
         ScenarioError: there is none; the message gives the nearest names.
     """
-    import difflib
-
     known = _known()
     found = known.get(key(name))
     if found is not None:
         return found
-    near = difflib.get_close_matches(key(name), known, n=3, cutoff=0.6)
+    near = _core.nearest(key(name), list(known))
     names = list(dict.fromkeys(known[one].name for one in near))
     hint = f"did you mean {' or '.join(names)}" if names else "see bentpipe orbit places"
     raise _core.ScenarioError(f'no place is called {name!r}; {hint}, or coordinates such as "35.69,139.69"?')

@@ -186,7 +186,7 @@ impl Origin {
 }
 
 /// Those of `names` that look like `wrong`, best first, at most three.
-pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wrong = wrong.to_lowercase();
     let mut scored: Vec<(f64, &str)> = names
         .into_iter()
