@@ -733,7 +733,7 @@ WRONG = [
     ),
     (
         ["run", "{file}", "--cc", "star afer_timeout=lift"],
-        "did you mean after_timeout or bw_at_timeout?; see bentpipe cc show",
+        "did you mean after_timeout?; see bentpipe cc show",
     ),
     (["run", "{file}", "--cc", "bbr slow_start=search"], "its start is part of its own model"),
     (["compare", "--link", "leo", "--timeline", "none.csv", "--cc", "reno"], "'none.csv' does not exist"),

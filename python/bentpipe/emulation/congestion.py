@@ -43,15 +43,13 @@ def chosen(name: str) -> str:
 
 def _advice(name: str) -> str:
     """What a message about a missing controller adds: what there is, and how to get it, or near names."""
-    import difflib
-
     there = sorted(machine.registered())
     modules = {module.removeprefix("tcp_") for module in MODULES.values() if module.startswith("tcp_")}
     ours = {entry["id"] for entry in controllers()}
     ways = [f"modprobe tcp_{name}"] * (name in modules) + [f"bentpipe kernel attach {name}"] * (name in ours)
     if ways:
         more = f"; it may be had by {' or by '.join(ways)}"
-    elif near := difflib.get_close_matches(name, {*there, *modules, *ours}, n=2):
+    elif near := _core.nearest(name, sorted({*there, *modules, *ours})):
         more = f"; did you mean {' or '.join(near)}?"
     else:
         more = f"; modprobe tcp_{name} loads a module of that name" if name.isidentifier() else ""
