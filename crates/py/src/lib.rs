@@ -132,7 +132,10 @@ fn units() -> PyResult<String> {
 /// Those of `names` that look like `wrong`, best first, at most three.
 #[pyfunction]
 fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
-    bentpipe_sim::error::nearest(wrong, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
+    bentpipe_sim::error::nearest(wrong, names.iter().map(String::as_str))
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Checks a scenario given as JSON; returns it with its defaults.
