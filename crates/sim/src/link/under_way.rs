@@ -72,12 +72,20 @@ impl UnderWay {
 
     /// [`UnderWay::keep`] for a packet that may overtake others.
     pub(super) fn keep_in_place(&mut self, at: Time, packet: &Packet) {
-        self.keep(at, packet.hop, packet);
-        let mut place = self.packets.len() - 1;
-        while place > 0 && self.packets[place - 1].at > at {
-            self.packets.swap(place - 1, place);
-            place -= 1;
+        if self.packets.back().is_none_or(|last| last.at <= at) {
+            self.keep(at, packet.hop, packet);
+            return;
         }
+        if self.packets.len() == self.packets.capacity() {
+            self.grow();
+        }
+        // The deque moves the shorter side of it: a wake comes before nearly all packets, and a packet behind.
+        self.packets.insert(self.next_after(at), InFlight { at, packet: *packet });
+    }
+
+    /// The place of the first packet that comes out after `at`.
+    fn next_after(&self, at: Time) -> usize {
+        self.packets.partition_point(|slot| slot.at <= at)
     }
 
     /// Moves the last packet before packets of later flows that arrive at the same instant. Returns whether
@@ -102,7 +110,8 @@ impl UnderWay {
 
     /// Adds a wake at `at`: an instant at which the direction decides and no packet comes out.
     pub(super) fn wake(&mut self, at: Time) {
-        if !self.packets.iter().any(|slot| slot.at == at && slot.packet.is_wake()) {
+        let mut there = self.packets.range(..self.next_after(at)).rev().take_while(|slot| slot.at == at);
+        if !there.any(|slot| slot.packet.is_wake()) {
             self.keep_in_place(at, &Packet::wake());
         }
     }
