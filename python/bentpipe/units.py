@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 from bentpipe import _core
 
@@ -34,18 +35,36 @@ def number(text: str, factors: Mapping[str, float]) -> float | None:
         return None
 
 
-def seconds(text: str, what: str) -> float:
-    """The seconds in a duration such as "600 ms".
+_EXAMPLES = {
+    "time": ("duration", '"600 ms" or "30 s"'),
+    "rate": ("rate", '"242 Mbit/s"'),
+    "size": ("size", '"1 MiB"'),
+}
+
+
+def positive(quantity: Literal["time", "rate", "size"], text: str, what: str) -> float:
+    """The seconds, bits per second or bytes in a text such as "600 ms", which must be above zero.
 
     Raises:
-        ScenarioError: it is not a duration; `what` names it in the message.
+        ScenarioError: it is no such text; `what` names it in the message.
     """
-    value = number(text, FACTORS["time"])
+    word, example = _EXAMPLES[quantity]
+    value = number(text, FACTORS[quantity])
     if value is None:
-        raise _core.ScenarioError(f'{what}: {text!r} is not a duration; write for example "600 ms" or "30 s"')
+        raise _core.ScenarioError(f"{what}: {text!r} is not a {word}; write for example {example}")
     if not (math.isfinite(value) and value > 0):
-        raise _core.ScenarioError(f"{what}: a duration must be positive, not {text!r}")
+        raise _core.ScenarioError(f"{what}: a {word} must be positive, not {text!r}")
     return value
+
+
+def seconds(text: str, what: str) -> float:
+    """The seconds in a duration: `positive`."""
+    return positive("time", text, what)
+
+
+def bits_per_second(text: str, what: str) -> float:
+    """The bits per second in a rate: `positive`."""
+    return positive("rate", text, what)
 
 
 def rate(bits_per_second: float) -> str:

@@ -247,7 +247,7 @@ def test_check_says_everything_that_is_wrong(cli, files):
         (["timeline", "import", "m.trace", "--format", "hypatia", "--pair", "1", "-o", "m.csv"], "two nodes"),
         (
             ["timeline", "import", "m.trace", "--format", "nuttcp", "--buffer", "1", "-o", "m.csv"],
-            "--buffer 1",
+            "--buffer: '1' is not a size",
         ),
         (["timeline", "import", "m.trace", "--format", "ping", "-o", "m.trace.csv"], "it has no reply"),
         (["timeline", "show", "m.trace"], "ends in .parquet or .csv"),

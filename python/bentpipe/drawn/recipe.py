@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,7 +71,7 @@ class Recipe:
         rate = given.get("rate_median")
         return cls(
             str(given.get("profile", cls.profile)), direction,
-            None if rate is None else bits_per_second(rate, f"{key}.rate_median"), float(share),
+            None if rate is None else units.bits_per_second(str(rate), f"{key}.rate_median"), float(share),
             _blackout(given.get("blackout"), f"{key}.blackout"), seed,
         )  # fmt: skip
 
@@ -112,18 +111,6 @@ class Recipe:
 
     def _seed(self, of_run: int) -> int:
         return of_run if self.seed is None else self.seed
-
-
-def bits_per_second(value: object, key: str) -> float:
-    """The rate in a text such as "242 Mbit/s".
-
-    Raises:
-        ScenarioError: it is not a rate above 0.
-    """
-    rate = units.number(str(value), units.FACTORS["rate"])
-    if rate is not None and math.isfinite(rate) and rate > 0:
-        return rate
-    raise _core.ScenarioError(f'{key}: {value!r} is not a rate; write for example "242 Mbit/s"')
 
 
 def _blackout(value: object, key: str) -> float | None:

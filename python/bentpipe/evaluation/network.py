@@ -73,9 +73,9 @@ def scenario(
     rtt = 2 * (
         own + sum(max(units.seconds(d, "delay") for d in _values(each.delay)) for each in links.values())
     )
-    rate = max(_bps(text) for each in links.values() for text in _values(each.rate)) / 1e6
+    rates = [units.bits_per_second(text, "rate") for each in links.values() for text in _values(each.rate)]
     room = max(_room(each.queue) for each in links.values())
-    window = max(math.ceil(WINDOW * (bdp_packets(rate, rtt * 1e3) + room)), LEAST_WINDOW)
+    window = max(math.ceil(WINDOW * (bdp_packets(max(rates) / 1e6, rtt * 1e3) + room)), LEAST_WINDOW)
     for one in flows:
         if not is_datagrams(one.traffic):
             one.receive_window = f"{window} segments"
@@ -98,7 +98,10 @@ def capacity(links: Mapping[str, Mapping[str, Any]]) -> list[tuple[float, float]
     (only,) = links.values()
     given = only["rate"]
     steps = [["0 s", given]] if isinstance(given, str) else given
-    return [(0.0 if at == "0 s" else units.seconds(at, "rate"), _bps(rate)) for at, rate in steps]
+    return [
+        (0.0 if at == "0 s" else units.seconds(at, "rate"), units.bits_per_second(rate, "rate"))
+        for at, rate in steps
+    ]
 
 
 def mean_size() -> float:
@@ -157,8 +160,3 @@ def _values(given: Any) -> list[str]:
 def _room(queue: Any) -> int:
     """Packets that a queue of these experiments has room for."""
     return int(str(queue.limit).removesuffix(" packets"))
-
-
-def _bps(text: str) -> float:
-    """Bits per second of "10 Mbit/s", as the experiments and shipped scenarios have it."""
-    return float(text.removesuffix("Mbit/s")) * 1e6

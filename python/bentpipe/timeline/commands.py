@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import completion, terminal
+from bentpipe import completion, terminal, units
 from bentpipe.drawn.recipe import Recipe
 from bentpipe.verbs import FigureOut, From, Json, To, argument, option, probability
 
@@ -56,7 +56,6 @@ def import_verb(
     json: Json = False,
 ) -> None:
     """Make a time line of what another program measured or computed."""
-    from bentpipe import units
     from bentpipe.timeline.format import check_place
     from bentpipe.timeline.traces import read_trace
 
@@ -71,7 +70,7 @@ def import_verb(
         if value is not None:
             options[name] = value
     if buffer is not None:
-        options["buffer_bytes"] = _size(buffer)
+        options["buffer_bytes"] = units.positive("size", buffer, "--buffer")
     if pair is not None:
         options["pair"] = _pair(pair)
     _write(read_trace(file, format, **options), out, json=json)
@@ -137,7 +136,6 @@ def join_verb(
     json: Json = False,
 ) -> None:
     """Lay two time lines over each other: the delay of one, the rate of another."""
-    from bentpipe import units
     from bentpipe.timeline.combine import join
     from bentpipe.timeline.format import check_place, read
 
@@ -164,7 +162,7 @@ def stretch_verb(
     from bentpipe.timeline.format import check_place, read
 
     check_place(out)
-    wanted = None if mean_rate is None else _rate(mean_rate)
+    wanted = None if mean_rate is None else units.bits_per_second(mean_rate, "--mean-rate")
     _write(stretch(read(file), time=time, rate=rate, mean_rate=wanted), out, json=json)
 
 
@@ -233,21 +231,3 @@ def _pair(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         raise _core.ScenarioError(f"--pair {text}: write the numbers of two nodes, for example 1174,1229")
     return int(parts[0]), int(parts[1])
-
-
-def _size(text: str) -> float:
-    from bentpipe import _core, units
-
-    found = units.number(text, units.FACTORS["size"])
-    if found is None or not 0 < found < float("inf"):
-        raise _core.ScenarioError(f'--buffer {text}: write for example "1 MiB"')
-    return found
-
-
-def _rate(text: str) -> float:
-    from bentpipe import _core, units
-
-    found = units.number(text, units.FACTORS["rate"])
-    if found is None:
-        raise _core.ScenarioError(f'--mean-rate {text}: write for example "50 Mbit/s"')
-    return found

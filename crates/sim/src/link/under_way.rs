@@ -79,7 +79,7 @@ impl UnderWay {
         if self.packets.len() == self.packets.capacity() {
             self.grow();
         }
-        // The deque moves the shorter side of it: a wake comes before nearly all packets, and a packet behind.
+        // The deque moves its shorter side: what is before a wake, or behind a packet that overtakes.
         self.packets.insert(self.next_after(at), InFlight { at, packet: *packet });
     }
 
