@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
 import advise_links as links
-import advise_measure
 from advise_judge import FAIR, GOOD, Verdict
 from advise_table import GOAL, INTERVAL, Truth
 
@@ -57,7 +56,6 @@ def page(table: Mapping[int, Truth], described: Sequence[Verdict], measured: Seq
             seed=links.SEED,
             truth=links.TRUTH_SEED,
             seeds=between,
-            planned=advise_measure.SEEDS,
             moving=links.MOVING * len(links.SETS),
         ),  # fmt: skip
         *_part("Asked with the link's values", described),
@@ -75,11 +73,12 @@ def _part(title: str, found: Sequence[Verdict]) -> list[str]:
         summary(found),
         "By set:\n",
         *_by_set(found),
-        "",
-        *HEAD,
-        *(row(one) for one in found),
         "\nMisses:\n" if missed else "\nThere is no miss.",
         *missed,
+        '\n<details markdown="1">\n<summary>Every link</summary>\n',
+        *HEAD,
+        *(row(one) for one in found),
+        "\n</details>",
     ]
 
 
@@ -126,15 +125,15 @@ bandwidth-delay products (and 4 packets at least), all log-uniform. A third has 
 losses of 1e-6 to 2e-2, a third bursts (Gilbert and Elliott) of 2 to 30 packets in the mean that lose 1e-5
 to 1e-2. Seven in ten queues are drop-tail, the others CoDel, FQ-CoDel, PIE or RED. Half of the links are
 alone; a quarter has one to three flows of CUBIC or Reno beside the algorithm's, a quarter a constant rate
-of 10 to 50 %, which pauses on every other one. A quarter has two to five flows of the algorithm. {moving}
+of 10 to 50 %, which pauses on half of them. A quarter has two to five flows of the algorithm. {moving}
 have the time line of a shipped scenario; those of rain bring rate and losses of their own. There are six
 sets of 30. The first was open to whoever worked on `advise` from the beginning; each other was sealed until a
 version was done, and open to the work on the next. Links from {open} on were sealed until the answers below
 were judged: `judge` takes them with `--sealed` alone.
 
-**The truth** is in [advise-truth.csv](advise-truth.csv): every algorithm on every link, {seeds} seeds (of
-{planned}) from {truth} on, runs of 60 s, or 100 round trips if those are longer. Each seed has a run of all
-flows, one of one flow beside a CUBIC flow, and one of a file of 2 MB. Of a time line each seed plays
+**The truth** is in [advise-truth.csv](advise-truth.csv): every algorithm on every link, {seeds} seeds
+from {truth} on, runs of 60 s, or 100 round trips if those are longer. Each seed has a run of all flows,
+ one of one flow beside a CUBIC flow, and one of a file of 2 MB. Of a time line each seed plays
 another window; together they lie evenly in it. Nothing of these runs passes through the code that ranks.
 
 **The goal** is goodput in the second half of a run, of all flows of the algorithm together, counted when
