@@ -9,12 +9,12 @@
 //! leaves alone when its timer expires.
 
 use bentpipe_cc::Time;
-use bentpipe_tcp::{AckSegment, BareAck, Data, Passive, Sack, unwrap};
+use bentpipe_tcp::{AckSegment, BareAck, Passive, Sack, unwrap};
 
 use crate::host::carried::{Carried, CarriedStore};
 use crate::host::ends::{DuplexEnd, WriterEnd};
 use crate::host::flow::{FlowState, Tcp};
-use crate::link::packet::{CWR, LOW, PROBE, Packet};
+use crate::link::packet::Packet;
 use crate::resolve::plan::Duplex;
 
 /// What one host has of a connection whose both ends write.
@@ -126,16 +126,7 @@ impl Tcp {
     /// A data segment arrived. Notes the acknowledgement that is due now, if there is one.
     #[cold]
     pub(super) fn on_duplex_data(&mut self, now: Time, packet: &Packet) {
-        let data = Data {
-            seq: unwrap(packet.seq, self.receiver.delivered()),
-            len: self.payload(packet),
-            tsval: packet.ts,
-            retransmission: false,
-            cwr: packet.has(CWR),
-            probe: packet.has(PROBE),
-            ce: packet.is_marked(),
-            extra: packet.has(LOW),
-        };
+        let data = self.data_in(packet, unwrap(packet.seq, self.receiver.delivered()));
         let answer = self.receiver.on_data(now, &data);
         if let Some(end) = self.duplex_mut() {
             end.owed = answer;

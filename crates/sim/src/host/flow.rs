@@ -386,7 +386,16 @@ impl Tcp {
         if self.sender.has_headers() {
             self.read_header(now, seq, packet, carried);
         }
-        let data = Data {
+        let data = self.data_in(packet, seq);
+        let Some(ack) = self.receiver.on_data(now, &data) else { return false };
+        *packet = self.ack_packet(now, &ack, packet.flow, hop, carried);
+        true
+    }
+
+    /// The data segment in a packet; `seq` is its sequence number without wrapping.
+    #[inline(always)]
+    pub(super) fn data_in(&self, packet: &Packet, seq: u64) -> Data {
+        Data {
             seq,
             len: self.payload(packet), // of use for counters of marks alone
             tsval: packet.ts,
@@ -395,10 +404,7 @@ impl Tcp {
             probe: packet.has(PROBE),
             extra: packet.has(LOW),
             ce: packet.is_marked(),
-        };
-        let Some(ack) = self.receiver.on_data(now, &data) else { return false };
-        *packet = self.ack_packet(now, &ack, packet.flow, hop, carried);
-        true
+        }
     }
 
     /// The data segment as a packet at hop `hop`.
