@@ -18,7 +18,6 @@ use crate::host::multipath::MultipathConnection;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
 use crate::link::packet::{ACK, Packet};
-use crate::link::random::Stream;
 use crate::queue::Class;
 use crate::record::Outcome;
 use crate::record::recorder::Recorder;
@@ -260,13 +259,6 @@ impl Network {
     }
 }
 
-/// When a flow starts: a random part of its jitter after its earliest start.
-pub(crate) fn start(plan: &Plan, flow: &FlowPlan) -> Time {
-    let mut jitter = Stream::new(plan.seed, &format!("flow/{}/start", flow.name));
-    let part = (jitter.uniform() * flow.start_jitter.0 as f64) as u64;
-    Time(flow.start.0.saturating_add(part))
-}
-
 /// The ends of one flow.
 fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowState, RunError> {
     let cc = match &*flow.source {
@@ -276,7 +268,7 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowSta
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
         }
     };
-    Ok(FlowState::new(flow, plan.seed, start(plan, flow), cc))
+    Ok(FlowState::new(flow, plan.seed, flow.drawn_start(plan.seed), cc))
 }
 
 fn build(

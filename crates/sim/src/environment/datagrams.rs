@@ -14,7 +14,6 @@ use std::collections::VecDeque;
 use bentpipe_cc::{Pacing, Rate, Span, Time};
 
 use crate::engine::RunError;
-use crate::engine::network::start;
 use crate::environment::agent::Instruction;
 use crate::environment::failure::EnvironmentError;
 use crate::environment::measures::{Samples, SenderState};
@@ -99,7 +98,7 @@ impl Datagrams {
             datagram: Packet::new(size[0], 0).with_ecn(Ecn::of_data(options.ecn, options.ect1)),
             acknowledgement: Packet::new(size[1], 0),
             payload: u64::from(mss),
-            next_send: start(plan, of),
+            next_send: of.drawn_start(plan.seed),
             stop: of.stop.min(Time(plan.duration.0)),
             end: Time(plan.duration.0),
             left: bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(u64::from(mss))),

@@ -6,7 +6,7 @@ use bentpipe_cc::registry;
 use bentpipe_tcp::Options;
 
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{ConnectionPart, Half, Source};
+use crate::resolve::plan::{ConnectionPart, Peer, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
@@ -77,7 +77,6 @@ pub(super) fn parts(
     there: FlowPart,
     source: impl Fn(&mut Work<'_>, &Flow, (&Key, &Key), &PathPlan) -> Result<Source, Error>,
 ) -> Result<Vec<FlowPart>, Error> {
-    let FlowPart { path: forward, ack_path: backward, source: first, .. } = there;
     let given = way_back(flow);
     let cc = if given.cc.is_some() { key.with("both_ways").with("cc") } else { key.with("cc") };
     if given.size.is_some_and(|size| size.0 == 0) {
@@ -91,7 +90,9 @@ pub(super) fn parts(
     let more = work.warnings.split_off(warnings);
     let new = more.into_iter().filter(|warning| !work.warnings.contains(warning)).collect::<Vec<_>>();
     work.warnings.extend(new);
-    if let (Source::Tcp { options, .. }, Source::Tcp { options: of_first, .. }) = (&mut second, &*first) {
+    if let (Source::Tcp { options, .. }, Source::Tcp { options: of_first, .. }) =
+        (&mut second, &*there.source)
+    {
         // The first direction opens the connection, and marks are reported as both ends have agreed.
         let agreed = Options {
             handshake: false,
@@ -102,20 +103,13 @@ pub(super) fn parts(
         };
         *options = Arc::new(agreed);
     }
-    Ok(vec![
-        FlowPart {
-            part: ConnectionPart::half(Half::First),
-            path: forward.clone(),
-            ack_path: backward.clone(),
-            source: first,
-        },
-        FlowPart {
-            part: ConnectionPart::half(Half::Second),
-            path: backward,
-            ack_path: forward,
-            source: Arc::new(second),
-        },
-    ])
+    let answer = FlowPart {
+        part: ConnectionPart::peer(Peer::Answers),
+        path: there.ack_path.clone(),
+        ack_path: there.path.clone(),
+        source: Arc::new(second),
+    };
+    Ok(vec![FlowPart { part: ConnectionPart::peer(Peer::Opens), ..there }, answer])
 }
 
 /// The flow as the answering end has it.

@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::Span;
 use bentpipe_tcp::Options;
 
-use crate::link::random::Stream;
 use crate::resolve::names::Names;
 use crate::resolve::options;
-use crate::resolve::plan::{ApplicationPlan, ConnectionPart, FlowPlan, Half, Opener, Source, Way};
+use crate::resolve::plan::{ApplicationPlan, ConnectionPart, FlowPlan, Half, Source, Way};
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::work::Work;
 use crate::resolve::workload::{self, fit};
@@ -88,17 +87,11 @@ pub(super) fn parts(
 pub(super) fn name(
     work: &Work<'_>,
     names: &mut Names<'_>,
-    flow: &Flow,
     copies: Vec<FlowPlan>,
     key: &Key,
 ) -> Result<Vec<FlowPlan>, Error> {
     let flows = copies.first().map_or(1, |one| one.part.count());
-    let opener = copies.get(flows).map(|one| {
-        let late = Stream::new(work.scenario.seed, &format!("flow/{}/start", one.name)).uniform();
-        let start = Time(one.start.0.saturating_add((late * one.start_jitter.0 as f64) as u64));
-        let stop = one.stop;
-        Arc::new(Opener { name: one.name.clone(), start, stop })
-    });
+    let opener = copies.get(flows).map(|one| one.opener(work.scenario.seed));
     let mut named = Vec::with_capacity(copies.len());
     let mut connection = String::new();
     for (i, plan) in copies.into_iter().enumerate() {
@@ -109,7 +102,7 @@ pub(super) fn name(
             connection = names.take(work, format!("{}/{number}", opener.name), &key.with("name"))?;
         }
         let whole = if opener.is_some() { &connection } else { &plan.name };
-        let name = names.part(work, flow, whole, plan.part, key)?;
+        let name = names.part(work, whole, plan.part, key)?;
         named.push(match &opener {
             None => FlowPlan { name, ..plan },
             Some(opener) => FlowPlan {

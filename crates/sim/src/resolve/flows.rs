@@ -13,7 +13,7 @@ use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::options;
 use crate::resolve::path::{PathPlan, directions};
-use crate::resolve::plan::{CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Opener, Source, Way};
+use crate::resolve::plan::{CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, Way};
 use crate::resolve::relations::Relations;
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::subflows;
@@ -114,14 +114,8 @@ pub(crate) fn expand(
                     stop: stop
                         .filter(|_| part.way != Some(Way::Responses))
                         .map_or(Time::MAX, |stop| Time(stop.0)),
-                    extra_delay: flow
-                        .extra_delay
-                        .filter(|_| flow.relay.is_none() || part.is_at_server())
-                        .map_or(Span::ZERO, |d| d.0),
-                    ack_jitter: match flow.relay.is_none() || part.reaches_client() {
-                        true => ack_jitter,
-                        false => Span::ZERO,
-                    },
+                    extra_delay: flow.extra_delay.filter(|_| part.is_at_server()).map_or(Span::ZERO, |d| d.0),
+                    ack_jitter: if part.reaches_client() { ack_jitter } else { Span::ZERO },
                     priority,
                     hints: match part.is_whole() && connection.is_none() {
                         true => whole.clone(),
@@ -135,16 +129,16 @@ pub(crate) fn expand(
             }
             let run = (work.scenario.seed, Time(work.scenario.duration.0.0));
             let opened = short.as_ref().map(|(plan, per_second)| {
-                let FlowPlan { name, start, start_jitter, stop, .. } = &copies[0];
-                let source = Opener { name: name.clone(), start: *start, stop: *stop };
+                let source = copies[0].opener(run.0);
                 let context = TrafficContext::new(&work.scenario.origin, &key);
-                plan.connections(source, *start_jitter, run, *per_second, &context)
+                let connections = plan.connections(&source, run, *per_second, &context);
+                connections.map(|connections| (source, connections))
             });
             let Some((by, mut connections)) = opened.transpose()? else {
                 let from = plans.len();
                 plans.extend(match connection {
                     Some(_) => subflows::name(work, &mut names, copies, &key)?,
-                    None => dialogues::name(work, &mut names, flow, copies, &key)?,
+                    None => dialogues::name(work, &mut names, copies, &key)?,
                 });
                 match &connection {
                     Some(connection) => relations.tie_subflows(&mut plans, from, connection),
@@ -164,7 +158,7 @@ pub(crate) fn expand(
                 let name = names.take(work, format!("{name}/{number}"), &key.with("name"))?;
                 for plan in &copies {
                     plans.push(FlowPlan {
-                        name: names.part(work, flow, &name, plan.part, &key)?,
+                        name: names.part(work, &name, plan.part, &key)?,
                         opened_by: Some(by.clone()),
                         start,
                         start_jitter: Span::ZERO,

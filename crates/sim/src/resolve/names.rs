@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::resolve::both_ways;
-use crate::resolve::plan::{ConnectionPart, Half};
+use crate::resolve::plan::ConnectionPart;
 use crate::resolve::work::{Work, default_name};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key, quoted};
@@ -73,28 +72,21 @@ impl<'a> Names<'a> {
     pub(super) fn part(
         &mut self,
         work: &Work<'_>,
-        flow: &Flow,
         name: &str,
         part: ConnectionPart,
         key: &Key,
     ) -> Result<String, Error> {
-        let part = match part.half {
-            None if part.is_whole() => return Ok(name.to_owned()),
-            Some(Half::First) if both_ways::is_on(flow) => "there".to_owned(),
-            Some(Half::Second) if both_ways::is_on(flow) => "back".to_owned(),
-            _ => part.name(),
-        };
-        self.take(work, format!("{name}/{part}"), &key.with("name"))
+        if part.is_whole() {
+            return Ok(name.to_owned());
+        }
+        self.take(work, format!("{name}/{}", part.name()), &key.with("name"))
     }
 
     /// Takes a name that no other flow has.
     pub(super) fn take(&mut self, work: &Work<'_>, name: String, key: &Key) -> Result<String, Error> {
-        match self.taken.insert(name.clone()) {
-            true => Ok(name),
-            false => {
-                Err(work
-                    .error(key, format!("another flow is called {}, too; names must differ", quoted(&name))))
-            }
+        if self.taken.insert(name.clone()) {
+            return Ok(name);
         }
+        Err(work.error(key, format!("another flow is called {}, too; names must differ", quoted(&name))))
     }
 }

@@ -6,6 +6,8 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Hint, Span, Time};
 use bentpipe_tcp::Options;
 
+use crate::link::random::Stream;
+
 pub use crate::access::{AccessPlan, DamaPlan, OPPORTUNITY, OpportunitiesPlan};
 pub use crate::link::arq::ArqPlan;
 pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
@@ -13,7 +15,7 @@ pub use crate::loss::{BitError, GilbertElliott, LossPlan, LossTracePlan, OutageP
 pub use crate::queue::{
     CodelPlan, Discipline, DropFrontPlan, DropTailPlan, FqCodelPlan, PiePlan, Priority, QueueLimit, RedPlan,
 };
-pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
+pub use crate::resolve::connection_part::{ConnectionPart, Half, Peer, Way};
 pub use crate::resolve::ties::{
     ConnectionPlan, Dialogue, Duplex, EndHosts, ReadBy, Subflow, Ties, WrittenBy,
 };
@@ -251,6 +253,18 @@ impl FlowPlan {
         self.opened_by.as_ref().map_or_else(|| self.part.whole_name(&self.name), |opener| &opener.name)
     }
 
+    /// When it starts in a run with this seed: a random part of its jitter after its earliest start.
+    pub(crate) fn drawn_start(&self, seed: u64) -> Time {
+        let mut jitter = Stream::new(seed, &format!("flow/{}/start", self.name));
+        let part = (jitter.uniform() * self.start_jitter.0 as f64) as u64;
+        Time(self.start.0.saturating_add(part))
+    }
+
+    /// The same as a source that opens several connections.
+    pub(crate) fn opener(&self, seed: u64) -> Arc<Opener> {
+        Arc::new(Opener { name: self.name.clone(), start: self.drawn_start(seed), stop: self.stop })
+    }
+
     /// Who writes what it carries.
     pub fn writer(&self) -> &WrittenBy {
         self.ties.as_ref().map_or(&WrittenBy::Source, |ties| &ties.writer)
@@ -282,6 +296,14 @@ impl FlowPlan {
     pub(crate) fn application_name(&self) -> &str {
         ConnectionPart { way: None, ..self.part }.whole_name(&self.name)
     }
+
+    /// Does the sender get hints of this kind? `None`: only if its controller uses them.
+    pub fn gives(&self, hint: &Hint) -> Option<bool> {
+        match hint {
+            Hint::PathChange(_) => self.path_hints,
+            Hint::RateChange(_) => Some(true), // there are none unless the scenario wants them
+        }
+    }
 }
 
 /// A hint about the path of a flow.
@@ -291,16 +313,6 @@ pub struct TimedHint {
     pub at: Time,
     /// What it learns.
     pub hint: Hint,
-}
-
-impl FlowPlan {
-    /// Does the sender get hints of this kind? `None`: only if its controller uses them.
-    pub fn gives(&self, hint: &Hint) -> Option<bool> {
-        match hint {
-            Hint::PathChange(_) => self.path_hints,
-            Hint::RateChange(_) => Some(true), // there are none unless the scenario wants them
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! Connections that open one after the other, at the instants of a Poisson process: the times between them
 //! are independent and exponential.
 
-use std::sync::Arc;
-
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::Time;
 
 use crate::link::random::Stream;
 use crate::scenario::error::Error;
@@ -41,9 +39,6 @@ pub(super) enum Often {
     Load(f64),
 }
 
-/// Start and size in bytes of each connection of a source.
-type Connections = Vec<(Time, u64)>;
-
 impl ShortFlowsPlan {
     /// Connections per second on a path whose slowest link has `slowest_bps` bits per second at the start.
     pub(crate) fn per_second(&self, slowest_bps: u64, context: &TrafficContext<'_>) -> Result<f64, Error> {
@@ -64,21 +59,17 @@ impl ShortFlowsPlan {
         Err(context.error("load", message))
     }
 
-    /// The connections that a source opens, `per_second` on average: their starts and sizes.
-    ///
-    /// The source begins up to `jitter` after its start. The run has this seed, and this end. Returns the source with its true start.
+    /// The connections that a source opens, `per_second` on average: their starts, and their sizes in bytes. The run has this
+    /// seed, and this end.
     pub(crate) fn connections(
         &self,
-        Opener { name, start, stop }: Opener,
-        jitter: Span,
+        source: &Opener,
         (seed, end): (u64, Time),
         per_second: f64,
         context: &TrafficContext<'_>,
-    ) -> Result<(Arc<Opener>, Connections), Error> {
-        let stream = |what: &str| Stream::new(seed, &format!("flow/{name}/{what}"));
-        let late = (stream("start").uniform() * jitter.0 as f64) as u64;
-        let start = Time(start.0.saturating_add(late));
-        let until = stop.min(end);
+    ) -> Result<Vec<(Time, u64)>, Error> {
+        let stream = |what: &str| Stream::new(seed, &format!("flow/{}/{what}", source.name));
+        let (start, until) = (source.start, source.stop.min(end));
         let expected = per_second * until.since(start).secs();
         let arrivals = match expected > 2.0 * MAX_FLOWS as f64 {
             true => Vec::new(),
@@ -92,8 +83,7 @@ impl ShortFlowsPlan {
             return Err(context.error(given, message));
         }
         let mut draws = stream("size");
-        let connections = arrivals.into_iter().map(|at| (at, self.sizes.draw(&mut draws))).collect();
-        Ok((Arc::new(Opener { name, start, stop }), connections))
+        Ok(arrivals.into_iter().map(|at| (at, self.sizes.draw(&mut draws))).collect())
     }
 }
 
