@@ -146,7 +146,7 @@ share of the best's goal that the answer does not reach. A **hit** loses less th
 An answer that cannot be had counts as the best that it names for Linux.
 
 **The questions** are two. One has the link's values. The other has a ping of 30,000 probes and two transfers
-by iperf3, one by CUBIC and one by BBR, simulated over the link as [choose.md](choose.md) asks for them: no
-values, no kind of queue, no time line, no load at a constant rate. Both say how many flows of the algorithm
-there will be, and which of others.\
+by iperf3, one by CUBIC and one by BBR. They are simulated over the link as [choose.md](choose.md) asks for
+them. This question has no values, no kind of queue, no time line and no load at a constant rate. Both say how
+many flows of the algorithm there will be, and which of others.\
 """

@@ -286,7 +286,7 @@ class Bar:
             if self._shown is not None:
                 self._shown.update(self._shown.task_ids[0], completed=done, total=total)
 
-    def _report(self, stage: str, state: str) -> None:
+    def report(self, stage: str, state: str) -> None:
         """Without a terminal, prints the state as a line if the stage is new, or the last line is old."""
         now = time.monotonic()
         if not self._wanted and (stage != self._stage or now >= self._last_line + self._EVERY_S):
@@ -326,7 +326,7 @@ class FitBar(Bar):
         """Takes the state of the search."""
         best = f", best {state.held} of {state.checks} checks" if state.checks else ""
         stage = f"{state.what} ({state.total})"
-        self._report(stage, f"{stage}; {state.runs:,} runs are done{best}")
+        self.report(stage, f"{stage}; {state.runs:,} runs are done{best}")
         self._what = f"{state.what} ({state.done}/{state.total}), {state.runs:,} runs{best}"
         self(state.done, max(state.total, 1))
         if self._shown is not None:
@@ -357,7 +357,8 @@ class RunsBar(Bar):
         rate = f"{units.digits(new / state.elapsed_s, 3)}/s" if new and state.elapsed_s > 0 else ""
         left = state.remaining_s if state.done < state.total else None
         self._ahead = f"{rate}, {_clock(left)} left" if left is not None else rate
-        self._report(self._stage, f"{self._what}: {state.done:,} of {state.total:,} runs, {self._ahead}")
+        done = f"{self._what}: {state.done:,} of {state.total:,} runs"
+        self.report(self._stage, f"{done}, {self._ahead}" if self._ahead else done)
         self(state.done, max(state.total, 1))
         if self._shown is not None:
             self._shown.update(self._shown.task_ids[0], description=named(self._what), ahead=self._ahead)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -148,8 +147,7 @@ class Bars:
             self.close()
             self._what, self._bar, self._began = what, terminal.RunsBar(what), time.monotonic()
             self._bar.__enter__()
-            if sys.stderr is None or not sys.stderr.isatty():
-                terminal.note(f"{what}: {total} runs" if total > 1 else what)
+            self._bar.report(what, f"{what}: {total} runs" if total > 1 else what)
         if self._bar is not None:
             elapsed = time.monotonic() - self._began
             left = elapsed / done * (total - done) if done else None

@@ -133,7 +133,7 @@ class Bar(terminal.RunsBar):
     def at(self, state: State) -> None:
         """Takes the state of the search."""
         stage = state.running[0].partition(",")[0].partition(":")[0]
-        self._report(stage, f"{stage}; {state.done:,} runs are done")
+        self.report(stage, f"{stage}; {state.done:,} runs are done")
         super().at(state)
 
 
