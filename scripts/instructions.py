@@ -37,7 +37,7 @@ TOLERANCE = 0.05
 """By how much a count may differ from that of `FILE`, up or down."""
 MOST_ABOVE_BASE = 0.08
 """By how much a count may be above that of `BASE`."""
-SCENARIOS = {"a": "100 s", "b100": "20 s", "lossy": "20 s"}
+SCENARIOS = {"a": "100 s", "b100": "20 s", "lossy": "20 s", "overtaking": "2 s"}
 """Files of scenarios/bench and how much of each is simulated."""
 _TRACED = ["--set", "record.flows=true"]
 VARIANTS = {"": [], "-traced": _TRACED, "-segments": [*_TRACED, "--set", "record.segments=true"]}
