@@ -844,8 +844,8 @@ class Flow(OnPath):
         scheduler: With `subflow`, which of them sends the next segment. "min-rtt" or "round-robin". Default:
             "min-rtt".
         opportunistic: With `subflow`: where the shared receive window holds a subflow back, it sends the
-            oldest segment that another one still has under way, and the window of that one is halved, at most
-            once per round trip. Default: no.
+            oldest segment that another subflow still has under way. The window of that subflow is halved, at
+            most once per round trip. Default: no.
         both_ways: Both ends write over one connection: data in the other direction, too, which carries the
             acknowledgements of this one, as this one carries its own (RFC 9293 section 3.8.6.3). Yes for the
             same there and back, or a table of what differs. True, False or a dict with "cc",

@@ -92,7 +92,7 @@ def test_the_path_is_split_where_the_relay_stands() -> None:
     given = split("geo-pep", path=["internet", "sat"], relay="internet, buffer=8 MB")
     assert given is not None and given.controllers == []
     assert json.loads(given.scenario)["flow"][0]["relay"] == {"at": "internet", "buffer": "8 MB"}
-    with pytest.raises(ScenarioError, match="name the link at whose end it stands: internet"):
+    with pytest.raises(ScenarioError, match="name the link at whose end it is: internet"):
         split("geo-pep", relay="sat")
     with pytest.raises(ScenarioError, match="a path of one link has no place for a relay"):
         split("geo", relay="geo")
@@ -273,7 +273,7 @@ def test_the_verb_says_what_the_relay_did_and_a_kill_leaves_nothing(tmp_path: Pa
     done = subprocess.run(
         [*command, "--relay", "sat", "--", "true"], capture_output=True, text=True, timeout=40
     )
-    assert done.returncode == 2 and "name the link at whose end it stands: fibre" in done.stderr
+    assert done.returncode == 2 and "name the link at whose end it is: fibre" in done.stderr
 
     before = captures()
     with subprocess.Popen([*command, "--", "sleep", "60"], stderr=subprocess.DEVNULL) as process:

@@ -150,7 +150,7 @@ impl<P: Policy> Windowed<P> {
         let w = Window { cwnd: start.initial_window, ssthresh: start.initial_ssthresh };
         let mss = start.mss.max(1);
         let mut host = Self { policy, w, threshold: (f64::NAN, 0), mss, added: None, collapsed: false };
-        host.settle();
+        host.clamp_window();
         host
     }
 
@@ -163,7 +163,7 @@ impl<P: Policy> Windowed<P> {
     }
 
     /// Keeps the window in its range; ssthresh is at least 2 (RFC 5681 eq. 4).
-    fn settle(&mut self) {
+    fn clamp_window(&mut self) {
         debug_assert!(!self.w.cwnd.is_nan() && !self.w.ssthresh.is_nan(), "{:?}", self.policy);
         self.w.cwnd = self.w.cwnd.clamp(1.0, LARGEST);
         if self.w.ssthresh != self.threshold.0 {
@@ -236,7 +236,7 @@ impl<P: Policy> Windowed<P> {
         } else {
             self.policy.avoid(&mut self.w, flow, counted);
         }
-        self.settle();
+        self.clamp_window();
     }
 
     /// Slow start, and what is left at its end.
@@ -291,7 +291,7 @@ impl<P: Policy> Windowed<P> {
         }
         self.collapsed |= why == Congestion::Timeout;
         self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
-        self.settle();
+        self.clamp_window();
     }
 
     /// [`Event::Undo`].
@@ -301,9 +301,9 @@ impl<P: Policy> Windowed<P> {
         self.w.cwnd = self.w.cwnd.max(segments(before.cwnd));
         self.w.ssthresh = self.w.ssthresh.max(ssthresh);
         self.collapsed = false;
-        self.settle();
+        self.clamp_window();
         self.policy.on(&mut self.w, flow, Event::Undo(before));
-        self.settle();
+        self.clamp_window();
         self.added.iter_mut().for_each(|added| added.on_undo());
     }
 
@@ -311,7 +311,7 @@ impl<P: Policy> Windowed<P> {
     #[inline(never)]
     fn grow_by_rules(&mut self, flow: &Flow, ack: &Ack) {
         let held = self.added.as_mut().is_some_and(|added| added.before_growth(flow, ack, &mut self.w));
-        self.settle();
+        self.clamp_window();
         self.hand_over();
         if held {
             self.collapsed &= ack.acked == 0;
@@ -321,7 +321,7 @@ impl<P: Policy> Windowed<P> {
         if let Some(added) = &mut self.added {
             added.after_growth(flow, ack, &mut self.w, held);
         }
-        self.settle();
+        self.clamp_window();
     }
 }
 
@@ -346,21 +346,21 @@ impl<P: Policy> Controller for Windowed<P> {
                 }
                 self.policy.on(&mut self.w, flow, event);
                 self.added.iter_mut().for_each(|added| added.on_life(flow, what, &mut self.w));
-                self.settle();
+                self.clamp_window();
                 self.hand_over();
             }
             Event::Hint(Hint::PathChange(_)) => {
                 self.policy.on(&mut self.w, flow, event);
                 self.added.iter_mut().for_each(|added| added.on_path_change(flow, &mut self.w));
-                self.settle();
+                self.clamp_window();
             }
             Event::Deadline => {
                 self.added.iter_mut().for_each(|added| added.on_deadline(flow, &mut self.w));
-                self.settle();
+                self.clamp_window();
             }
             event => {
                 self.policy.on(&mut self.w, flow, event);
-                self.settle();
+                self.clamp_window();
             }
         }
     }

@@ -138,9 +138,9 @@ pub(crate) fn plan(script: &Script, manner: Manner) -> Result<Plan, Error> {
     }
     let Options { timestamps, reading, .. } = settings.options;
     let shift = if sends { shake.peer_shift() } else { shake.own_shift() };
-    let told = (reading == Reading::OnDemand).then_some(shift);
+    let shift = (reading == Reading::OnDemand).then_some(shift);
     let mut builder =
-        Builder { grid, sends, manner, read: 0, timestamps, told, skipped: (0, None), steps: Vec::new() };
+        Builder { grid, sends, manner, read: 0, timestamps, shift, skipped: (0, None), steps: Vec::new() };
     for (n, event) in events.iter().enumerate() {
         builder.event(event, shake.is_part(n))?;
     }
@@ -392,7 +392,7 @@ struct Builder {
     read: u64,
     timestamps: bool,
     /// If windows change: bits by which those of the script are shifted.
-    told: Option<u64>,
+    shift: Option<u64>,
     skipped: (usize, Option<Error>),
     steps: Vec<Step>,
 }
@@ -469,7 +469,7 @@ impl Builder {
                 }
                 seg.sack = sack;
                 seg.ece = packet.has('E');
-                let window = self.told.map(|shift| match packet.window {
+                let window = self.shift.map(|shift| match packet.window {
                     Some(window) => Ok((window << shift) / self.grid.unit),
                     None => {
                         Err(Error::refused(line, "an acknowledgement without win, where the window changes"))
@@ -508,12 +508,12 @@ impl Builder {
                     ece: packet.has('E'),
                     tsecr: stamps.map(|(_, ecr)| ecr),
                     window: self
-                        .told
+                        .shift
                         .zip(packet.window)
                         .map(|(shift, w)| (w << shift) / self.grid.longest.max(1)),
                 })
             }
-            (true, Way::Out, false) if self.told.is_some() => {
+            (true, Way::Out, false) if self.shift.is_some() => {
                 Ok(Action::ExpectProbe(self.grid.segment(line, packet.seq.saturating_add(1))?))
             }
             (false, Way::In, false) => Err(Error::refused(line, "a segment without data to a receiver")),

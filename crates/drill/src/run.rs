@@ -106,12 +106,12 @@ impl<'a> Player<'a> {
             return Ok(());
         }
         if let Action::ExpectAck { ack, blocks, ece, tsecr, window } = &step.action {
-            let (got, told) = self.next_ack(step, from, to, *ack)?;
+            let (got, advertised) = self.next_ack(step, from, to, *ack)?;
             self.compare_ack(step, &got, *ack, blocks.as_deref(), *ece, *tsecr)?;
-            if let (Some(want), Some(told)) = (window, told)
-                && *want != told
+            if let (Some(want), Some(advertised)) = (window, advertised)
+                && *want != advertised
             {
-                let came = format!("a window of {told} segments instead of {want}");
+                let came = format!("a window of {advertised} segments instead of {want}");
                 return Err(Error::differs(step.line, format!("{}\n  came: {came}", step.source)));
             }
             self.compared += 1;

@@ -78,7 +78,7 @@ impl CaptureFile {
     pub(crate) fn finish(&mut self) -> Result<u64, EmulationError> {
         self.sender = None;
         if let Some(thread) = self.thread.take() {
-            let done = thread.join().unwrap_or(Ok(())); // a panic has been told of
+            let done = thread.join().unwrap_or(Ok(())); // a panic has been reported
             done.map_err(EmulationError::Capture)?;
         }
         Ok(self.missed.load(Ordering::Relaxed))

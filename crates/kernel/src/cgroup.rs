@@ -89,8 +89,8 @@ pub fn own() -> Result<PathBuf, String> {
     if hierarchies.is_empty() {
         return Err("control groups version 2 are not mounted: mount -t cgroup2 none DIR".into());
     }
-    let told = fs::read_to_string("/proc/self/cgroup").map_err(|e| format!("/proc/self/cgroup: {e}"))?;
-    let named = told.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+    let text = fs::read_to_string("/proc/self/cgroup").map_err(|e| format!("/proc/self/cgroup: {e}"))?;
+    let named = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
     let found = place(Path::new(named), &hierarchies).filter(|place| place.join("cgroup.procs").exists());
     found.ok_or_else(|| {
         format!(
@@ -171,10 +171,10 @@ fn give_back(group: &Path) -> Vec<u32> {
 fn processes(group: &Path) -> Vec<u32> {
     // A threaded group does not list its processes. A thread represents its process when it is written to
     // cgroup.procs.
-    let told = fs::read_to_string(group.join("cgroup.procs"))
+    let text = fs::read_to_string(group.join("cgroup.procs"))
         .or_else(|_| fs::read_to_string(group.join("cgroup.threads")));
-    let told = told.unwrap_or_default();
-    told.lines().filter_map(|pid| pid.parse().ok()).filter(|pid| *pid != 0).collect()
+    let text = text.unwrap_or_default();
+    text.lines().filter_map(|pid| pid.parse().ok()).filter(|pid| *pid != 0).collect()
 }
 
 /// Makes a group below `parent` that processes may enter, and locks it.
@@ -211,7 +211,7 @@ fn lock_at_once(folder: &File) -> bool {
 fn open_to_processes(group: &Path) -> io::Result<()> {
     let kind = group.join("cgroup.type");
     match fs::read_to_string(&kind) {
-        Ok(told) if told.trim() == "domain invalid" => fs::write(kind, "threaded"),
+        Ok(text) if text.trim() == "domain invalid" => fs::write(kind, "threaded"),
         _ => Ok(()),
     }
 }

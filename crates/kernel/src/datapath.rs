@@ -169,12 +169,12 @@ impl Datapath {
         let count = slots.max_entries();
         let mapped = Slots::map(slots.as_fd(), control.as_fd(), count)
             .map_err(|e| Error(format!("the datapath's slots cannot be mapped: {e}")))?;
-        let told = mapped.control();
-        if told.layout != LAYOUT {
+        let found = mapped.control();
+        if found.layout != LAYOUT {
             return Err(foreign());
         }
-        if told.agent_pid != 0 && is_alive(told.agent_pid) {
-            let pid = told.agent_pid;
+        if found.agent_pid != 0 && is_alive(found.agent_pid) {
+            let pid = found.agent_pid;
             return Err(Error(format!("{} is served by process {pid} already", settings.name)));
         }
         if !available().contains(&settings.name) {
@@ -362,7 +362,7 @@ fn verdict(log: &[String]) -> Option<String> {
 
 /// Registers the table of a loaded object.
 fn register(object: &mut Object, arity: u32, name: &str) -> Result<Link, Error> {
-    let told = |error: &libbpf_rs::Error| Error::from_libbpf(&format!("registering {name}"), error);
+    let failed = |error: &libbpf_rs::Error| Error::from_libbpf(&format!("registering {name}"), error);
     let mut table = None;
     for map in object.maps_mut() {
         // A program of the kernel's own window rules has one table for all kernels.
@@ -376,7 +376,7 @@ fn register(object: &mut Object, arity: u32, name: &str) -> Result<Link, Error> 
     let before = set_print(Some((PrintLevel::Warn, hear)));
     let link = table.attach_struct_ops();
     set_print(before);
-    link.map_err(|e| told(&e))
+    link.map_err(|e| failed(&e))
 }
 
 /// Pins what keeps a table registered: its link, or on kernels without links the table itself.

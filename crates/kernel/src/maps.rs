@@ -26,10 +26,10 @@ pub(crate) fn datapaths() -> Vec<Slots> {
 fn open(id: u32) -> Option<Slots> {
     let control = MapHandle::from_map_id(id).ok()?;
     // The one page of a control alone, to learn which map has the slots.
-    let told = Slots::map(control.as_fd(), control.as_fd(), 0).ok()?.control();
-    let slots = MapHandle::from_map_id(u32::try_from(told.slots_map).ok()?).ok()?;
+    let found = Slots::map(control.as_fd(), control.as_fd(), 0).ok()?.control();
+    let slots = MapHandle::from_map_id(u32::try_from(found.slots_map).ok()?).ok()?;
     use libbpf_rs::MapCore as _;
-    if told.layout != LAYOUT || slots.value_size() as usize != size_of::<Slot>() {
+    if found.layout != LAYOUT || slots.value_size() as usize != size_of::<Slot>() {
         return None;
     }
     Slots::map(slots.as_fd(), control.as_fd(), slots.max_entries()).ok()

@@ -134,7 +134,7 @@ impl Steering {
 
     /// Passes the contents of the report to the controller, in the order of [`Controller`]'s contract.
     pub fn on_report(&mut self, report: &Report) {
-        let told = |bit: u32| report.tells & bit != 0;
+        let has = |bit: u32| report.tells & bit != 0;
         let mut ack = ack_of(&report.news);
         if let Some(rate) = &mut ack.rate {
             self.flights.note(self.flow.delivered, rate.prior_in_flight);
@@ -147,18 +147,18 @@ impl Steering {
         self.answers = report.number;
         self.report_ns = report.t_ns;
         let now = phase(report);
-        let anew = told(tells::LOSS | tells::ECN | tells::TIMEOUT);
-        if told(tells::MSS) {
+        let anew = has(tells::LOSS | tells::ECN | tells::TIMEOUT);
+        if has(tells::MSS) {
             self.controller.on(&self.flow, Event::Life(Life::MssChanged));
         }
-        if told(tells::IDLE) {
+        if has(tells::IDLE) {
             self.controller.on(&self.flow, Event::Life(Life::IdleRestart));
         }
-        if told(tells::UNDO) {
+        if has(tells::UNDO) {
             self.flow.phase = Phase::Open;
             self.controller.on(&self.flow, Event::Undo(&self.before));
         }
-        if told(tells::RECOVERED) && anew {
+        if has(tells::RECOVERED) && anew {
             // One recovery ended and the next began with the same ACK.
             self.flow.phase = Phase::Open;
             self.controller.on(&self.flow, Event::Life(Life::Recovered));
@@ -168,16 +168,16 @@ impl Steering {
             (tells::LOSS, Congestion::Loss),
             (tells::TIMEOUT, Congestion::Timeout),
         ] {
-            if told(bit) {
+            if has(bit) {
                 self.before = self.controller.decision();
                 let flow = self.at(why);
                 self.controller.on(&flow, Event::Congestion(why));
             }
         }
-        let ends = told(tells::RECOVERED) && !anew;
+        let ends = has(tells::RECOVERED) && !anew;
         // The ACK that ends a recovery still belongs to it.
         self.flow.phase = if ends { Phase::Recovery } else { now };
-        if told(tells::ACK) {
+        if has(tells::ACK) {
             self.controller.on_ack(&self.flow, &ack);
         }
         self.flow.phase = now;

@@ -39,7 +39,7 @@ struct Stop {
 }
 
 impl Ground {
-    /// Checks a point; `key` is where it stands in the request.
+    /// Checks a point; `key` is its place in the request.
     ///
     /// # Errors
     /// A coordinate that is missing or out of its range, or times that do not rise.

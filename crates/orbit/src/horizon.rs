@@ -13,9 +13,9 @@ use crate::ground::Ground;
 /// When a satellite is in reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reach {
-    /// From so many degrees above the horizontal plane on.
+    /// From n degrees above the horizontal plane on.
     Elevation(f64),
-    /// Up to so many km away, whatever lies between: Hypatia's rule (satgenpy, `generate_dynamic_state`).
+    /// Up to n km away, whatever lies between: Hypatia's rule (satgenpy, `generate_dynamic_state`).
     Length(f64),
 }
 

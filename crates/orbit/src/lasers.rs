@@ -32,7 +32,7 @@ pub enum End<'a> {
 }
 
 impl Lasers {
-    /// For so many satellites and these pairs.
+    /// For this number of satellites, and these pairs.
     pub fn new(satellites: usize, pairs: &[(u32, u32)]) -> Self {
         let mut graph = UnGraph::with_capacity(satellites + 2, pairs.len() + 64);
         for _ in 0..satellites + 2 {

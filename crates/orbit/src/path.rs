@@ -83,7 +83,7 @@ struct Way {
     last_deg: f64,
 }
 
-/// Works out a request. `go_on` is told the share that is done before each row, and says whether to go on.
+/// Works out a request. Before each row `go_on` receives the share that is done. It returns false to stop.
 ///
 /// # Errors
 /// A request that is wrong, a satellite without a position, or an interruption.

@@ -221,7 +221,7 @@ pub(crate) fn nanoseconds(seconds: f64) -> i64 {
     libm::round(seconds * 1e9) as i64
 }
 
-/// What `satellites` stands for.
+/// The satellites that `satellites` names.
 #[derive(Debug)]
 pub(crate) struct Fleet {
     pub(crate) satellites: Vec<Satellite>,

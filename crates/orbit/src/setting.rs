@@ -1,4 +1,4 @@
-//! What a request stands for: satellites, horizons, lasers, the start.
+//! The setting of a request: satellites, horizons, lasers, the start.
 
 use sgp4::chrono::NaiveDateTime;
 
@@ -93,7 +93,7 @@ impl Setting {
         })
     }
 
-    /// How the Earth stands at an instant.
+    /// The orientation of the Earth at an instant.
     pub(crate) fn turn(&self, t_ns: i64) -> Turn {
         Turn::at(self.start, t_ns + self.ut1_ns)
     }

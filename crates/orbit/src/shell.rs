@@ -89,7 +89,7 @@ impl Shell {
         self.planes as usize * self.per_plane as usize
     }
 
-    /// Checks every number; `key` is where the shell stands in the request.
+    /// Checks every number; `key` is the shell's place in the request.
     ///
     /// # Errors
     /// The first number that is out of its range.

@@ -78,7 +78,7 @@ impl PyController {
         ))
     }
 
-    fn told<'py>(&'py self, py: Python<'py>, method: &'static str, flow: &Flow) -> Call<'py> {
+    fn call_of<'py>(&'py self, py: Python<'py>, method: &'static str, flow: &Flow) -> Call<'py> {
         let class = self.object.bind(py).get_type().into_any();
         Call { class, method, flow: &self.flow, now: flow.now }
     }
@@ -93,7 +93,7 @@ impl PyController {
         }
         self.now = flow.now;
         let done = Python::attach(|py| {
-            let (object, call) = (self.object.bind(py), self.told(py, method, flow));
+            let (object, call) = (self.object.bind(py), self.call_of(py, method, flow));
             act(object).map_err(|error| call.raised(error)).and_then(|answer| call.ran(&answer))?;
             read(object, self.mss, &call)
         });
@@ -130,7 +130,7 @@ impl PyController {
 
     /// The window and the threshold that `backoff` announces, if the class has it.
     fn announced(&self, py: Python<'_>, flow: &Flow, why: Congestion) -> PyResult<Option<(u64, u64)>> {
-        let call = self.told(py, "backoff", flow);
+        let call = self.call_of(py, "backoff", flow);
         let ask = || match self.object.bind(py).getattr_opt("backoff")? {
             Some(method) => method.call1((flow_dict(py, flow)?, word(why))).map(Some),
             None => Ok(None),

@@ -54,7 +54,7 @@ fn names(hops: &[Hop]) -> Vec<String> {
 
 #[pymethods]
 impl EmulatedNetwork {
-    /// So many ends, and links: numbers of the near and the far end, and a scenario as JSON, whose first flow gives the route. With
+    /// The number of ends, and the links: numbers of the near and the far end, and a scenario as JSON, whose first flow gives the route. With
     /// `interval_ns`, samples are taken so often. A capture is a path, a place, and whether whole packets are kept. The largest packet of all
     /// links has `mtu` bytes.
     #[new]

@@ -73,9 +73,9 @@ impl Call<'_> {
         // An exception may say several lines.
         let said = error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let what = format!("{} raised {said}", self.method);
-        let told = self.error(&what, &within.unwrap_or_default(), &more, place.as_ref());
-        told.set_cause(py, Some(error));
-        told
+        let raised = self.error(&what, &within.unwrap_or_default(), &more, place.as_ref());
+        raised.set_cause(py, Some(error));
+        raised
     }
 
     /// `attribute` has a value that it must not have; `right` says which it may have.
@@ -114,7 +114,7 @@ impl Call<'_> {
         error
     }
 
-    /// Where the deepest frame stands in the method's own file, or where the method is defined.
+    /// The place of the deepest frame in the method's own file, or where the method is defined.
     fn place(&self, error: Option<&PyErr>) -> PyResult<Place> {
         let py = self.class.py();
         let method = py.import("inspect")?.call_method1("unwrap", (self.class.getattr(self.method)?,))?;
@@ -140,7 +140,7 @@ impl Call<'_> {
 struct Place {
     file: String,
     line: u64,
-    /// What stands there.
+    /// The text there.
     text: String,
     /// Did the method begin before it raised?
     begun: bool,
@@ -160,7 +160,7 @@ fn parameters(method: &str) -> Option<&'static str> {
     })
 }
 
-/// Gives an exception its lines, each of which is one.
+/// Gives an exception its lines, as a list.
 pub(crate) fn with_lines(py: Python<'_>, error: &PyErr, name: &str, lines: Vec<String>) {
     let each = lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     // Without them it still has its text.

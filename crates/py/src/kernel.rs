@@ -28,11 +28,11 @@ pub(crate) fn kernel_gaps(name: &str) -> PyResult<Vec<String>> {
 #[pyfunction]
 pub(crate) fn kernel_sweep_groups(py: Python<'_>) -> String {
     let found = py.detach(bentpipe_kernel::cgroup::sweep);
-    let told = found.iter().map(|group| {
+    let groups = found.iter().map(|group| {
         let path = group.path.to_string_lossy();
         serde_json::json!({ "path": path, "moved": group.moved, "removed": group.removed })
     });
-    serde_json::Value::Array(told.collect()).to_string()
+    serde_json::Value::Array(groups.collect()).to_string()
 }
 
 #[cfg(feature = "kernel")]
@@ -63,7 +63,7 @@ mod built {
     use crate::controller::PyController;
     use crate::failure::{Failure, number};
 
-    fn told(error: impl std::fmt::Display) -> PyErr {
+    fn kernel_error(error: impl std::fmt::Display) -> PyErr {
         KernelError::new_err(error.to_string())
     }
 
@@ -117,14 +117,14 @@ mod built {
                     given.push((key, Value::Text(value.extract()?)));
                 }
             }
-            id.ok_or_else(|| told("a controller's table needs a name"))?
+            id.ok_or_else(|| kernel_error("a controller's table needs a name"))?
         } else {
             let factory = spec.clone().unbind();
             let name = spec.getattr("__name__").map_or_else(|_| "controller".into(), |n| n.to_string());
             return Ok((Box::new(Written { factory, failure: failure.clone() }), name));
         };
         let start = Start { mss: 1448, initial_window: 10.0, initial_ssthresh: f64::INFINITY };
-        registry::build(&id, &given, start).map_err(told)?;
+        registry::build(&id, &given, start).map_err(kernel_error)?;
         let given = registry::with(&given, registry::in_linux(&id));
         Ok((Box::new(Registered { id: id.clone(), given }), id))
     }
@@ -167,8 +167,8 @@ mod built {
             let failure = Failure::default();
             if native {
                 let program: String =
-                    spec.extract().map_err(|_| told("a native program is named by a string"))?;
-                let native = py.detach(|| Native::open(&program, pin.as_deref())).map_err(told)?;
+                    spec.extract().map_err(|_| kernel_error("a native program is named by a string"))?;
+                let native = py.detach(|| Native::open(&program, pin.as_deref())).map_err(kernel_error)?;
                 let name = native.name().to_owned();
                 let work = Mutex::new(Some(Work::Native { _native: native }));
                 return Ok(Self { name, work, failure, end: None, ended: Mutex::new(None) });
@@ -207,11 +207,11 @@ mod built {
                 drop(agent);
                 ending.send(result).ok();
             });
-            let thread = thread.map_err(told)?;
-            let failed = |error: String| failure.take().unwrap_or_else(|| told(error));
+            let thread = thread.map_err(kernel_error)?;
+            let failed = |error: String| failure.take().unwrap_or_else(|| kernel_error(error));
             let slots = py
                 .detach(move || start.recv())
-                .map_err(|_| told("the agent's thread ended"))?
+                .map_err(|_| kernel_error("the agent's thread ended"))?
                 .map_err(|error| failed(error.to_string()))?;
             let work = Work::Agent { stop, thread, slots };
             let end = Some(Mutex::new(end));
@@ -237,15 +237,15 @@ mod built {
             }
         }
 
-        /// Waits for the end of the agent, at most so many seconds. True if it has ended; raises what ended it.
+        /// Waits for the end of the agent, at most `timeout_s` seconds. True if it has ended; raises what ended it.
         fn step(&self, py: Python<'_>, timeout_s: f64) -> PyResult<bool> {
-            let patience = Duration::try_from_secs_f64(timeout_s).map_err(told)?;
+            let patience = Duration::try_from_secs_f64(timeout_s).map_err(kernel_error)?;
             py.detach(|| self.wait(patience));
             let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
             match ended {
                 None => Ok(false),
                 Some(Ok(())) => Ok(true),
-                Some(Err(error)) => Err(self.failure.take().unwrap_or_else(|| told(error))),
+                Some(Err(error)) => Err(self.failure.take().unwrap_or_else(|| kernel_error(error))),
             }
         }
 
@@ -303,7 +303,7 @@ mod built {
     impl KernelGroup {
         #[new]
         fn new(name: &str) -> PyResult<Self> {
-            ChosenGroup::new(name).map(|group| Self(Mutex::new(Some(group)))).map_err(told)
+            ChosenGroup::new(name).map(|group| Self(Mutex::new(Some(group)))).map_err(kernel_error)
         }
 
         /// The group's directory; None once it is closed.
@@ -316,8 +316,8 @@ mod built {
         /// Puts a process into the group; what it starts stays there too.
         fn take(&self, pid: u32) -> PyResult<()> {
             match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-                Some(group) => group.take(pid).map_err(told),
-                None => Err(told("the control group is closed")),
+                Some(group) => group.take(pid).map_err(kernel_error),
+                None => Err(kernel_error("the control group is closed")),
             }
         }
 
@@ -347,7 +347,7 @@ mod built {
     #[pyo3(signature = (name, pin = None))]
     pub(crate) fn kernel_detach(name: &str, pin: Option<PathBuf>) -> PyResult<bool> {
         let unpinned = match &pin {
-            Some(pin) => datapath::detach(pin, name).map_err(told)?,
+            Some(pin) => datapath::detach(pin, name).map_err(kernel_error)?,
             None => false,
         };
         Ok(unpinned || datapath::sweep(name))

@@ -95,9 +95,9 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
 
 /// All mistakes of a scenario as one exception; its `mistakes` are the lines of its text.
 fn mistaken(error: bentpipe_sim::Error) -> PyErr {
-    let told = wrong(&error);
-    Python::attach(|py| failure::with_lines(py, &told, "mistakes", error.lines()));
-    told
+    let raised = wrong(&error);
+    Python::attach(|py| failure::with_lines(py, &raised, "mistakes", error.lines()));
+    raised
 }
 
 fn to_json(scenario: &Scenario) -> PyResult<String> {

@@ -24,22 +24,22 @@ pub(crate) struct AccurateEcn {
     packets: u64,
     bytes: u64,
     /// The counters on the acknowledgement that is being processed.
-    told: Option<(u8, Option<u32>)>,
+    pending: Option<(u8, Option<u32>)>,
     /// Marked bytes that have not been reported so far.
-    untold: u64,
+    unreported: u64,
 }
 
 impl AccurateEcn {
     /// The acknowledgement about to be processed has this ACE field, and this byte counter if it carries the
     /// option.
     pub(crate) fn tell(&mut self, ace: u8, ce_bytes: Option<u32>) {
-        self.told = Some((ace, ce_bytes));
+        self.pending = Some((ace, ce_bytes));
     }
 
     /// The acknowledgement delivers `packets` packets and `bytes` bytes. An old acknowledgement (`current`
     /// false) reports nothing. Returns how many of the delivered bytes it newly reports as marked.
     pub(crate) fn take(&mut self, packets: u64, bytes: u64, mss: u64, current: bool) -> u64 {
-        if let Some((ace, ce_bytes)) = self.told.take().filter(|_| current) {
+        if let Some((ace, ce_bytes)) = self.pending.take().filter(|_| current) {
             let first = MarkCounts { ce_packets: self.packets, ..MarkCounts::default() }.ace();
             let least = u64::from(ace.wrapping_sub(first)) % ACE;
             let marked_bytes = ce_bytes.map(|field| (u64::from(field) + BYTES - self.bytes % BYTES) % BYTES);
@@ -47,11 +47,11 @@ impl AccurateEcn {
             self.packets += marked;
             let marked_bytes = marked_bytes.unwrap_or_else(|| (marked * mss).min(bytes));
             self.bytes += marked_bytes;
-            self.untold += marked_bytes;
+            self.unreported += marked_bytes;
         }
-        let told = self.untold.min(bytes);
-        self.untold -= told;
-        told
+        let reported = self.unreported.min(bytes);
+        self.unreported -= reported;
+        reported
     }
 }
 

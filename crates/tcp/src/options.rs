@@ -264,8 +264,8 @@ option_table! {
         receive_window: Option<u64> = [None, None, None, None];
         /// How the receiving application reads. Unless it does so at once, `receive_window` is the size of its buffer.
         reading: Reading = [Reading::AtOnce, Reading::AtOnce, Reading::AtOnce, Reading::AtOnce];
-        /// The receiver tells which segments it misses, by the option SNACK of SCPS-TP with a bit vector of at most so many octets, and the
-        /// sender sends them again at once; needs [`LossRecovery::NewReno`].
+        /// The receiver reports the segments that it misses by the option SNACK of SCPS-TP, and the sender repeats them at once.
+        /// The option's bit vector has at most this many octets. It needs [`LossRecovery::NewReno`].
         snack: Option<u8> = [None, None, None, Some(0)];
         /// Delayed acknowledgements (RFC 5681 section 4.2): every second full segment, or after this long; `None` acknowledges
         /// every segment.

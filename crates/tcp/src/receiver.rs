@@ -70,7 +70,7 @@ struct OutOfOrder {
     /// The runs of these that changed most recently, newest first (RFC 2018 section 4).
     recent: [Block; MAX_BLOCKS],
     /// The last SNACK sent.
-    told: Snack,
+    last_snack: Snack,
 }
 
 impl Receiver {
@@ -255,17 +255,17 @@ impl Receiver {
     pub fn sack_blocks(&self) -> impl Iterator<Item = Block> {
         // Copying one by one avoids a store-to-load forwarding stall.
         let recent: &[Block] = self.out_of_order.as_ref().map_or(&[], |early| &early.recent);
-        let told = |block: &&Block| {
+        let is_reported = |block: &&Block| {
             self.out_of_order_count > 0 && block.start > self.next && block.end > block.start
         };
-        recent.iter().filter(told).copied()
+        recent.iter().filter(is_reported).copied()
     }
 
     /// The SNACK of the acknowledgement just made, if a segment is missing and the connection uses that
     /// option.
     pub fn snack(&self) -> Option<Snack> {
-        let told = self.out_of_order.as_ref().map(|early| early.told);
-        told.filter(|_| self.snack.is_some() && self.out_of_order_count > 0)
+        let last = self.out_of_order.as_ref().map(|early| early.last_snack);
+        last.filter(|_| self.snack.is_some() && self.out_of_order_count > 0)
     }
 
     /// The delayed acknowledgement may be due, or the application may have read.
@@ -376,7 +376,8 @@ impl Receiver {
         if let (Some(octets), Some(early)) = (self.snack, &mut self.out_of_order)
             && self.out_of_order_count > 0
         {
-            early.told = Snack::new(&early.segments, [self.next, early.told.end(), self.high], octets);
+            early.last_snack =
+                Snack::new(&early.segments, [self.next, early.last_snack.end(), self.high], octets);
         }
     }
 

@@ -286,12 +286,12 @@ impl Scoreboard {
         }
         self.note(seq, seq + 1, got);
         got.segments += 1;
-        self.settle_one(seq);
+        self.mark_sacked(seq);
     }
 
     /// Marks segment `seq`, which was not SACKed, as SACKed.
     #[inline]
-    fn settle_one(&mut self, seq: u64) {
+    fn mark_sacked(&mut self, seq: u64) {
         self.sacked.set(seq);
         self.sacked_count += 1;
         if self.lost_count > 0 {
@@ -327,7 +327,7 @@ impl Scoreboard {
     pub(crate) fn acknowledge_one(&mut self, seq: u64) -> (Time, bool, u64) {
         let sent = self.sent_at[self.slot(seq)];
         let once = self.twice_count == 0 || !self.twice.get(seq);
-        self.settle_one(seq);
+        self.mark_sacked(seq);
         let mut got = Delivered::default();
         if self.order.is_none() {
             self.mark_lost(&mut got);
@@ -343,7 +343,7 @@ impl Scoreboard {
             let new = self.sacked.set_range(start, end);
             got.segments += new;
             self.sacked_count += new;
-            self.settle(start, end);
+            self.clear_lost(start, end);
             for seq in end.saturating_sub(DUP_THRESH as u64).max(start)..end {
                 self.rank(seq + 1);
             }
@@ -352,7 +352,7 @@ impl Scoreboard {
     }
 
     /// [`from`, `to`) is delivered: neither lost nor in flight again.
-    fn settle(&mut self, from: u64, to: u64) {
+    fn clear_lost(&mut self, from: u64, to: u64) {
         if self.lost_count > 0 {
             self.lost_count -= self.lost.clear_range(from, to);
         }
@@ -441,7 +441,7 @@ impl Scoreboard {
         if from < ack {
             self.note(from, ack, got);
         }
-        self.settle(self.una, ack);
+        self.clear_lost(self.una, ack);
         if self.twice_count > 0 {
             let again = self.twice.clear_range(self.una, ack);
             if again > 0 {
@@ -544,12 +544,12 @@ impl Scoreboard {
     /// The receiver has the outstanding segment `seq`, but not from the transmission in its turn: it counts
     /// as SACKed. This says nothing of the segments before it. Returns true if that is news.
     #[cold]
-    pub(crate) fn settle_quietly(&mut self, seq: u64) -> bool {
+    pub(crate) fn sack_quietly(&mut self, seq: u64) -> bool {
         let new = self.misses(seq);
         if new {
             self.sacked.set(seq);
             self.sacked_count += 1;
-            self.settle(seq, seq + 1);
+            self.clear_lost(seq, seq + 1);
         }
         new
     }

@@ -119,7 +119,7 @@ pub struct Sender {
     /// True if RACK, tail loss probe or D-SACK is on.
     watchful: bool,
     /// True if acknowledgements carry more than what has arrived: a window that changes, or a header.
-    told_more: bool,
+    acks_carry_more: bool,
     /// True if its segments carry headers ([`bentpipe_cc::Header`]). Each segment has its own header, so such segments never take the
     /// fast paths.
     headers: bool,
@@ -193,7 +193,7 @@ impl Sender {
             decision: CachedDecision::new(&*cc, flow.mss),
             rate: needs.rate.then(Box::default),
             srtt_of_oldest: options.acks == AckRule::Linux,
-            told_more: headers
+            acks_carry_more: headers
                 || peer.is_some()
                 || options.ecn && options.echo == EcnEcho::AccEcn
                 || options.reading == Reading::Growing,
@@ -385,8 +385,8 @@ impl Sender {
     /// is no duplicate, since a duplicate ACK carries no data (RFC 5681 section 2, condition b). With SACK its blocks report what has
     /// arrived (RFC 6675 section 2).
     pub fn on_riding_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
-        let told = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
-        if told { self.on_ack(now, seg) } else { None }
+        let news = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
+        if news { self.on_ack(now, seg) } else { None }
     }
 
     /// [`Sender::on_ack`] off the fast path.
@@ -554,16 +554,16 @@ impl Sender {
     /// Do acknowledgements carry more than what has arrived, so that none may go to [`Sender::on_ack`] alone? They also bring a window
     /// ([`Sender::on_windowed_ack`]) or a header ([`Sender::on_header`]).
     #[inline]
-    pub fn is_told_more(&self) -> bool {
-        self.told_more
+    pub fn acks_carry_more(&self) -> bool {
+        self.acks_carry_more
     }
 
     /// Does every acknowledgement carry more? Others advertise a window only after it has grown
     /// ([`Reading::Growing`]).
     #[inline]
-    fn is_always_told_more(&self) -> bool {
+    fn every_ack_carries_more(&self) -> bool {
         let counts_marks = || self.options.ecn && self.options.echo == EcnEcho::AccEcn;
-        self.told_more && (self.headers || self.peer.is_some() || counts_marks())
+        self.acks_carry_more && (self.headers || self.peer.is_some() || counts_marks())
     }
 
     /// The header of the segment that [`Sender::poll`] has just given.

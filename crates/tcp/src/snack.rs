@@ -50,8 +50,8 @@ impl Snack {
             bits = (behind - end + 1) as u8;
             at = behind;
         }
-        let told = if bits == 0 { 0 } else { u128::MAX >> (128 - u32::from(bits)) };
-        Self { hole: Block { start, end }, arrived: arrived & told, bits }
+        let shown = if bits == 0 { 0 } else { u128::MAX >> (128 - u32::from(bits)) };
+        Self { hole: Block { start, end }, arrived: arrived & shown, bits }
     }
 
     /// The segment after the last one that the option covers.

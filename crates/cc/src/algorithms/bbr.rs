@@ -378,7 +378,7 @@ impl<E: Extension> Bbr<E> {
             }
             self.cwnd = self.cwnd.max(self.segments(FLOOR));
         }
-        self.settle();
+        self.clamp_window();
     }
 
     /// Remembers the window for the end of a recovery or of PROBE_RTT (Linux, `bbr_save_cwnd`).
@@ -392,7 +392,7 @@ impl<E: Extension> Bbr<E> {
         (self.entering, self.conserving) = (false, false);
     }
 
-    fn settle(&mut self) {
+    fn clamp_window(&mut self) {
         let most = if self.mode == Mode::ProbeRtt { self.probe_rtt_window() } else { LARGEST };
         self.cwnd = self.cwnd.clamp(self.segments(1), most);
     }
@@ -452,7 +452,7 @@ impl<E: Extension> Bbr<E> {
                 }
             }
         }
-        self.settle();
+        self.clamp_window();
     }
 }
 

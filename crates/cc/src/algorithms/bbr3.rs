@@ -313,10 +313,10 @@ impl Bbr3 {
             }
             self.cwnd = self.cwnd.max(self.segments(FLOOR)).min(self.bound());
         }
-        self.settle();
+        self.clamp_window();
     }
 
-    fn settle(&mut self) {
+    fn clamp_window(&mut self) {
         let most = if self.state == State::ProbeRtt { self.probe_rtt_window() } else { LARGEST };
         self.cwnd = self.cwnd.min(most).max(self.segments(1));
     }
@@ -362,7 +362,7 @@ impl Bbr3 {
                 }
             }
         }
-        self.settle();
+        self.clamp_window();
     }
 }
 

@@ -58,9 +58,9 @@ algorithm! {
         zeta: f64 = 1.0, 0.0..=100.0;
         use Param::number("gamma", 30.0, 0.0..=1e4)
             .unit("segments")
-            .about("a queue shows from so many on; with tuning, the most");
+            .about("backlog from which a queue shows; with tuning, the largest that it takes");
         use Param::number("gamma_low", 5.0, 0.0..=1e4).unit("segments")
-            .about("the least that tuning goes to");
+            .about("the smallest gamma that tuning takes");
         /// gamma follows the queue that a Reno flow would have at a loss
         tuning: bool = true;
         /// below this window Compound is Reno

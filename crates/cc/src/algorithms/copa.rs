@@ -178,7 +178,7 @@ impl Copa {
         }
     }
 
-    fn settle(&mut self) {
+    fn clamp_window(&mut self) {
         self.cwnd = self.cwnd.clamp(1.0, LARGEST);
     }
 
@@ -210,7 +210,7 @@ impl Controller for Copa {
             self.collapsed = false;
             if measured {
                 self.step(flow, ack.segments(flow));
-                self.settle();
+                self.clamp_window();
             }
         }
         if ack.round_end && measured {
@@ -225,7 +225,7 @@ impl Controller for Copa {
                 self.cwnd = self.cwnd.max(before.cwnd as f64 / f64::from(self.mss));
                 self.slow_start = false;
                 self.collapsed = false;
-                self.settle();
+                self.clamp_window();
                 self.round_cwnd = self.cwnd;
             }
             Event::Life(Life::MssChanged) => self.mss = flow.mss.max(1),

@@ -147,7 +147,7 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, args, near, probe, text};
 
-    fn told(ber: f64) -> Hswa {
+    fn with_ber(ber: f64) -> Hswa {
         Hswa::new(&args("hswa", &[("ber", Value::Number(ber))]))
     }
 
@@ -157,7 +157,7 @@ mod tests {
         for (ber, s) in
             [(1e-8, 80.0), (1e-7, 70.0), (1e-6, 60.0), (1e-5, 50.0), (1e-4, 40.0), (0.0, 120.0), (0.5, 10.0)]
         {
-            near(told(ber).s, s, 1e-12);
+            near(with_ber(ber).s, s, 1e-12);
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
     /// Eq. 2 to 4 at a propagation delay of 0.5 s: TD = 0.25 s at first, and the last minimum stays 0.5 s.
     #[test]
     fn eq_4_falls_linearly_to_zero_at_twice_the_base() {
-        let mut policy = told(1e-8);
+        let mut policy = with_ber(1e-8);
         for (mean, share) in
             [(0.50, 1.0), (0.52, 0.92), (0.55, 0.8), (0.60, 0.6), (0.74, 0.04), (0.75, 0.0), (0.80, 0.0)]
         {
@@ -212,7 +212,7 @@ mod tests {
     /// Eq. 2 looks back ten rounds: a queue that persists for longer is no longer seen.
     #[test]
     fn the_base_is_the_smallest_of_ten_rounds() {
-        let mut policy = told(1e-8);
+        let mut policy = with_ber(1e-8);
         policy.close(0.50, 0.5);
         for i in 1..=9 {
             near(policy.close(0.60, 0.5), 48.0, 1e-9);
@@ -224,11 +224,11 @@ mod tests {
     /// A path whose RTT falls to less than half makes eq. 3 negative: its history begins anew.
     #[test]
     fn a_new_path_starts_a_new_history() {
-        let mut policy = told(1e-8);
+        let mut policy = with_ber(1e-8);
         policy.close(0.5, 0.5);
         assert_eq!(policy.close(0.05, 0.05), 80.0);
         near(policy.close(0.06, 0.05), 80.0 * (1.0 - 0.01 / 0.025), 1e-9);
-        assert_eq!(told(1e-8).close(0.0, 0.0), 80.0);
+        assert_eq!(with_ber(1e-8).close(0.0, 0.0), 80.0);
     }
 
     /// Eq. 4 per round trip: 4167 segments (100 Mbit/s, 0.5 s) take 52 rounds at S = 80 and 83 at S = 50.

@@ -62,9 +62,9 @@ algorithm! {
         /// GAIN: segments per round trip on an empty path
         gain: f64 = 1.0, 0.001..=1.0;
         use Param::number("base_history", 10.0, 1.0..=1000.0).unit("min")
-            .about("BASE_HISTORY: minutes of which the least RTT counts");
+            .about("BASE_HISTORY: minutes over which the minimum RTT is taken");
         use Param::number("current_filter", 4.0, 1.0..=1000.0)
-            .about("CURRENT_FILTER: samples of which the least counts");
+            .about("CURRENT_FILTER: samples over which the minimum is taken");
         use Param::choice("ramp", &["linear", "slow"])
             .about("how the connection begins: by the rule of the RFC, or by a slow start that ends at half the target");
     }

@@ -20,7 +20,7 @@ use crate::algorithms::prelude::*;
 pub(crate) const ENTRY: Entry = Entry {
     id: "satcp",
     label: "SaTCP",
-    about: "CUBIC that is told when the satellite changes, and comes back at once from a loss around that time.",
+    about: "CUBIC that learns when the satellite changes, and comes back at once from a loss around that time.",
     source: "X. Cao, X. Zhang: SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite Networks, INFOCOM, 2023",
     reference: "repository XuyangCaoUCSD/LeoEM, satcp.patch",
     grade: Grade::A,

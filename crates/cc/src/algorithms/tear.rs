@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    fn told(tear: &mut Receiver) -> f64 {
+    fn reported(tear: &mut Receiver) -> f64 {
         match tear.answer(Time(0)) {
             Some(Header::ReceiverRate(rate)) => rate,
             other => panic!("{other:?}"),
@@ -269,7 +269,7 @@ mod tests {
         let mut tear = Receiver::new(1000, 2.0);
         receive(&mut tear, 0, 14, |_| false);
         assert_eq!(tear.w, 16.0);
-        near(told(&mut tear), 16.0 / 0.1 * 1000.0, 1e-9);
+        near(reported(&mut tear), 16.0 / 0.1 * 1000.0, 1e-9);
     }
 
     /// The third packet behind the gap halves the window, once for all gaps of that window. A pause of more than four round trips behind a
@@ -310,9 +310,9 @@ mod tests {
         tear.past[..3].copy_from_slice(&[10.0, 20.0, 40.0]);
         tear.epochs = 3;
         (tear.now.windows, tear.now.rtts) = (100.0, 1.0);
-        near(told(&mut tear), 42.5, 1e-12);
+        near(reported(&mut tear), 42.5, 1e-12);
         tear.now.windows = 1.0;
-        near(told(&mut tear), 70.0 / 3.0, 1e-12);
+        near(reported(&mut tear), 70.0 / 3.0, 1e-12);
     }
 
     /// It is as friendly as TCP: one loss in 600 packets gives sqrt(3 N / 2) = 30 packets per round trip (Mathis et al.). The three packets
@@ -321,6 +321,6 @@ mod tests {
     fn the_rate_is_that_of_the_square_root_law() {
         let mut tear = Receiver::new(1000, 20.0);
         receive(&mut tear, 0, 60_000, |seq| seq % 600 == 599);
-        near(told(&mut tear), 30.0 / 0.1 * 1000.0, 0.05);
+        near(reported(&mut tear), 30.0 / 0.1 * 1000.0, 0.05);
     }
 }

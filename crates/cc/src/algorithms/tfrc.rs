@@ -227,7 +227,7 @@ impl Tfrc {
         }
         (self.busy, self.news) = (false, false);
         self.timer = Some(flow.now + self.patience(r));
-        Some(self.settle(r))
+        Some(self.clamp_rate(r))
     }
 
     /// How fast X may be by what was received (section 4.3, recv_limit); the last value of X_recv_set is that of this feedback.
@@ -258,7 +258,7 @@ impl Tfrc {
     }
 
     /// Keeps the rate in its range. Returns what is in flight at it, bytes.
-    fn settle(&mut self, r: f64) -> f64 {
+    fn clamp_rate(&mut self, r: f64) -> f64 {
         self.x = self.x.clamp(self.floor(), LARGEST as f64);
         self.x * self.sample.map_or(r, |sample| sample.max(r))
     }
@@ -292,7 +292,7 @@ impl Tfrc {
         } else {
             self.x /= 2.0;
         }
-        let in_flight = self.settle(r);
+        let in_flight = self.clamp_rate(r);
         self.timer = Some(flow.now + self.patience(r));
         Some(in_flight)
     }

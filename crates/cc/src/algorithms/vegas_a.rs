@@ -54,7 +54,7 @@ pub(crate) const EQUAL_DIFF: Param = Param::choice("equal_diff", &["inside", "ho
 
 /// See the head of this file.
 pub(crate) const ALPHA_AT_TIMEOUT: Param = Param::choice("alpha_at_timeout", &["reset", "keep"])
-    .about("alpha at a timeout, of which the paper is silent: back to 1, or kept");
+    .about("alpha at a timeout: back to 1, or kept; the paper does not say");
 
 /// The moving thresholds: alpha, and beta = alpha + 2.
 #[derive(Debug)]

@@ -121,7 +121,7 @@ mod tests {
     use crate::event::{Congestion, Event};
     use crate::rig::{Rig, near};
 
-    fn told(change: f64) -> Header {
+    fn feedback(change: f64) -> Header {
         Header::Change { rtt: 0.5, spacing: 0.01, change, computed: true }
     }
 
@@ -131,11 +131,11 @@ mod tests {
         let mut rig = Rig::new("xcp", &[], 100.0, 2.0);
         rig.ack(1.0, 0.5, 0.5, true);
         let before = rig.w();
-        rig.cc.on(&rig.flow, Event::Header(&told(6e6)));
+        rig.cc.on(&rig.flow, Event::Header(&feedback(6e6)));
         near(rig.w() - before, 3.0, 1e-5);
-        rig.cc.on(&rig.flow, Event::Header(&told(-20e6)));
+        rig.cc.on(&rig.flow, Event::Header(&feedback(-20e6)));
         near(before - rig.w(), 7.0, 1e-5);
-        rig.cc.on(&rig.flow, Event::Header(&told(-1e12)));
+        rig.cc.on(&rig.flow, Event::Header(&feedback(-1e12)));
         assert_eq!(rig.w(), 1.0);
     }
 
@@ -149,7 +149,7 @@ mod tests {
         let wish = Header::Change { rtt: 0.5, spacing: 0.01, change: f64::INFINITY, computed: false };
         rig.cc.on(&rig.flow, Event::Header(&wish));
         near(rig.w(), 21.0, 0.01);
-        rig.cc.on(&rig.flow, Event::Header(&told(0.0)));
+        rig.cc.on(&rig.flow, Event::Header(&feedback(0.0)));
         let before = rig.w();
         rig.round(0.5);
         assert_eq!(rig.w(), before);
@@ -163,7 +163,7 @@ mod tests {
         let mut rig = Rig::new("xcp", &[], 50.0, 2.0);
         let none = Header::Change { rtt: 0.0, spacing: 0.0, change: f64::INFINITY, computed: false };
         assert_eq!(rig.header(), Some(none));
-        rig.cc.on(&rig.flow, Event::Header(&told(0.0)));
+        rig.cc.on(&rig.flow, Event::Header(&feedback(0.0)));
         rig.ack(1.0, 0.5, 0.5, true);
         let Some(Header::Change { rtt, spacing, .. }) = rig.header() else { panic!() };
         assert_eq!((rtt, spacing), (0.5, 0.01));
@@ -180,10 +180,10 @@ mod tests {
             let arrived = Arrived { now, seq: 0, size: 1500, retransmission: false, ecn: 0, header };
             echo.on_data(&arrived);
         };
-        hear(&mut echo, Some(told(300.0)));
-        hear(&mut echo, Some(told(-100.0)));
+        hear(&mut echo, Some(feedback(300.0)));
+        hear(&mut echo, Some(feedback(-100.0)));
         hear(&mut echo, None);
-        assert_eq!(echo.answer(now), Some(told(200.0)));
-        assert_eq!(echo.answer(now), None, "each change is told once");
+        assert_eq!(echo.answer(now), Some(feedback(200.0)));
+        assert_eq!(echo.answer(now), None, "each change is reported once");
     }
 }

@@ -66,7 +66,7 @@ impl World {
     /// Runs to the end of the transfer or of the time.
     pub(super) fn run(mut self) -> Result<Report, SimulationError> {
         loop {
-            self.settle()?;
+            self.run_ends()?;
             let (received, ended) = self.ends[1].received();
             if ended && self.bounded {
                 break;
@@ -135,7 +135,7 @@ impl World {
     }
 
     /// Both ends do what is to be done now.
-    fn settle(&mut self) -> Result<(), SimulationError> {
+    fn run_ends(&mut self) -> Result<(), SimulationError> {
         let now = self.instant(self.now);
         for i in 0..2 {
             let (at, way) = (self.now, &mut self.ways[i]);

@@ -118,7 +118,7 @@ pub(super) trait Hosts: EventLoop {
         }
         self.network().hand_over(f, packet);
         self.send_woken();
-        self.settle_both(f);
+        self.finish_duplex(f);
     }
 
     /// Sends on the flows for which something that has arrived is news.
@@ -145,14 +145,14 @@ pub(super) trait Hosts: EventLoop {
             if let Some(mut packet) = self.network().relay_room(f) {
                 self.depart(&mut packet);
             }
-            self.settle_both(f);
+            self.finish_duplex(f);
         }
     }
 
     /// Completes the work for a connection whose both ends write. Something of flow `f` has arrived at a
     /// host, and the sender there has already sent what it may send.
     #[inline(never)]
-    fn settle_both(&mut self, f: usize) {
+    fn finish_duplex(&mut self, f: usize) {
         if let Some(mut packet) = self.network().owed(f) {
             self.depart(&mut packet);
         }
@@ -258,7 +258,7 @@ pub(super) trait Hosts: EventLoop {
         while let Some(mut packet) = self.network().poll_connection(c) {
             self.depart(&mut packet);
         }
-        for f in self.network().settle_connection(c) {
+        for f in self.network().after_sending(c) {
             let network = self.network();
             let Kind::Tcp(tcp) = &network.flows[f].kind else { continue };
             network.recorder.on_change(network.now, f, tcp, cause);
@@ -316,7 +316,7 @@ pub(super) trait Hosts: EventLoop {
             && tcp.stop(network.now)
         {
             self.send(f, Cause::Timer);
-            self.settle_both(f);
+            self.finish_duplex(f);
         }
     }
 

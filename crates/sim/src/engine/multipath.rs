@@ -51,8 +51,8 @@ impl Network {
         let Some(tcp) = self.flows[f].tcp() else { return };
         let Some(&SubflowEnd { connection, number, .. }) = tcp.subflow() else { return };
         let connection = &mut self.connections[connection];
-        let told = self.carried.of(handle).data_ack;
-        connection.acknowledge(unwrap(told, connection.una));
+        let data_ack = self.carried.of(handle).data_ack;
+        connection.acknowledge(unwrap(data_ack, connection.una));
         let path = &mut connection.paths[number];
         let acknowledged = tcp.sender.una() - path.first;
         path.sent.drain(..acknowledged as usize);
@@ -200,7 +200,7 @@ impl Network {
 
     /// Nothing more goes out on connection `c` now. Notes why, and passes the state of all subflows to
     /// coupled controllers. Returns its flows.
-    pub(super) fn settle_connection(&mut self, c: usize) -> Range<usize> {
+    pub(super) fn after_sending(&mut self, c: usize) -> Range<usize> {
         let now = self.now;
         let connection = &mut self.connections[c];
         let flows = &mut self.flows[connection.flows()];
@@ -211,12 +211,12 @@ impl Network {
             started.for_each(|tcp| tcp.sender.go_without(now, shared));
         }
         if connection.coupled {
-            connection.told.clear();
+            connection.shown.clear();
             for (tcp, path) in flows.iter().filter_map(FlowState::tcp).zip(&mut connection.paths) {
-                connection.told.push(path.as_subflow(tcp));
+                connection.shown.push(path.as_subflow(tcp));
             }
             for (i, tcp) in flows.iter_mut().filter_map(FlowState::tcp_mut).enumerate() {
-                tcp.sender.tell_subflows(i, &connection.told);
+                tcp.sender.show_subflows(i, &connection.shown);
             }
         }
         connection.flows()

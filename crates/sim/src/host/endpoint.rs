@@ -63,7 +63,7 @@ impl<'a> Endpoint<'a> {
         }
         out.check.sender(&out.sender);
         if out.sender.is_done() {
-            out.settle(now);
+            out.note_completion(now);
         }
     }
 

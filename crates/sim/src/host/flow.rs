@@ -150,14 +150,14 @@ impl Tcp {
                 self.tell_application(now);
             }
             if self.sender.is_done() {
-                self.settle(now);
+                self.note_completion(now);
             }
         }
         false
     }
 
     /// Notes that everything is done, if it is.
-    pub(super) fn settle(&mut self, now: Time) {
+    pub(super) fn note_completion(&mut self, now: Time) {
         if self.is_complete() {
             self.done_at = self.done_at.min(now);
             if self.may_close() {
@@ -183,7 +183,7 @@ impl Tcp {
         if packet.has(LOW) {
             return self.on_extra_ack(now, upto, packet, carried);
         }
-        if self.sender.is_told_more() {
+        if self.sender.acks_carry_more() {
             return self.on_telling_ack(now, upto, packet, carried);
         }
         if let Some(option) = carried.option(packet.handle)
@@ -219,7 +219,7 @@ impl Tcp {
             self.sender.stop();
         }
         if self.client().is_none_or(Client::has_begun) {
-            self.settle(now);
+            self.note_completion(now);
         }
         self.ends.is_some()
     }
@@ -380,7 +380,7 @@ impl Tcp {
         if !packet.has(PROBE | LOW)
             && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.is_marked())
         {
-            *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, carried);
+            *packet = self.packet_with_sack(ack, self.receiver.sack_blocks(), packet.flow, hop, carried);
             return true;
         }
         if self.sender.has_headers() {
@@ -440,11 +440,11 @@ impl Tcp {
         let mut packet = if ack.sack.is_empty() {
             self.bare_packet(bare, flow, hop)
         } else {
-            self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, carried)
+            self.packet_with_sack(bare, ack.sack.blocks().iter().copied(), flow, hop, carried)
         };
         packet.flags |= if ack.extra { LOW } else { 0 };
         // Both ends have the same options: what the sender expects in an acknowledgement is what the receiver reports.
-        if self.sender.is_told_more() || self.sender.options().snack.is_some() {
+        if self.sender.acks_carry_more() || self.sender.options().snack.is_some() {
             self.tell_more(now, ack, &mut packet, carried);
         }
         packet
@@ -472,7 +472,7 @@ impl Tcp {
 
     /// As [`Tcp::ack_packet`], for an acknowledgement with these SACK blocks, at least one.
     #[inline]
-    fn told_packet(
+    fn packet_with_sack(
         &self,
         ack: BareAck,
         blocks: impl Iterator<Item = Block>,

@@ -37,8 +37,8 @@ pub(crate) struct MultipathConnection {
     /// Segments sent by a second subflow.
     pub(crate) reinjected: u64,
     pub(crate) done_at: Time,
-    /// The state of the subflows that the controllers are given.
-    pub(crate) told: Vec<Subflow>,
+    /// The state of the subflows as the controllers see it.
+    pub(crate) shown: Vec<Subflow>,
     /// The next segment expected in order at the receiving end, and the runs received beyond it.
     pub(crate) delivered: u64,
     pub(crate) early: BTreeMap<u64, u64>,
@@ -82,7 +82,7 @@ impl MultipathConnection {
             turn: 0,
             reinjected: 0,
             done_at: NEVER,
-            told: Vec::new(),
+            shown: Vec::new(),
             delivered: 0,
             early: BTreeMap::new(),
         }

@@ -56,14 +56,14 @@ impl Tcp {
         if let Some(relay) = self.relay_mut() {
             relay.closed = true;
         }
-        self.settle(now);
+        self.note_completion(now);
     }
 
     /// The application before the relay sends nothing more. Returns false if no relay writes.
     pub(super) fn stop_relay(&mut self, now: Time) -> bool {
         let Some(relay) = self.relay_mut() else { return false };
         relay.stopped = true;
-        self.settle(now);
+        self.note_completion(now);
         true
     }
 

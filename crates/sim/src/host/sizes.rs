@@ -31,7 +31,7 @@ impl Tcp {
 
     /// Bytes on the wire of an acknowledgement with an option of `option` bytes.
     #[inline]
-    pub(super) fn told_size(&self, option: u32) -> u16 {
+    pub(super) fn ack_size_with(&self, option: u32) -> u16 {
         let options = self.sender.options();
         let option = if options.ack_grows { option } else { 0 };
         (options.ack_size + option).min(u32::from(u16::MAX)) as u16
@@ -52,7 +52,7 @@ impl Tcp {
         if let Some(snack) = self.receiver.snack() {
             carried.on(packet).snack = Some(snack);
             packet.flags |= SACK;
-            packet.size = self.told_size(snack.size());
+            packet.size = self.ack_size_with(snack.size());
         }
     }
 }
@@ -97,7 +97,7 @@ impl FlowState {
             _ if !options.ack_grows => {}
             None => back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks))),
             Some(octets) => {
-                back.extend((0..=u32::from(octets)).map(|octets| tcp.told_size(snack_size(octets))));
+                back.extend((0..=u32::from(octets)).map(|octets| tcp.ack_size_with(snack_size(octets))));
             }
         }
         let more = tcp.mark_option_size();

@@ -80,7 +80,7 @@ impl Tcp {
             subflow.done = true;
         }
         self.ends.iter_mut().for_each(|ends| ends.muted = true);
-        self.settle(now);
+        self.note_completion(now);
     }
 
     /// The application sends nothing more. Returns false if this is no subflow.

@@ -116,7 +116,7 @@ impl ArqSender {
 
     /// The end of a packet is known, and the far end keeps packets in order. The packet arrives at `at`, or
     /// is given up then. Returns when the packets that waited for it are handed on.
-    pub(crate) fn settle(&mut self, frame: &Frame, at: Time) -> Time {
+    pub(crate) fn resequence(&mut self, frame: &Frame, at: Time) -> Time {
         let place = (frame.number - self.next) as usize;
         if self.behind.len() <= place {
             self.behind.resize(place + 1, None);

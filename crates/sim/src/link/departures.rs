@@ -45,14 +45,14 @@ impl Departures<'_> {
         if self.queue.is_idle() {
             self.choose(now);
         }
-        self.settle();
+        self.after_decisions();
         if refused { Push::Dropped(Refusal::Full) } else { Push::Taken }
     }
 
     /// Makes the decisions that were due by `now`.
     pub(super) fn catch_up(&mut self, now: Time) {
         self.decide_until(now);
-        self.settle();
+        self.after_decisions();
     }
 
     fn decide_until(&mut self, now: Time) {
@@ -65,7 +65,7 @@ impl Departures<'_> {
     }
 
     /// All decisions that were due have been made.
-    fn settle(&mut self) {
+    fn after_decisions(&mut self) {
         self.under_way.cancel_wake();
         let wakes = self.under_way.is_empty() || !self.stages.flight.is_in_order();
         if let Some(at) = wakes.then(|| self.next_choice()).flatten() {
@@ -171,7 +171,7 @@ impl Departures<'_> {
         let Some(arq) = arq.filter(|arq| arq.is_in_order()) else {
             return self.under_way.keep_in_place(crossing.at, &frame.packet);
         };
-        let at = arq.settle(&frame, crossing.at);
+        let at = arq.resequence(&frame, crossing.at);
         while let Some(packet) = arq.release() {
             self.under_way.keep_in_place(at, &packet);
         }

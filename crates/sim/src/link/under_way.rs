@@ -67,7 +67,7 @@ impl UnderWay {
         }
         let tied = self.is_shared && self.packets.back().is_some_and(|last| last.at == at);
         self.packets.push_back(InFlight { at, packet: Packet { hop, ..*packet } });
-        self.packets.len() == 1 || tied && self.settle_last()
+        self.packets.len() == 1 || tied && self.order_last()
     }
 
     /// [`UnderWay::keep`] for a packet that may overtake others.
@@ -92,7 +92,7 @@ impl UnderWay {
     /// it is now the first of all.
     #[cold]
     #[inline(never)]
-    fn settle_last(&mut self) -> bool {
+    fn order_last(&mut self) -> bool {
         let mut place = self.packets.len() - 1;
         let key = |slot: &InFlight| (slot.at, slot.packet.flow);
         while place > 0 && key(&self.packets[place - 1]) > key(&self.packets[place]) {

@@ -145,9 +145,9 @@ mod tests {
         let (came, mut link) = out(1, &acks);
         assert_eq!(came, [(0, 1), (0, 4), (1, 8)]);
         assert_eq!((link.counts.dropped_queue, link.scheduled().unwrap().thinned()), (3, 3));
-        let told: Vec<u32> =
+        let acked: Vec<u32> =
             std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet.seq).collect();
-        assert_eq!(told, [3, 7, 2]);
+        assert_eq!(acked, [3, 7, 2]);
         assert_eq!(out(2, &acks).0, [(0, 1), (0, 3), (1, 7), (0, 4), (1, 8)]);
         assert_eq!(out(9, &acks).0, [(0, 1), (0, 2), (1, 7), (0, 3), (1, 8), (0, 4)]);
         // Numbers wrap around.

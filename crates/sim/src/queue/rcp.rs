@@ -87,7 +87,7 @@ struct RateOffer {
     sample: f64,
     /// Of the present interval: bytes that came; bytes that came with an RTT, and the sum of their RTTs.
     input: f64,
-    told: f64,
+    with_rtt: f64,
     sum_rtt: f64,
     /// The last update without traffic changed nothing.
     settled: bool,
@@ -111,8 +111,8 @@ impl RateOffer {
 
     /// Follows the RTTs of the last interval: quickly upwards, and downwards the slower the more flows there seem to be.
     fn follow(&mut self) {
-        if self.told > 0.0 {
-            self.sample = self.sum_rtt / self.told;
+        if self.with_rtt > 0.0 {
+            self.sample = self.sum_rtt / self.with_rtt;
         }
         let part = self.interval.secs() / self.mean_rtt;
         let gain = if self.sample >= self.mean_rtt {
@@ -135,7 +135,7 @@ impl RateOffer {
         self.rate = (self.rate * ratio).clamp(least, self.capacity);
         self.interval = self.plan.update.0.min(Span::from_secs(self.mean_rtt)).max(Span(1_000));
         self.settled = self.input == 0.0 && before == (self.rate, self.mean_rtt, self.interval);
-        (self.input, self.told, self.sum_rtt) = (0.0, 0.0, 0.0);
+        (self.input, self.with_rtt, self.sum_rtt) = (0.0, 0.0, 0.0);
         self.update_at = self.update_at + self.interval;
     }
 }
@@ -147,7 +147,7 @@ impl Computation for RateOffer {
         if let Some(&Header::Rate { rtt, .. }) = header
             && rtt > 0.0
         {
-            self.told += size;
+            self.with_rtt += size;
             self.sum_rtt += rtt * size;
         }
     }
@@ -185,7 +185,7 @@ mod tests {
         RateOffer::new(Rcp::default(), 8_000_000)
     }
 
-    fn told(offer: &mut RateOffer, wish: f64) -> f64 {
+    fn offered(offer: &mut RateOffer, wish: f64) -> f64 {
         let mut header = Header::Rate { rtt: 0.2, rate: wish, computed: false };
         offer.departs(1000, Some(&mut header), 0);
         let Header::Rate { rate, computed: true, .. } = header else { panic!("{header:?}") };
@@ -197,22 +197,22 @@ mod tests {
     #[test]
     fn the_rate_moves_by_the_spare_capacity_and_the_queue() {
         let mut offer = offer();
-        assert_eq!(told(&mut offer, f64::INFINITY), 50_000.0);
+        assert_eq!(offered(&mut offer, f64::INFINITY), 50_000.0);
         let header = Header::Rate { rtt: 0.2, rate: f64::INFINITY, computed: false };
         (0..5).for_each(|_| offer.arrives(1000, Some(&header)));
         offer.on_timer(0);
-        assert!((told(&mut offer, f64::INFINITY) - 50_500.0).abs() < 1e-6);
+        assert!((offered(&mut offer, f64::INFINITY) - 50_500.0).abs() < 1e-6);
         (0..10).for_each(|_| offer.arrives(1000, Some(&header)));
         offer.on_timer(50_000);
-        assert!((told(&mut offer, f64::INFINITY) - 50_500.0 * 0.995).abs() < 1e-6);
-        assert_eq!(told(&mut offer, 10.0), 10.0, "the least of all queues");
+        assert!((offered(&mut offer, f64::INFINITY) - 50_500.0 * 0.995).abs() < 1e-6);
+        assert_eq!(offered(&mut offer, 10.0), 10.0, "the least of all queues");
     }
 
     #[test]
     fn what_nothing_comes_to_offers_all_that_it_has() {
         let mut offer = offer();
         (0..2000).for_each(|_| offer.on_timer(0));
-        assert_eq!(told(&mut offer, f64::INFINITY), 1e6);
+        assert_eq!(offered(&mut offer, f64::INFINITY), 1e6);
         assert_eq!(offer.period(), Some(Span::from_millis(10)));
     }
 }

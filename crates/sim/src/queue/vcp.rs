@@ -193,14 +193,14 @@ mod tests {
     #[test]
     fn a_header_takes_the_highest_load_of_all_queues() {
         let mut meter = meter();
-        let told = |meter: &mut LoadMeter, load| {
+        let marked = |meter: &mut LoadMeter, load| {
             let mut header = Header::Load(load);
             meter.departs(1000, Some(&mut header), 0);
             header
         };
-        assert_eq!(told(&mut meter, Load::Unknown), Header::Load(Load::Low));
-        assert_eq!(told(&mut meter, Load::Over), Header::Load(Load::Over));
+        assert_eq!(marked(&mut meter, Load::Unknown), Header::Load(Load::Low));
+        assert_eq!(marked(&mut meter, Load::Over), Header::Load(Load::Over));
         interval(&mut meter, 170_000, 0);
-        assert_eq!(told(&mut meter, Load::Low), Header::Load(Load::High));
+        assert_eq!(marked(&mut meter, Load::Low), Header::Load(Load::High));
     }
 }

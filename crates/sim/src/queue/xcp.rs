@@ -202,7 +202,7 @@ impl Computation for Controllers {
 mod tests {
     use super::*;
 
-    fn told(controllers: &mut Controllers, wish: f64) -> f64 {
+    fn feedback(controllers: &mut Controllers, wish: f64) -> f64 {
         let mut header = Header::Change { rtt: 0.5, spacing: 0.02, change: wish, computed: false };
         controllers.departs(1000, Some(&mut header), 10_000);
         let Header::Change { change, computed: true, .. } = header else { panic!("{header:?}") };
@@ -226,11 +226,11 @@ mod tests {
     fn spare_capacity_is_given_out_and_overload_is_taken_back() {
         let mut controllers = Controllers::new(Xcp::default(), 8_000_000);
         interval(&mut controllers, 25);
-        assert!((told(&mut controllers, f64::INFINITY) - 8_000.0).abs() < 1e-6);
-        assert!((told(&mut controllers, 3_000.0) - 3_000.0).abs() < 1e-9, "another queue allows less");
+        assert!((feedback(&mut controllers, f64::INFINITY) - 8_000.0).abs() < 1e-6);
+        assert!((feedback(&mut controllers, 3_000.0) - 3_000.0).abs() < 1e-9, "another queue allows less");
         assert!((controllers.positive - 189_000.0).abs() < 1e-6, "and what is left is still to be given");
         interval(&mut controllers, 600);
-        assert!((told(&mut controllers, f64::INFINITY) - (35_480.0 - 120_000.0) / 600.0).abs() < 1e-6);
+        assert!((feedback(&mut controllers, f64::INFINITY) - (35_480.0 - 120_000.0) / 600.0).abs() < 1e-6);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(crate) fn hints(
         return Err(work.error(&key.with("hint_lead"), message));
     }
     let hints = hints_on(flow, &path.there, &path.back, links);
-    let none = |of: fn(&Hint) -> bool| !hints.iter().any(|told| of(&told.hint));
+    let none = |of: fn(&Hint) -> bool| !hints.iter().any(|timed| of(&timed.hint));
     for (wanted, none, why) in [
         (
             flow.path_hints,
@@ -62,19 +62,19 @@ pub(crate) fn hints_on(
             *passes = carries_again(direction, at).max(*passes);
         }
     }
-    let told = |at: Time| match flow.hint_lead {
+    let learned = |at: Time| match flow.hint_lead {
         Some(lead) => Time(at.0.saturating_sub(lead.0.0)),
         None => at + flow.hint_delay.map_or(Span::ZERO, |delay| delay.0),
     };
     let hint = |(at, passes): (Time, Time)| {
-        let told = told(at);
-        let change = PathChange { ahead: at.since(told), dark: passes.since(at.max(told)) };
-        TimedHint { at: told, hint: Hint::PathChange(change) }
+        let known = learned(at);
+        let change = PathChange { ahead: at.since(known), dark: passes.since(at.max(known)) };
+        TimedHint { at: known, hint: Hint::PathChange(change) }
     };
     let rate_hint = |(at, from, to): (Time, u64, u64)| {
-        let told = told(at);
-        let change = RateChange { ahead: at.since(told), from: Rate(from / 8), to: Rate(to / 8) };
-        TimedHint { at: told, hint: Hint::RateChange(change) }
+        let known = learned(at);
+        let change = RateChange { ahead: at.since(known), from: Rate(from / 8), to: Rate(to / 8) };
+        TimedHint { at: known, hint: Hint::RateChange(change) }
     };
     let rates = if flow.rate_hints == Some(true) { rate_changes(there, links) } else { Vec::new() };
     let mut all: Vec<_> = changes.into_iter().map(hint).chain(rates.into_iter().map(rate_hint)).collect();
@@ -118,7 +118,7 @@ mod tests {
     /// The hints of a flow with these keys over links `a` and `b`, and the warnings. A hint is three numbers
     /// in milliseconds: its instant, ahead, dark. Or it is its instant, and the rates before and after in
     /// bytes per second.
-    fn told(keys: &str, forward: &str, reverse: &str) -> Result<(Vec<[u64; 3]>, Vec<String>), String> {
+    fn hints_of(keys: &str, forward: &str, reverse: &str) -> Result<(Vec<[u64; 3]>, Vec<String>), String> {
         let rate = if forward.contains("rate = ") { "" } else { "rate = \"1 Mbit/s\"" };
         let text = format!(
             "duration = \"60 s\"\n[link.a]\n{rate}\ndelay = \"10 ms\"\n{forward}\n[link.a.reverse]\n{reverse}\n\
@@ -126,9 +126,9 @@ mod tests {
         );
         let scenario = Scenario::from_toml(&text, "x.toml", &[]).map_err(|e| e.to_string())?;
         let plan = scenario.resolve().map_err(|e| e.to_string())?;
-        let ms = |told: &TimedHint| match told.hint {
-            Hint::PathChange(change) => [told.at.0, change.ahead.0, change.dark.0].map(|ns| ns / 1_000_000),
-            Hint::RateChange(change) => [told.at.0 / 1_000_000, change.from.0, change.to.0],
+        let ms = |timed: &TimedHint| match timed.hint {
+            Hint::PathChange(change) => [timed.at.0, change.ahead.0, change.dark.0].map(|ns| ns / 1_000_000),
+            Hint::RateChange(change) => [timed.at.0 / 1_000_000, change.from.0, change.to.0],
         };
         Ok((plan.flows[0].hints.iter().map(ms).collect(), plan.warnings))
     }
@@ -138,22 +138,22 @@ mod tests {
     #[test]
     fn a_host_learns_of_each_handover_how_long_the_path_is_dark() {
         // The way back is the reverse of the way there; one handover of a link is one hint.
-        let found = told("", EVERY, "").unwrap().0;
+        let found = hints_of("", EVERY, "").unwrap().0;
         assert_eq!(found, [[25_000, 0, 400], [50_000, 0, 400]]);
-        let late = told("hint_delay = \"300 ms\"", EVERY, "").unwrap().0;
+        let late = hints_of("hint_delay = \"300 ms\"", EVERY, "").unwrap().0;
         assert_eq!(late, [[25_300, 0, 100], [50_300, 0, 100]]);
-        let later = told("hint_delay = \"2 s\"", EVERY, "").unwrap().0;
+        let later = hints_of("hint_delay = \"2 s\"", EVERY, "").unwrap().0;
         assert_eq!(later, [[27_000, 0, 0], [52_000, 0, 0]]);
-        let ahead = told("hint_lead = \"30 s\"", EVERY, "").unwrap().0;
+        let ahead = hints_of("hint_lead = \"30 s\"", EVERY, "").unwrap().0;
         assert_eq!(ahead, [[0, 25_000, 400], [20_000, 30_000, 400]]);
     }
 
     #[test]
     fn handovers_of_the_way_back_count_too() {
-        let found = told("", "", "handover = { at = [\"7 s\"] }").unwrap().0;
+        let found = hints_of("", "", "handover = { at = [\"7 s\"] }").unwrap().0;
         assert_eq!(found, [[7_000, 0, 0]]);
         let reverse = "handover = { at = [\"25 s\", \"40 s\"], outage = \"1 s\" }";
-        let both = told("", EVERY, reverse).unwrap().0;
+        let both = hints_of("", EVERY, reverse).unwrap().0;
         assert_eq!(both, [[25_000, 0, 1_000], [40_000, 0, 1_000], [50_000, 0, 400]]);
     }
 
@@ -165,27 +165,27 @@ mod tests {
                     [\"30 s\", \"3 Mbit/s\"], [\"40 s\", \"5 Mbit/s\"]]\n\
                     up = [[\"0 s\", true], [\"15 s\", false], [\"16 s\", true]]";
         let handover = [15_000, 0, 1_000];
-        assert_eq!(told("", line, "").unwrap().0, [handover]);
-        let (found, warnings) = told("rate_hints = true", line, "").unwrap();
+        assert_eq!(hints_of("", line, "").unwrap().0, [handover]);
+        let (found, warnings) = hints_of("rate_hints = true", line, "").unwrap();
         let [fall, further, rise] =
             [[10_000, 125_000, 100_000], [20_000, 100_000, 50_000], [30_000, 50_000, 125_000]];
         assert_eq!(found, [fall, handover, further, rise]);
         assert!(!warnings.iter().any(|said| said.contains("rate_hints")), "{warnings:?}");
-        let ahead = told("rate_hints = true\nhint_lead = \"2 s\"", line, "").unwrap().0;
+        let ahead = hints_of("rate_hints = true\nhint_lead = \"2 s\"", line, "").unwrap().0;
         assert_eq!(ahead.iter().map(|hint| hint[0]).collect::<Vec<_>>(), [8_000, 13_000, 18_000, 28_000]);
-        let (none, warnings) = told("rate_hints = true", EVERY, "").unwrap();
+        let (none, warnings) = hints_of("rate_hints = true", EVERY, "").unwrap();
         let said = warnings.iter().any(|said| said.contains("rate_hints has no effect"));
         assert!(none.len() == 2 && said, "{warnings:?}");
     }
 
     #[test]
     fn what_cannot_be_told_is_said() {
-        let both = told("hint_delay = \"1 s\"\nhint_lead = \"1 s\"", EVERY, "").unwrap_err();
+        let both = hints_of("hint_delay = \"1 s\"\nhint_lead = \"1 s\"", EVERY, "").unwrap_err();
         assert!(
             both.starts_with("x.toml") && both.contains("hint_lead") && both.contains("not both"),
             "{both}"
         );
-        let (hints, warnings) = told("path_hints = true", "", "").unwrap();
+        let (hints, warnings) = hints_of("path_hints = true", "", "").unwrap();
         let about = warnings.iter().filter(|said| said.contains("no link on its path changes hands"));
         assert_eq!((hints.len(), about.count()), (0, 1), "{warnings:?}");
     }

@@ -89,7 +89,7 @@ pub(super) fn place(
         let before = &names[..names.len() - 1];
         let right = match before {
             [] => "a path of one link has no place for a relay; leave relay out".to_owned(),
-            _ => format!("name the link at whose end it stands: {}", before.join(", ")),
+            _ => format!("name the link at whose end it is: {}", before.join(", ")),
         };
         Err(work.error(&at, format!("{why}; {right}")))
     };

@@ -114,8 +114,8 @@ mod tests {
     fn a_file_of_the_kernel_is_refused_before_it_is_opened() {
         for name in ["/proc/version", "/proc/self/status", "/sys/kernel/mm/transparent_hugepage/enabled"] {
             if Path::new(name).exists() {
-                let told = read(Path::new(name), 1 << 20).expect_err(name).to_string();
-                assert!(told.contains("of the kernel"), "{name}: {told}");
+                let message = read(Path::new(name), 1 << 20).expect_err(name).to_string();
+                assert!(message.contains("of the kernel"), "{name}: {message}");
             }
         }
     }
@@ -127,6 +127,6 @@ mod tests {
         let found = (read(&path, 3).map_err(|e| e.to_string()), read(&path, 2).map_err(|e| e.to_string()));
         std::fs::remove_file(&path).expect("removed");
         assert_eq!(found.0, Ok(b"111".to_vec()));
-        assert!(found.1.is_err_and(|told| told.contains("larger than 0 MiB")));
+        assert!(found.1.is_err_and(|message| message.contains("larger than 0 MiB")));
     }
 }

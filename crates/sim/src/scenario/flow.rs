@@ -110,8 +110,8 @@ bentpipe_tcp::option_table! {
             pub subflow: Vec<SubflowKeys>,
             /// With `subflow`, which of them sends the next segment. Default "min-rtt".
             pub scheduler?: Scheduler,
-            /// With `subflow`: where the shared receive window holds a subflow back, it sends the oldest segment that another one still has under
-            /// way, and the window of that one is halved, at most once per round trip. Default no.
+            /// With `subflow`: where the shared receive window holds a subflow back, it sends the oldest segment that another subflow still has
+            /// under way. The window of that subflow is halved, at most once per round trip. Default no.
             pub opportunistic?: bool,
             /// Both ends write over one connection: data in the other direction, too, which carries the acknowledgements of this one, as this one
             /// carries its own (RFC 9293 section 3.8.6.3). Yes for the same there and back, or a table of what differs. Default no.
@@ -192,7 +192,7 @@ keys! {
     /// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
     /// proxy, RFC 3135).
     pub struct Relay {
-        /// The link of `path` at whose end the relay stands, as the data goes. On a path of two links, "gateway" means the place
+        /// The link of `path` at whose end the relay is, as the data goes. On a path of two links, "gateway" means the place
         /// between them.
         #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
         pub at: String,

@@ -2,7 +2,7 @@
 //!
 //! A mistake hides others: a text that violates the schema is no scenario whose names could be looked up.
 //! Each mistake is therefore mended in a copy as well as possible, and the copy is checked again. A mistake
-//! that may follow from an earlier one, or from how that one was mended, is not reported.
+//! that may follow from an earlier one, or from how the earlier one was mended, is not reported.
 
 use std::path::Path;
 
@@ -128,8 +128,8 @@ impl Mistakes<'_> {
                 break;
             }
             let scenario = build::build(mender.tree().clone(), self.origin, directory);
-            let told = scenario.and_then(|scenario| resolve::make(&scenario).map(drop));
-            let Err(error) = told else { break };
+            let resolved = scenario.and_then(|scenario| resolve::make(&scenario).map(drop));
+            let Err(error) = resolved else { break };
             let at = error.at.clone();
             self.tell(error);
             if !mender.mend(&at) {

@@ -157,7 +157,7 @@ impl Client {
         let bytes = match &mut self.kind {
             ClientKind::Requests { .. } => None,
             ClientKind::Browser(browser) => Some(browser.begin(now)),
-            ClientKind::Lane => return self.note_due(), // it was told what to ask for
+            ClientKind::Lane => return self.note_due(), // what it asks for comes from the browser
             ClientKind::Player(player) => Some(player.begin(now)),
         };
         self.ask(Order { at: now, bytes });

@@ -2,7 +2,7 @@
 
 use crate::options::value::{OptionValue, one_of};
 
-/// Makes an enum for each option with a choice. After `as` stands its name in the schema of scenarios, beside each rule its name in a scenario.
+/// Makes an enum for each option with a choice. After `as` comes its name in the schema of scenarios, beside each rule its name in a scenario.
 macro_rules! choices {
     ($($(#[$about:meta])* $choice:ident as $schema:tt { $($(#[$help:meta])* $rule:ident = $name:tt,)* })*) => {$(
         $(#[$about])*

@@ -118,7 +118,7 @@ impl LinuxAcks {
     }
 
     /// The window in segments if it has grown, else 0; `None` if acknowledgements do not advertise it.
-    pub(super) fn told(&self) -> Option<u64> {
+    pub(super) fn advertised(&self) -> Option<u64> {
         self.tells.then(|| if self.grown { (self.window / self.mss).max(1) } else { 0 })
     }
 

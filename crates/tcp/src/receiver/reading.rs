@@ -26,7 +26,7 @@ pub(super) struct Reader {
     /// Segments that the application has read.
     read: u64,
     /// The right edge that the last acknowledgement advertised.
-    told: u64,
+    advertised: u64,
     pace: Option<Pace>,
 }
 
@@ -53,13 +53,13 @@ impl Reader {
         };
         let buffer = options.receive_window.unwrap_or(u64::MAX / 2);
         let least_room = if options.acks == AckRule::Linux { buffer / LEAST_SHARE } else { 0 };
-        Some(Box::new(Self { buffer, least_room, read: 0, told: buffer, pace }))
+        Some(Box::new(Self { buffer, least_room, read: 0, advertised: buffer, pace }))
     }
 
     /// The right edge of the window while `next` is expected: the first segment that the sender may not send.
     fn edge(&self, next: u64) -> u64 {
         let edge = self.read + self.buffer;
-        if edge - next < self.least_room { self.told.max(next) } else { edge }
+        if edge - next < self.least_room { self.advertised.max(next) } else { edge }
     }
 
     pub(super) fn due(&self) -> Option<Time> {
@@ -68,7 +68,7 @@ impl Reader {
 
     /// An acknowledgement goes out while segment `next` is expected.
     pub(super) fn tell(&mut self, next: u64) {
-        self.told = self.edge(next);
+        self.advertised = self.edge(next);
     }
 }
 
@@ -94,7 +94,7 @@ impl Receiver {
     /// `None` if it does not grow at all.
     #[inline]
     pub fn grown_window(&self) -> Option<u64> {
-        self.linux.as_ref()?.told()
+        self.linux.as_ref()?.advertised()
     }
 
     /// Segments that wait to be read; 0 if the application reads at once.
@@ -108,8 +108,8 @@ impl Receiver {
         let reader = self.reader.as_mut()?;
         reader.read = upto.min(self.next).max(reader.read);
         let edge = reader.edge(self.next);
-        let (known, window) = (reader.told.saturating_sub(self.next), edge - self.next);
-        (window > 0 && window >= 2 * known && edge > reader.told).then(|| self.acknowledge(None))
+        let (known, window) = (reader.advertised.saturating_sub(self.next), edge - self.next);
+        (window > 0 && window >= 2 * known && edge > reader.advertised).then(|| self.acknowledge(None))
     }
 
     /// A data segment arrives at a bounded buffer.

@@ -136,7 +136,7 @@ impl Sender {
             while let Some(seq) = ahead.answer(block.start.max(una), block.end) {
                 if seq >= next {
                     ahead.known.insert(seq);
-                } else if self.board.settle_quietly(seq) {
+                } else if self.board.sack_quietly(seq) {
                     ahead.brought.insert(seq);
                     delivered += 1;
                 }

@@ -32,7 +32,7 @@ impl Sender {
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
             && !self.was_idle
-            && !self.is_always_told_more()
+            && !self.every_ack_carries_more()
             && !self.extra
             && !self.is_done();
         self.path = if fast { Path::Fast } else { Path::Slow };
@@ -381,7 +381,7 @@ mod tests {
         }
 
         /// Sends all that both may send, and compares all that can be seen of them.
-        fn settle(&mut self) {
+        fn send_and_compare(&mut self) {
             while self.under_way.len() < 3000 {
                 let repairing = self.fast.path == Path::RecoveryFast;
                 let Some(data) = self.both(|sender, now| sender.poll(now)) else { break };
@@ -442,7 +442,7 @@ mod tests {
                 };
                 self.slow.path = Path::Slow;
                 assert_eq!(short, self.slow.on_ack_slow(self.now, &ack, None));
-                self.settle();
+                self.send_and_compare();
             }
         }
 
@@ -473,12 +473,12 @@ mod tests {
                     assert_eq!(ack, self.fast_receiver.on_deadline(self.now));
                     self.acknowledge(ack, false);
                     self.both(|sender, now| sender.on_deadline(now));
-                    self.settle();
+                    self.send_and_compare();
                 }
                 Event::Stop => self.both(|sender, _| sender.stop()),
                 Event::Hint(hint) => {
                     self.both(|sender, now| sender.on_hint(now, hint));
-                    self.settle();
+                    self.send_and_compare();
                 }
             }
         }
@@ -536,7 +536,7 @@ mod tests {
             ops in prop::collection::vec(event(), 1..60),
         ) {
             let mut pair = TwoPaths::new(cc, options, bytes);
-            pair.settle();
+            pair.send_and_compare();
             for op in &ops {
                 pair.step(op);
             }
@@ -547,7 +547,7 @@ mod tests {
     fn in_recovery_acknowledgements_that_report_one_more_segment_take_the_recovery_fast_path() {
         let options = Options { recovery: LossRecovery::Sack, initial_window: 100.0, ..Options::paper() };
         let mut pair = TwoPaths::new("reno", options, None);
-        pair.settle();
+        pair.send_and_compare();
         pair.step(&Event::Lose);
         pair.step(&Event::Arrive { count: 99, gap: 1_000_000, ece: false });
         assert_eq!(pair.recovery_acks, 96, "three duplicates begin the recovery");
@@ -574,7 +574,7 @@ mod tests {
             let mut short = [0; 3];
             for period in periods {
                 let mut pair = TwoPaths::new(cc, options, None);
-                pair.settle();
+                pair.send_and_compare();
                 for i in 0..4000_usize {
                     (0..if i % period == 0 { i % 31 } else { 0 }).for_each(|_| pair.step(&Event::Lose));
                     while pair.under_way.len() < 60 && pair.fast.pacing_waits {
@@ -596,7 +596,7 @@ mod tests {
     fn without_losses_every_acknowledgement_but_the_first_takes_the_fast_path() {
         for (options, acks) in [(Options::paper(), 999), (Options::modern(), 499)] {
             let mut pair = TwoPaths::new("reno", options, None);
-            pair.settle();
+            pair.send_and_compare();
             for _ in 0..100 {
                 pair.step(&Event::Arrive { count: 10, gap: 1_000_000, ece: false });
             }
@@ -609,8 +609,8 @@ mod tests {
     fn with_the_options_of_linux_acknowledgements_without_a_window_take_the_fast_path() {
         let options = Options { reading: Reading::Growing, ..Options::linux() };
         let mut pair = TwoPaths::new("cubic", options, None);
-        assert!(pair.fast.is_told_more() && !pair.fast.is_always_told_more());
-        pair.settle();
+        assert!(pair.fast.acks_carry_more() && !pair.fast.every_ack_carries_more());
+        pair.send_and_compare();
         for _ in 0..100 {
             pair.step(&Event::Arrive { count: 10, gap: 1_000_000, ece: false });
         }

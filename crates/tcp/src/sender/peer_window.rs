@@ -22,7 +22,7 @@ pub(super) struct PeerWindow {
     /// The first segment for which the peer has no room.
     edge: u64,
     /// SND.WL2 of RFC 9293: the acknowledgement that advertised the window.
-    told_with: u64,
+    advertised_with: u64,
     /// Probes since the window closed; each doubles the interval.
     unanswered: u32,
     /// Probes sent.
@@ -34,7 +34,7 @@ impl PeerWindow {
     pub(super) fn new(options: &Options) -> Option<Box<Self>> {
         let edge = options.receive_window.unwrap_or(u64::MAX);
         matches!(options.reading, Reading::Paced(_) | Reading::OnDemand)
-            .then(|| Box::new(Self { edge, told_with: 0, unanswered: 0, probes: 0 }))
+            .then(|| Box::new(Self { edge, advertised_with: 0, unanswered: 0, probes: 0 }))
     }
 }
 
@@ -67,10 +67,10 @@ impl Sender {
         if self.probe == Probe::OfWindow {
             self.probe = Probe::No; // answered before it went out
         }
-        let told =
+        let news =
             seg.ack > una || !seg.sack.is_empty() || snack.is_some() || seg.ece || self.probe != Probe::No;
         let duplicate = !changed && self.board.outstanding() > 0;
-        let rtt = if told || duplicate { self.on_ack_slow(now, seg, snack) } else { None };
+        let rtt = if news || duplicate { self.on_ack_slow(now, seg, snack) } else { None };
         self.persist(now);
         rtt
     }
@@ -120,10 +120,10 @@ impl Sender {
     /// 9293 section 3.10.7.4, fifth step). Returns true if the window has changed.
     fn take_window(&mut self, ack: u64, window: u64) -> bool {
         let una = self.board.una().max(ack);
-        let Some(peer) = self.peer.as_mut().filter(|peer| ack >= peer.told_with) else { return false };
+        let Some(peer) = self.peer.as_mut().filter(|peer| ack >= peer.advertised_with) else { return false };
         let edge = ack.saturating_add(window);
-        let changed = edge - ack != peer.edge.saturating_sub(peer.told_with);
-        (peer.edge, peer.told_with) = (edge, ack);
+        let changed = edge - ack != peer.edge.saturating_sub(peer.advertised_with);
+        (peer.edge, peer.advertised_with) = (edge, ack);
         self.flow.rwnd = edge.saturating_sub(una).saturating_mul(u64::from(self.flow.mss));
         changed
     }

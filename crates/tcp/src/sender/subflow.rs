@@ -44,7 +44,7 @@ impl Sender {
     }
 
     /// Gives the controller the state of all subflows of the connection; this subflow is the one at `own`.
-    pub fn tell_subflows(&mut self, own: usize, all: &[Subflow]) {
+    pub fn show_subflows(&mut self, own: usize, all: &[Subflow]) {
         self.cc.on(&self.flow, Event::Subflows { own, all });
         self.ask();
     }

@@ -41,7 +41,7 @@ impl DelayLine {
     }
 
     /// Enters the packets that have passed into the books of the directions.
-    pub(super) fn settle(&mut self, hops: &[Hop], directions: &mut [Direction]) {
+    pub(super) fn book(&mut self, hops: &[Hop], directions: &mut [Direction]) {
         let count = std::mem::take(&mut self.count);
         for hop in self.hops(hops) {
             // A packet that the last direction holds is delivered when it arrives.

@@ -114,7 +114,7 @@ impl FastPath {
     /// The state of the run, with the packets on its delay lines counted.
     pub(super) fn into_network(mut self) -> Network {
         let Network { directions, .. } = &mut self.network;
-        self.delay_lines.iter_mut().for_each(|line| line.settle(&self.hops, directions));
+        self.delay_lines.iter_mut().for_each(|line| line.book(&self.hops, directions));
         self.network
     }
 

@@ -128,7 +128,7 @@ pub enum Length {
 #[serde(untagged)]
 #[schemars(inline)]
 pub enum ObjectCount {
-    /// Always so many.
+    /// Always this number.
     Fixed(u64),
     /// Random.
     Drawn(CountLaw),
