@@ -457,8 +457,8 @@ fn relays_that_cannot_be() {
     let relay = |path: &str, relay: &str| text(path, &format!("cc = \"reno\"\nrelay = {{ {relay} }}"));
     let (two, three) = ("\"a\", \"b\"", "\"a\", \"b\", \"c\"");
     let at = "flow.0.relay.at";
-    expect(&relay(two, "at = \"b\", buffer = \"1 MB\""), 14, at, &["link b the path ends", "stands: a"]);
-    expect(&relay(two, "at = \"c\", buffer = \"1 MB\""), 14, at, &["\"c\" is not on the path", "stands: a"]);
+    expect(&relay(two, "at = \"b\", buffer = \"1 MB\""), 14, at, &["link b the path ends", "whose end it is: a"]);
+    expect(&relay(two, "at = \"c\", buffer = \"1 MB\""), 14, at, &["\"c\" is not on the path", "whose end it is: a"]);
     expect(
         &relay(three, "at = \"gateway\", buffer = \"1 MB\""),
         14,
