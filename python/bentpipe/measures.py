@@ -18,7 +18,7 @@ of result columns, with the SI unit at their end; `lost`, `resent` and the like 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,12 +49,50 @@ class Measure:
         words: the quantity, as axes and legends call it.
         better: which values are the better ones.
         most: the most it can be; None: no bound.
+        needs: the columns of flows that it is computed from; none: the column of its own name.
+        aggregate: over the flows of one algorithm in one run; None: the mean of the column.
     """
 
     column: str
     words: str
     better: Literal["more", "less"]
     most: float | None = None
+    needs: Sequence[str] = ()
+    aggregate: Callable[[], pl.Expr] | None = None
+
+
+def jain() -> pl.Expr:
+    """Jain's index of the goodput of flows as an aggregate: `stats.jain`."""
+    import polars as pl
+
+    return pl.col("goodput_bps").map_batches(
+        lambda each: pl.Series([stats.jain(each)]), return_dtype=pl.Float64, returns_scalar=True
+    )
+
+
+def _jain_of_several() -> pl.Expr:
+    import polars as pl
+
+    return pl.when(pl.len() > 1).then(jain())
+
+
+def _mean_if_all() -> pl.Expr:
+    import polars as pl
+
+    value = pl.col("completion_s").cast(pl.Float64)
+    return pl.when(value.is_not_null().all()).then(value.mean())
+
+
+def _share_of_sent(column: str) -> tuple[Sequence[str], Callable[[], pl.Expr]]:
+    """The columns and the aggregate of a share of the packets sent."""
+
+    def aggregate() -> pl.Expr:
+        import polars as pl
+
+        sent = pl.col("sent_packets").sum()
+        return pl.when(sent > 0).then(pl.col(column).sum() / sent)
+
+    return (column, "sent_packets"), aggregate
 
 
 _ROWS = (
@@ -67,17 +105,17 @@ _ROWS = (
     Measure("rtt_min_s", "smallest RTT", "less"),
     Measure("rtt_s", "RTT", "less"),
     Measure("srtt_s", "smoothed RTT", "less"),
-    Measure("completion_s", "completion time", "less"),
+    Measure("completion_s", "completion time", "less", aggregate=_mean_if_all),
     Measure("completion_mean_s", "mean completion time", "less"),
     Measure("completion_p50_s", "median completion time", "less"),
     Measure("completion_p95_s", "p95 completion time", "less"),
     Measure("completion_p99_s", "p99 completion time", "less"),
-    Measure("lost", "packets lost", "less", 1.0),
-    Measure("resent", "packets retransmitted", "less", 1.0),
+    Measure("lost", "packets lost", "less", 1.0, *_share_of_sent("dropped_packets")),
+    Measure("resent", "packets retransmitted", "less", 1.0, *_share_of_sent("retransmitted_packets")),
     Measure("timeouts", "timeouts per flow", "less"),
     Measure("share", "share of the goodput", "more", 1.0),
     Measure("jain", "Jain's index", "more", 1.0),
-    Measure("jain_own", "Jain's index of its own flows", "more", 1.0),
+    Measure("jain_own", "Jain's index of its own flows", "more", 1.0, ("goodput_bps",), _jain_of_several),
     Measure("rtt_ratio", "ratio of the round trips", "less"),
     Measure("cwnd_mean_segments", "mean window", "more"),
 )
@@ -103,23 +141,10 @@ def of_flows(column: str, flows: pl.DataFrame) -> pl.Expr | None:
     """
     import polars as pl
 
-    value = pl.col(column).cast(pl.Float64)
-    needs, aggregate = {
-        "lost": (("dropped_packets", "sent_packets"), _share_of_sent),
-        "resent": (("retransmitted_packets", "sent_packets"), _share_of_sent),
-        "jain_own": (("goodput_bps",), lambda _: pl.when(pl.len() > 1).then(jain())),
-        "completion_s": ((column,), lambda _: pl.when(value.is_not_null().all()).then(value.mean())),
-    }.get(column, ((column,), lambda _: value.mean()))
-    return aggregate(needs[0]) if set(needs) <= set(flows.columns) else None
-
-
-def jain() -> pl.Expr:
-    """Jain's index of the goodput of flows as an aggregate: `stats.jain`."""
-    import polars as pl
-
-    return pl.col("goodput_bps").map_batches(
-        lambda each: pl.Series([stats.jain(each)]), return_dtype=pl.Float64, returns_scalar=True
-    )
+    found = MEASURES.get(column, Measure(column, column, "more"))
+    if not set(found.needs or [column]) <= set(flows.columns):
+        return None
+    return pl.col(column).cast(pl.Float64).mean() if found.aggregate is None else found.aggregate()
 
 
 def lives_differ(flows: Sequence[Mapping[str, Any]]) -> bool:
@@ -166,13 +191,6 @@ def utilisation(links: Sequence[Mapping[str, Any]]) -> float | None:
     """Utilisation of the bottleneck of one run, of its rows of links; None without links."""
     row = busiest(links)
     return None if row is None else row["utilisation"]
-
-
-def _share_of_sent(column: str) -> pl.Expr:
-    import polars as pl
-
-    sent = pl.col("sent_packets").sum()
-    return pl.when(sent > 0).then(pl.col(column).sum() / sent)
 
 
 def _of_sent(flows: Iterable[Mapping[str, Any]], part: str) -> float | None:
