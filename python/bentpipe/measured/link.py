@@ -18,7 +18,8 @@ from bentpipe.measured.said import sentences, typical
 from bentpipe.measured.transfers import Test
 from bentpipe.plain import to_plain
 from bentpipe.spans import Span
-from bentpipe.timeline.traces import irtt, ping
+from bentpipe.timeline.traces import ping
+from bentpipe.timeline.traces.probes import irtt_probes
 
 _ASK = {
     "rate_bps": ("rate", 'rate ("20 Mbit/s")', "iperf3 --json, or a capture at the sender of an upload"),
@@ -149,7 +150,7 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
             found += told
             losses += seen
         elif of != "iperf3":
-            sent = irtt.sent(file) if of == "irtt" else ping.sent(file)
+            sent = irtt_probes(file) if of == "irtt" else ping.sent(file)
             found += probes.estimates(file, sent, None if of == "irtt" else PING_DIGITS)
             losses.append(probes.watched(file, sent))
     floor = best(found, "rtt_s")  # of probes and captures, which see it better than a test

@@ -30,7 +30,13 @@ FORMATS = {
     "autobahn": "rate of each second: a table of Starlink-on-the-Autobahn",
 }
 """The formats that are read, and the quantities of each."""
-_MODULES = {"csv": "columns"}
+_READERS = {
+    "csv": "columns.read",
+    "irtt": "probes.irtt",
+    "conext23": "campaign.conext23",
+    "autobahn": "campaign.autobahn",
+}
+"""Where a format is read, if it is not by the function `read` of the module of its name."""
 _OPTIONS = {
     "bin_s": "--bin",
     "buffer_bytes": "--buffer",
@@ -58,12 +64,11 @@ def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
     """
     if format not in FORMATS:
         raise _core.ScenarioError(unknown("format", format, list(FORMATS)))
-    read: Callable[..., pl.DataFrame] = import_module(
-        f"bentpipe.timeline.traces.{_MODULES.get(format, format)}"
-    ).read
+    module, _, name = _READERS.get(format, f"{format}.read").partition(".")
+    read: Callable[..., pl.DataFrame] = getattr(import_module(f"{__name__}.{module}"), name)
     allowed = inspect.signature(read).parameters
-    for name in options:
-        if name not in allowed:
-            shown = _OPTIONS.get(name, f"--{name}")
+    for option in options:
+        if option not in allowed:
+            shown = _OPTIONS.get(option, f"--{option}")
             raise _core.ScenarioError(f"{shown} says nothing about the format {format}")
     return complete(read(Path(path), **options))
