@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import polars as pl
@@ -65,18 +66,12 @@ def frame(path: Path, probes: Sequence[Probe], outage_s: float | None, gap_s: fl
 
 def dark(probes: Sequence[Probe], longest: float) -> list[bool]:
     """For each probe, whether it was lost in an outage: a run of lost ones of more than `longest` seconds."""
-    found = [False] * len(probes)
-    begin = None
-    for place, probe in enumerate(probes):
-        if probe.rtt_s is None:
-            begin = place if begin is None else begin
-            continue
-        if begin is not None and probe.sent_s - probes[begin].sent_s > longest:
-            found[begin:place] = [True] * (place - begin)
-        begin = None
-    # The length of a run that ends with the trace is unknown; its visible part counts.
-    if begin is not None and probes[-1].sent_s - probes[begin].sent_s > longest:
-        found[begin:] = [True] * (len(probes) - begin)
+    found: list[bool] = []
+    for is_lost, run in groupby(probes, key=lambda probe: probe.rtt_s is None):
+        lost = list(run)
+        # The length of a run that ends with the trace is unknown; its visible part counts.
+        after = probes[min(len(found) + len(lost), len(probes) - 1)]
+        found += [is_lost and after.sent_s - lost[0].sent_s > longest] * len(lost)
     return found
 
 
