@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bentpipe import _core, foreign, units
 from bentpipe.caches import Cache
-from bentpipe.orbit.ground import KINDS, Point, checked, table
-from bentpipe.orbit.moving import Track, place
+from bentpipe.orbit.ground import KINDS, Point, Track, checked, place, table
 from bentpipe.registry import unknown
 from bentpipe.sweeps.fingerprint import simulator_hash
 

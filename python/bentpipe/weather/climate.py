@@ -7,7 +7,7 @@ and the probability of rain), P.838-3 (specific attenuation), P.839-4 (rain heig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -16,13 +16,16 @@ from typing import Any
 import polars as pl
 
 from bentpipe import _core, extras
+from bentpipe.caches import Cache, digest
 from bentpipe.weather.station import Station
-from bentpipe.weather.store import kept
 
 LEAST_EXCEEDED, MOST_EXCEEDED = 0.001, 5.0
 """Shares of an average year in percent for which P.618 (section 2.2.1.1, step 10) gives an attenuation."""
 FITTED = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 """Shares of an average year in percent at which P.1853-1 (annex 1, step A2) takes the attenuation."""
+KEPT = Cache("weather", most=500)
+_FORM = 2
+"""Counted up when a method changes, so that earlier values are not used."""
 
 
 @dataclass(frozen=True)
@@ -161,3 +164,20 @@ def _causes(station: Station, exceeded: float) -> list[float]:
         return_contributions=True,
     )
     return [float(part.value) for part in (rain, gas, cloud, scintillation, total)]
+
+
+def kept(kind: str, inputs: dict[str, Any], make: Callable[[], Any]) -> Any:
+    """The value of `make`, which depends on nothing but `inputs`: from its file, or made and written there.
+
+    Args:
+        kind: the beginning of the file's name.
+        inputs: all that the value depends on, as JSON.
+        make: computes the value, as JSON.
+    """
+    name = f"{kind}-{digest({'form': _FORM, 'inputs': inputs})[:32]}"
+    try:
+        value, _ = KEPT.read(name)
+    except LookupError:
+        value = make()
+        KEPT.write(name, value)
+    return value

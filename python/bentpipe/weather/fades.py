@@ -26,9 +26,15 @@ from scipy.signal import lfilter
 from scipy.special import ndtri
 
 from bentpipe import _core, units
-from bentpipe.weather.climate import LEAST_EXCEEDED, MOST_EXCEEDED, Climate, climate, rain_attenuation
+from bentpipe.weather.climate import (
+    LEAST_EXCEEDED,
+    MOST_EXCEEDED,
+    Climate,
+    climate,
+    kept,
+    rain_attenuation,
+)
 from bentpipe.weather.station import Station
-from bentpipe.weather.store import kept
 
 BETA = 2e-4
 """Parameter of the low-pass filter, per second (P.1853-1, step B)."""
