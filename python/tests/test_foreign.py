@@ -23,8 +23,7 @@ from forms import form
 import bentpipe as bp
 from bentpipe import _core, foreign
 from bentpipe.measured import capture
-from bentpipe.measured.link import estimate
-from bentpipe.measured.recognise import kind
+from bentpipe.measured.link import estimate, kind
 from bentpipe.orbit import ground, paths
 from bentpipe.timeline.traces import FORMATS
 

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bentpipe.foreign import refuse
-from bentpipe.measured.floor import floor as least_of
 from bentpipe.measured.hypotheses import Count, Watched
-from bentpipe.measured.losses import CHANCE, bursts, share
-from bentpipe.measured.quantities import Estimate
+from bentpipe.measured.quantities import CHANCE, Estimate, bursts, share
+from bentpipe.measured.quantities import floor as least_of
 
 _FIELDS = (
     "frame.time_epoch", "tcp.stream", "tcp.srcport", "tcp.seq", "tcp.len", "tcp.ack", "tcp.analysis.ack_rtt",

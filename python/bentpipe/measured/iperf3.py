@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from bentpipe.foreign import refuse, text, value
 from bentpipe.linux import MODULES
 from bentpipe.measured.hypotheses import Count
-from bentpipe.measured.losses import share
-from bentpipe.measured.quantities import Estimate
+from bentpipe.measured.quantities import Estimate, share
 from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, Test
 from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
