@@ -170,9 +170,9 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
     tests: list[Test] = []
     unused: list[str] = []
     for file in (file for file, of in kinds if of == "iperf3"):
-        found += iperf3.estimates(file, None if least is None else least.value)
-        losses += iperf3.counts(file)
-        transfer = iperf3.test(file)
+        of_test, counts, transfer = iperf3.read(file, None if least is None else least.value)
+        found += of_test
+        losses += counts
         if isinstance(transfer, Test):
             tests.append(transfer)
         else:

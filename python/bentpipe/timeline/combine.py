@@ -12,7 +12,7 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.drawn.recipe import Recipe
 from bentpipe.timeline.format import COLUMNS, check, complete
-from bentpipe.timeline.measures import mean_rate_bps
+from bentpipe.timeline.measures import mean
 from bentpipe.units import seconds
 
 
@@ -89,7 +89,7 @@ def stretch(
     if mean_rate is not None:
         if rate != 1.0:
             raise _core.ScenarioError("a factor for the rate and a mean rate exclude each other")
-        before = mean_rate_bps(whole)
+        before = mean(whole, "rate_bps") if "rate_bps" in whole.columns else 0.0
         if not before:
             raise _core.ScenarioError("the time line has no rate above 0, so it cannot get a mean rate")
         rate = mean_rate / before

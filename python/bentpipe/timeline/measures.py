@@ -47,7 +47,7 @@ def summary(frame: pl.DataFrame) -> dict[str, Any]:
     for name in ("rate_bps", "delay_s", "loss_rate"):
         if name in whole.columns:
             column = whole[name]
-            found[name] = {"least": column.min(), "mean": _mean(whole, name), "most": column.max()}
+            found[name] = {"least": column.min(), "mean": mean(whole, name), "most": column.max()}
     return found
 
 
@@ -130,10 +130,10 @@ def nominal(path: str | Path) -> dict[str, str]:
     """
     frame = _read_once(Path(path))
     found = {}
-    if "rate_bps" in frame.columns and (rate := _mean(frame, "rate_bps")) > 0:
+    if "rate_bps" in frame.columns and (rate := mean(frame, "rate_bps")) > 0:
         found["rate"] = f"{rate:.0f} bit/s"
     if "delay_s" in frame.columns:
-        found["delay"] = f"{_mean(frame, 'delay_s') * 1e9:.0f} ns"
+        found["delay"] = f"{mean(frame, 'delay_s') * 1e9:.0f} ns"
     return found
 
 
@@ -147,12 +147,7 @@ def _as_it_was(path: Path, _changed_ns: int) -> pl.DataFrame:
     return read(path)
 
 
-def mean_rate_bps(frame: pl.DataFrame) -> float | None:
-    """The mean rate over time, dark times included as recorded; None without a rate."""
-    return _mean(frame, "rate_bps") if "rate_bps" in frame.columns else None
-
-
-def _mean(frame: pl.DataFrame, name: str) -> float:
+def mean(frame: pl.DataFrame, name: str) -> float:
     """The mean over time: of delays along straight lines, of others in steps."""
     values, times = frame[name].to_numpy(), frame["t_s"].to_numpy()
     if len(values) == 1:

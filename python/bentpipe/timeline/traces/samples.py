@@ -53,9 +53,6 @@ class Samples:
         self._lines.append(line)
         self._rows.append(values)
 
-    def __len__(self) -> int:
-        return len(self._times)
-
     def frame(self, gap_s: float | None) -> pl.DataFrame:
         """The time line, whose first row is at 0.
 
