@@ -14,15 +14,14 @@ import numpy as np
 from bentpipe import _core
 from bentpipe.foreign import head, refuse, unpacked, value
 from bentpipe.measured import capture, iperf3
-from bentpipe.measured.draws import WEIGHING_S, Draw, Evidence, Possible, Told, possible
+from bentpipe.measured.draws import WEIGHING_S, Draw, Evidence, Possible, Search, Told
 from bentpipe.measured.hypotheses import Count, Watched
 from bentpipe.measured.quantities import NAMES, Estimate, best, floor, share
 from bentpipe.measured.said import sentences, typical
 from bentpipe.measured.transfers import Test
 from bentpipe.plain import to_plain
 from bentpipe.spans import Span
-from bentpipe.timeline.traces import ping
-from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark, irtt_probes
+from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark, irtt_probes, ping_probes
 
 _ASK = {
     "rate_bps": ("rate", 'rate ("20 Mbit/s")', "iperf3 --json, or a capture at the sender of an upload"),
@@ -74,12 +73,12 @@ class Estimates:
         until: float | None = None,
         beside: Sequence[tuple[str, int]] = (),
     ) -> Possible:
-        """Links drawn with their probability given all measurements; see `draws.possible`.
+        """Links drawn with their probability given all measurements.
 
         Args:
             given: rate, rtt, buffer, per or ber as the user gives them; they override measurements.
             seed: the same one gives the same links.
-            effort: amount of simulation; 1 takes `WEIGHING_S` of two processors at most.
+            effort: amount of simulation, 1 for `draws.PACKETS`, which take `WEIGHING_S` of two processors.
             tell: called with the current task, the links done, and about how many there will be.
             until: begin no further round after this moment, by `time.monotonic`.
             beside: flows of others, (algorithm, how many), that were there in all measurements.
@@ -89,8 +88,19 @@ class Estimates:
             KeyboardInterrupt: the user stopped it.
         """
         self._ask(given)
-        told = tell or (lambda what, done, total: None)
-        return possible(self._evidence(given, beside), seed, effort, told, until)
+        known = Evidence(
+            estimates={one.name: one for one in self._best()},
+            watched=[one for one in self.losses if isinstance(one, Watched)],
+            counts=[one for one in self.losses if isinstance(one, Count)],
+            tests=self._counted(),
+            given=given,
+            beside=beside,
+        )
+        search = Search(known, np.random.default_rng([seed, 0x6C696E6B]))
+        losses = search.losses()
+        if not known.tests:
+            return search.alone(losses)
+        return search.weighed(losses, effort, tell or (lambda what, done, total: None), until)
 
     def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
         """The source of each quantity, and the joint conclusions, a sentence each."""
@@ -123,16 +133,6 @@ class Estimates:
             tests = [one for one in tests if one.reverse == way]
         return tests
 
-    def _evidence(self, given: Mapping[str, Span], beside: Sequence[tuple[str, int]]) -> Evidence:
-        return Evidence(
-            estimates={one.name: one for one in self._best()},
-            watched=[one for one in self.losses if isinstance(one, Watched)],
-            counts=[one for one in self.losses if isinstance(one, Count)],
-            tests=self._counted(),
-            given=given,
-            beside=beside,
-        )
-
     def _ask(self, given: Mapping[str, Span]) -> None:
         for name, (key, example, how) in _ASK.items():
             if key not in given and self.of(name) is None:
@@ -163,7 +163,7 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
             found += told
             losses += seen
         elif of != "iperf3":
-            sent = irtt_probes(file) if of == "irtt" else ping.sent(file)
+            sent = irtt_probes(file) if of == "irtt" else ping_probes(file)
             found += _of_probes(file, sent, None if of == "irtt" else PING_DIGITS)
             losses.append(_watched(file, sent))
     least = best(found, "rtt_s")  # of probes and captures, which see it better than a test

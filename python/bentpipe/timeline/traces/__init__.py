@@ -32,7 +32,9 @@ FORMATS = {
 """The formats that are read, and the quantities of each."""
 _READERS = {
     "csv": "columns.read",
+    "ping": "probes.ping",
     "irtt": "probes.irtt",
+    "leoreplayer": "mahimahi.leoreplayer",
     "conext23": "campaign.conext23",
     "autobahn": "campaign.autobahn",
 }

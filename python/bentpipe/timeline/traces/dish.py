@@ -68,13 +68,12 @@ def outages(path: Path) -> list[Outage]:
         refuse(path, None, "the JSON has no dishGetHistory, which is the dish's reply to get_history")
     if not isinstance(listed, list):
         refuse(path, None, "dishGetHistory.outages should be a list")
-    found = (_outage(path, i, one) for i, one in enumerate(listed) if not _undated(one))
+    found = (
+        _outage(path, i, one)
+        for i, one in enumerate(listed)
+        if not (isinstance(one, dict) and str(one.get("startTimestampNs")) == "-1")
+    )
     return sorted(found, key=lambda one: one.begin_s)
-
-
-def _undated(one: Any) -> bool:
-    """Whether the dish did not know the time yet when the outage began: it writes -1."""
-    return isinstance(one, dict) and str(one.get("startTimestampNs")) == "-1"
 
 
 def _outage(path: Path, index: int, one: Any) -> Outage:
