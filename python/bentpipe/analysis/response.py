@@ -190,11 +190,7 @@ def aimd_window_random(p: Value, alpha: Value = 1.0, beta: Value = 0.5) -> Value
     window, packets over round trips of an epoch, is alpha / (beta p) over that.
     T. Ott, J. Kemperman, M. Mathis: The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996, for
     Reno; F. Guillemin, P. Robert, B. Zwart: AIMD Algorithms and Exponential Functionals, 2004, for any beta.
-
-    Args:
-        p: loss events per packet, above 0 and at most 1.
-        alpha: segments per round trip, above 0.
-        beta: share of the window that a loss takes, above 0 and below 1.
+    Arguments as in `aimd_window`.
 
     Raises:
         ValueError: an argument is outside its domain.

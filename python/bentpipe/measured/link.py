@@ -245,26 +245,25 @@ def _load(link: Draw) -> list[str]:
         return []
     flow = link.load.flow("sat", link.rate_bps)
     kept = to_plain(flow.traffic) | {"rate": f"{link.load.share * link.rate_bps / 1e6:.4g} Mbit/s"}
-    table = ", ".join(f"{key} = {_toml(value)}" for key, value in kept.items())
     return [
         "", "# The rate of the transfers swings, as if this traffic shared the link.", "[[flow]]",
-        f'name = "{flow.name}"', 'path = ["sat"]', f"traffic = {{ {table} }}",
+        f'name = "{flow.name}"', 'path = ["sat"]', f"traffic = {_table(kept)}",
         f'start_jitter = "{flow.start_jitter}"',
     ]  # fmt: skip
 
 
 def _losses(link: Draw) -> list[str]:
     """The line of the losses, if there are any."""
-    models = [to_plain(one) for one in link.losses]
-    if not models:
-        return []
-    lines = [", ".join(f"{key} = {_toml(value)}" for key, value in one.items()) for one in models]
-    tables = ", ".join(f"{{ {line} }}" for line in lines)
-    return [f"loss = [{tables}]" if len(models) > 1 else f"loss = {tables}"]
+    tables = [_table(to_plain(one)) for one in link.losses]
+    if len(tables) > 1:
+        return [f"loss = [{', '.join(tables)}]"]
+    return [f"loss = {table}" for table in tables]
 
 
-def _toml(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else f'"{value}"'
+def _table(of: Mapping[str, object]) -> str:
+    """A table of TOML in one line, its numbers to three digits."""
+    shown = (f"{value:.3g}" if isinstance(value, float) else f'"{value}"' for value in of.values())
+    return f"{{ {', '.join(f'{key} = {value}' for key, value in zip(of, shown, strict=True))} }}"
 
 
 def _comment(text: str) -> str:

@@ -322,5 +322,4 @@ def _solved(raw: dict[str, Any], gateways: list[dict[str, Any]]) -> _Solved:
         frame = frame.with_columns(
             pl.Series("gateway", [names[i] if i >= 0 else None for i in at], dtype=pl.String)
         )
-    info = json.loads(raw["info"]) if isinstance(raw["info"], str) else raw["info"]
-    return frame, [list(map(int, route)) for route in raw["routes"]], info
+    return frame, [list(map(int, route)) for route in raw["routes"]], json.loads(raw["info"])
