@@ -19,7 +19,6 @@ Sources:
 
 from __future__ import annotations
 
-import csv
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.foreign import lines, quoted, refuse
+from bentpipe.timeline.format import table
 from bentpipe.timeline.traces.samples import GAP_STEPS, Samples
 
 _MBPS = 1e6
@@ -90,31 +90,27 @@ def _rows(
         OSError: it cannot be read.
     """
     found: list[_Row] = []
-    table = csv.reader((f"{line}\n" for line in lines(path)), strict=True)
-    try:
-        head = [name.strip() for name in next(table)]
-        pair = next((pair for pair in columns if set(pair) <= set(head)), None)
-        if pair is None:
-            needed = " or ".join(" and ".join(pair) for pair in columns)
-            refuse(path, 1, f"it names no columns {needed}; is it {whose}?")
-        places = [head.index(name) for name in pair]
-        for cells in table:
-            if not cells:
-                continue
-            if len(cells) <= max(places):
-                refuse(path, table.line_num, f"{len(cells)} cells; {' or '.join(pair)} is missing")
-            when, rate = (cells[place].strip() for place in places)
-            row = _Row(
-                table.line_num,
-                _value(path, table.line_num, pair[0], when, "a time", instant),
-                _MBPS * _value(path, table.line_num, pair[1], rate, "a number", float),
-            )
-            if not 0 <= row.rate_bps < float("inf"):
-                refuse(path, row.line, f"column {pair[1]}: {quoted(rate)} is no rate; it must be from 0")
-            if not found or (row.begin_s, row.rate_bps) != (found[-1].begin_s, found[-1].rate_bps):
-                found.append(row)
-    except csv.Error as wrong:
-        refuse(path, table.line_num, str(wrong))
+    whole = lines(path)
+    rows = table(path, whole)
+    head = [name.strip() for name in next(rows)[1]] if whole[0] else []
+    pair = next((pair for pair in columns if set(pair) <= set(head)), None)
+    if pair is None:
+        needed = " or ".join(" and ".join(pair) for pair in columns)
+        refuse(path, 1, f"it names no columns {needed}; is it {whose}?")
+    places = [head.index(name) for name in pair]
+    for line, cells in rows:
+        if len(cells) <= max(places):
+            refuse(path, line, f"{len(cells)} cells; {' or '.join(pair)} is missing")
+        when, rate = (cells[place].strip() for place in places)
+        row = _Row(
+            line,
+            _value(path, line, pair[0], when, "a time", instant),
+            _MBPS * _value(path, line, pair[1], rate, "a number", float),
+        )
+        if not 0 <= row.rate_bps < float("inf"):
+            refuse(path, line, f"column {pair[1]}: {quoted(rate)} is no rate; it must be from 0")
+        if not found or (row.begin_s, row.rate_bps) != (found[-1].begin_s, found[-1].rate_bps):
+            found.append(row)
     if not found:
         refuse(path, None, "the file holds no sample")
     return found
