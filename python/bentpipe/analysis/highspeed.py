@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from bentpipe.analysis._values import Array, Value, array, same
+from bentpipe.analysis._values import Value, array, same
 
 LOW_WINDOW = 38.0
 """RFC 3649, section 5: up to this window, in segments, HighSpeed TCP is Reno."""
@@ -49,7 +49,9 @@ def hstcp_decrease(w: Value) -> Value:
     Raises:
         ValueError: `w` is outside its domain.
     """
-    return same(_decrease(_hstcp_domain(w)))
+    window = array("w", w, above=0, below=LARGEST_WINDOW)
+    slope = (HIGH_DECREASE - 0.5) / math.log(HIGH_WINDOW / LOW_WINDOW)
+    return same(0.5 + slope * np.log(np.maximum(window, LOW_WINDOW) / LOW_WINDOW))
 
 
 def hstcp_increase(w: Value) -> Value:
@@ -60,19 +62,9 @@ def hstcp_increase(w: Value) -> Value:
     Raises:
         ValueError: `w` is outside its domain.
     """
-    window = _hstcp_domain(w)
-    share = _decrease(window)
+    share, window = np.asarray(hstcp_decrease(w)), array("w", w)
     rise = 0.078 * window**0.8 * 2 * share / (2 - share)
     return same(np.where(window <= LOW_WINDOW, 1.0, np.maximum(1, rise)))
-
-
-def _hstcp_domain(w: Value) -> Array:
-    return array("w", w, above=0, below=LARGEST_WINDOW)
-
-
-def _decrease(window: Array) -> Array:
-    slope = (HIGH_DECREASE - 0.5) / math.log(HIGH_WINDOW / LOW_WINDOW)
-    return 0.5 + slope * np.log(np.maximum(window, LOW_WINDOW) / LOW_WINDOW)
 
 
 def scalable_window(p: Value, a: Value = 0.01, b: Value = 0.125) -> Value:

@@ -64,9 +64,8 @@ def import_verb(
     for name, text in (("bin", bin_), ("interval", interval), ("outage", outage), ("gap", gap)):
         if text is not None:
             options[f"{name}_s"] = units.seconds(text, f"--{name}")
-    if columns is not None:
-        options["columns"] = columns
-    for name, value in (("stream", stream), ("test", test), ("direction", direction)):
+    plain = {"columns": columns, "stream": stream, "test": test, "direction": direction}
+    for name, value in plain.items():
         if value is not None:
             options[name] = value
     if buffer is not None:

@@ -39,13 +39,6 @@ _READERS = {
     "autobahn": "campaign.autobahn",
 }
 """Where a format is read, if it is not by the function `read` of the module of its name."""
-_OPTIONS = {
-    "bin_s": "--bin",
-    "buffer_bytes": "--buffer",
-    "gap_s": "--gap",
-    "interval_s": "--interval",
-    "outage_s": "--outage",
-}
 
 
 def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
@@ -71,6 +64,6 @@ def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
     allowed = inspect.signature(read).parameters
     for option in options:
         if option not in allowed:
-            shown = _OPTIONS.get(option, f"--{option}")
-            raise _core.ScenarioError(f"{shown} says nothing about the format {format}")
+            verb = option.removesuffix("_s").removesuffix("_bytes")
+            raise _core.ScenarioError(f"--{verb} says nothing about the format {format}")
     return complete(read(Path(path), **options))
