@@ -118,20 +118,9 @@ def _inputs(station: Station) -> dict[str, Any]:
 
 
 def _rain(station: Station, exceeded: float) -> float:
-    _, latitude, longitude = station.place
-    return float(
-        _itur()
-        .models.itu618.rain_attenuation(
-            latitude,
-            longitude,
-            station.frequency_ghz,
-            station.elevation_deg,
-            hs=station.height_km,
-            p=exceeded,
-            tau=station.tilt_deg,
-        )
-        .value
-    )
+    where = (*station.place[1:], station.frequency_ghz, station.elevation_deg)
+    more = {"hs": station.height_km, "tau": station.tilt_deg}
+    return float(_itur().models.itu618.rain_attenuation(*where, p=exceeded, **more).value)
 
 
 def _climate(station: Station) -> dict[str, Any]:
@@ -151,18 +140,10 @@ def _climate(station: Station) -> dict[str, Any]:
 
 
 def _causes(station: Station, exceeded: float) -> list[float]:
-    _, latitude, longitude = station.place
-    gas, cloud, rain, scintillation, total = _itur().atmospheric_attenuation_slant_path(
-        latitude,
-        longitude,
-        station.frequency_ghz,
-        station.elevation_deg,
-        exceeded,
-        station.antenna_m,
-        hs=station.height_km,
-        tau=station.tilt_deg,
-        return_contributions=True,
-    )
+    where = (*station.place[1:], station.frequency_ghz, station.elevation_deg)
+    more = {"hs": station.height_km, "tau": station.tilt_deg, "return_contributions": True}
+    parts = _itur().atmospheric_attenuation_slant_path(*where, exceeded, station.antenna_m, **more)
+    gas, cloud, rain, scintillation, total = parts
     return [float(part.value) for part in (rain, gas, cloud, scintillation, total)]
 
 

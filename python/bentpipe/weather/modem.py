@@ -19,16 +19,15 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from bentpipe import _core, units
-from bentpipe.weather import quantities
 from bentpipe.weather.fades import Progress, fade
-from bentpipe.weather.station import Station
+from bentpipe.weather.station import Quantity, Station
 
 RAIN_K = 275.0
 """Mean radiating temperature of rain and clouds (P.618-13, section 3)."""
@@ -41,6 +40,10 @@ at 10.053 dB, 4.0e-7 at 10.197 dB); they come with the satellite module of ns-3 
 linkresults)."""
 Hundredths = npt.NDArray[np.int64]
 """Values in hundredths of a dB, in which comparisons come out alike on every machine."""
+RATIO: Final = Quantity({"dB": 1.0}, "14 dB", -20.0, 60.0)
+MARGIN: Final = Quantity({"dB": 1.0}, "1 dB", 0.0, 20.0)
+TEMPERATURE: Final = Quantity({"K": 1.0}, "242 K", 10.0, 1e5)
+SYMBOL_RATE: Final = Quantity({"baud": 1.0, "kbaud": 1e3, "Mbaud": 1e6, "Gbaud": 1e9}, "30 Mbaud", 1e3, 1e10)
 _QEF = -5
 _NEGLIGIBLE = 1e-9
 
@@ -147,13 +150,13 @@ class Modem:
         """The modes that it steps through, from slow to fast."""
         return ladder(self.standard)
 
-    clear_sky_db = quantities.RATIO.of("clear_sky")
+    clear_sky_db = RATIO.of("clear_sky")
     """Es/N0 without rain, in dB."""
-    symbol_rate_baud = quantities.SYMBOL_RATE.of("symbol_rate")
+    symbol_rate_baud = SYMBOL_RATE.of("symbol_rate")
     """Symbols per second."""
-    margin_db = quantities.MARGIN.of("margin")
+    margin_db = MARGIN.of("margin")
     """The reserve that a mode must have, in dB."""
-    hysteresis_db = quantities.MARGIN.of("hysteresis")
+    hysteresis_db = MARGIN.of("hysteresis")
     """The reserve of a higher mode beyond the margin, in dB."""
 
     @cached_property
@@ -164,7 +167,7 @@ class Modem:
     @cached_property
     def noise_k(self) -> float | None:
         """Noise temperature of the receiver under a clear sky, in K."""
-        return None if self.noise is None else quantities.TEMPERATURE.read(self.noise, "noise")
+        return None if self.noise is None else TEMPERATURE.read(self.noise, "noise")
 
     @property
     def clear_rate_bps(self) -> int:
