@@ -128,8 +128,11 @@ def path_verb(
     def show() -> None:
         terminal.warn(found.info["warnings"])
         step_s = units.seconds(step, "step")
+        names = ["t_s", "rtt_ms", "first_sat", "last_sat", "hops", "reachable"]
         terminal.give(
-            lambda: {"rows": tables.rows(found)}, lambda: tables.show_path(found, step_s), json=json
+            lambda: {"rows": found.frame.select(names).to_dicts()},
+            lambda: tables.show_path(found, step_s),
+            json=json,
         )
 
     write_and_show(write, show)
