@@ -43,9 +43,9 @@ def test_the_loss_rates_of_rfc_9438_table_3():
     # 1500-byte packets, RTT 0.1 s: throughput, window, and the loss rates of Reno, HSTCP and CUBIC.
     for w, hstcp, cubic in [(83.3, 3.9e-4, 2.9e-4), (833.3, 2.5e-5, 1.4e-5), (8333.3, 1.5e-6, 6.3e-7)]:
         assert highspeed.cubic_window(cubic, 0.1, reno=0) == pytest.approx(w, rel=0.02)
-        # Two digits are printed; 2.5e-5 is the inverse of w(p), which the rounding sets 3 % apart from p(w).
-        assert highspeed.hstcp_loss_rate(w) == pytest.approx(hstcp, rel=0.03)
-    assert highspeed.hstcp_loss_rate(8.3) == pytest.approx(2.0e-2, rel=0.05)
+        # Two digits are printed, up to 3.3 % off, of p(w), which the rounding sets 3 % apart from w(p).
+        assert highspeed.hstcp_window(hstcp) == pytest.approx(w, rel=0.063)
+    assert highspeed.hstcp_window(2.0e-2) == pytest.approx(8.3, rel=0.03)
 
 
 # RFC 3649, appendix B: the smallest window of each increase, and the decrease there.
@@ -82,19 +82,10 @@ def test_hstcp_is_reno_for_small_windows():
 
 
 def test_scalable_tcp():
-    # Kelly: the window doubles in 70 round trips and is back after a loss in 13.4, whatever it is.
     assert highspeed.scalable_window(1e-4) == pytest.approx(748.9, abs=0.1)
-    assert highspeed.scalable_rounds(2.0) == pytest.approx(69.66, abs=0.01)
-    assert highspeed.scalable_rounds(1 / 0.875) == pytest.approx(13.42, abs=0.01)
-    assert highspeed.scalable_rounds(np.array([2.0, 1 / 0.875]), a=0.02) == pytest.approx(
-        [35.0, 6.74], abs=0.01
-    )
 
 
-def test_cubic_regains_its_window():
-    found = highspeed.cubic_k(np.array([100, 432, 700, 1000, 4167]))
-    assert found == pytest.approx([4.217, 6.868, 8.067, 9.086, 14.62], abs=0.005)
-    assert highspeed.cubic_k(700, beta=0.8) == pytest.approx(7.047, abs=0.001)
+def test_cubic_without_the_region_of_reno():
     # RFC 9438, eq 7.
     assert highspeed.cubic_window(1, 1, reno=0) == pytest.approx(1.054, abs=5e-4)
 

@@ -176,12 +176,12 @@ def test_table_3_with_a_factor_of_5():
     assert tradeoffs.losses_to_shrink("simd", BETA, 20, 5) == pytest.approx(24.937, abs=0.001)
 
 
-def test_the_mean_increase_of_eq_11():
-    # In steady state it makes up for the loss: about beta w at p = 3 / (2 w^2), small beta.
+def test_the_mean_increase_of_eq_11_makes_up_for_the_loss():
+    # Random losses at p = 3 / (2 w^2) are 1 / (p w) = 2 w / 3 round trips apart; each takes beta w, if small.
     w, beta = 100.0, 1e-4
     for k in (-0.5, -1 / 3, 0, 1):
-        constant = spectrum.c(k, 1, beta, w)
-        assert spectrum.mean_increase(1.5 / w**2, w, constant, k) == pytest.approx(beta * w, rel=1e-3)
+        between = spectrum.window(2 * w / 3, 0, spectrum.c(k, 1, beta, w), k)
+        assert spectrum.gamma_factor(k) * between == pytest.approx(beta * w, rel=1e-3)
 
 
 def test_the_window_before_the_loss():

@@ -23,9 +23,8 @@ from forms import form
 import bentpipe as bp
 from bentpipe import _core, foreign
 from bentpipe.measured import capture
-from bentpipe.measured.link import estimate
-from bentpipe.measured.recognise import kind
-from bentpipe.orbit import moving, paths
+from bentpipe.measured.link import estimate, kind
+from bentpipe.orbit import ground, paths
 from bentpipe.timeline.traces import FORMATS
 
 SECRET = "admin:$6$topsecret$hash:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n"
@@ -72,7 +71,7 @@ def readers() -> dict[str, Callable[[Path], Any]]:
         **{name: importer(name) for name in FORMATS},
         "time line": bp.timeline.read,
         "measured": lambda path: estimate([path]),
-        "positions": moving.read,
+        "positions": ground.read,
         "elements": lambda path: paths.path("Istanbul", "Nairobi", tle=path, duration="10 s"),
         "scenario": bp.Scenario.load,
         "result": lambda path: bp.Result.load(path.parent),

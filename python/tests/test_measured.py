@@ -16,8 +16,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.measured import Estimates, draws, estimate, scenario_text
 from bentpipe.measured import link as measured_link
-from bentpipe.measured.floor import floor
-from bentpipe.measured.losses import bursts, share
+from bentpipe.measured.quantities import bursts, floor, share
 from bentpipe.measured.transfers import Pausing
 
 REAL = Path(__file__).parent / "measured"

@@ -7,32 +7,32 @@ import math
 import numpy as np
 import pytest
 
-from bentpipe.orbit import figures, outlines
+from bentpipe.orbit import figures
 
 
 def test_the_map_keeps_distances_and_directions_from_its_centre() -> None:
-    paris = outlines.Around(2.3488, 48.85341)
+    paris = figures.Around(2.3488, 48.85341)
     # Haversine, by hand: Paris to Moscow 22.37 degrees of arc.
     (x, y), (x0, y0) = paris.xy(np.array([[37.621849, 55.754996], [2.3488, 48.85341]]))
     assert math.hypot(x, y) == pytest.approx(22.37, abs=0.02)
     assert x > 0 < y
     assert (x0, y0) == pytest.approx((0, 0), abs=1e-9)
-    equator = outlines.Around(0.0, 0.0)
+    equator = figures.Around(0.0, 0.0)
     assert equator.xy(np.array([[90.0, 0.0], [0.0, -30.0], [180.0, 0.0]]))[:2] == pytest.approx(
         np.array([[90.0, 0.0], [0.0, -30.0]]), abs=1e-9
     )
 
 
 def test_a_great_circle_over_the_pole_crosses_it() -> None:
-    line = outlines.great_circle((0.0, 60.0), (180.0, 60.0), count=3)
+    line = figures.great_circle((0.0, 60.0), (180.0, 60.0), count=3)
     assert line[1, 1] == pytest.approx(90.0)
-    assert outlines.great_circle((5.0, 5.0), (5.0, 5.0)).shape == (2, 2)
+    assert figures.great_circle((5.0, 5.0), (5.0, 5.0)).shape == (2, 2)
 
 
 def test_the_coasts_tell_land_from_sea() -> None:
     from matplotlib.path import Path
 
-    land = [Path(one.points) for one in outlines.coasts() if one.level == outlines.LAND]
+    land = [Path(one.points) for one in figures.coasts() if one.level == figures.LAND]
 
     def ashore(lon: float, lat: float) -> bool:
         return any(shape.contains_point((lon, lat)) for shape in land)
@@ -42,7 +42,7 @@ def test_the_coasts_tell_land_from_sea() -> None:
     assert ashore(134.0, -25.0)  # Australia
     assert not ashore(-30.0, 30.0)  # the Atlantic
     assert not ashore(-150.0, 0.0)  # the Pacific
-    assert len(outlines.borders()) > 300
+    assert len(figures.borders()) > 300
 
 
 def test_times_without_a_path_are_joined() -> None:

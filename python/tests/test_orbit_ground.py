@@ -1,4 +1,4 @@
-"""Ground points: by name, by coordinates, and moving."""
+"""Ground points: by name, by coordinates, and ground."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from bentpipe import orbit
 from bentpipe._core import ScenarioError
-from bentpipe.orbit import ground, moving
+from bentpipe.orbit import ground
 
 ROOT = Path(__file__).parents[2]
 EARTH_M = 2 * math.pi * 6_371_008.8
@@ -103,43 +103,43 @@ def test_coordinates_are_a_point_too() -> None:
 )
 def test_a_wrong_place_is_one_clear_line(text: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=re.escape(message)) as wrong:
-        moving.place(text, "place", 60.0)
+        ground.place(text, "place", 60.0)
     assert "\n" not in str(wrong.value)
 
 
 def test_an_aircraft_is_on_the_great_circle_at_its_speed() -> None:
     # A quarter of the equator, then the same along a meridian, at 900 km/h: 10,007.6 km in 40,030.3 s.
-    east = moving.place("0,0 to 0,90 at 900 km/h, 11 km", "place", 1e6)
-    assert isinstance(east, moving.Track)
+    east = ground.place("0,0 to 0,90 at 900 km/h, 11 km", "place", 1e6)
+    assert isinstance(east, ground.Track)
     assert east.rows[0] == (0.0, 0.0, 0.0, 11_000.0)
     assert east.rows[-1][0] == pytest.approx(EARTH_M / 4 / 250)
     assert east.rows[-1][1:] == (0.0, 90.0, 11_000.0)
-    north = moving.place("0,10 to 90,10 at 250 m/s", "place", EARTH_M / 8 / 250)
-    assert isinstance(north, moving.Track)
+    north = ground.place("0,10 to 90,10 at 250 m/s", "place", EARTH_M / 8 / 250)
+    assert isinstance(north, ground.Track)
     assert north.rows[-1] == pytest.approx((EARTH_M / 8 / 250, 45.0, 10.0, 0.0))
 
 
 def test_a_voyage_may_be_under_way_and_rests_when_it_is_over() -> None:
-    half = moving.place("0,0 to 0,90 at 250 m/s, after 20015.115 s", "place", 100.0)
-    assert isinstance(half, moving.Track)
+    half = ground.place("0,0 to 0,90 at 250 m/s, after 20015.115 s", "place", 100.0)
+    assert isinstance(half, ground.Track)
     assert half.rows[0][2] == pytest.approx(45.0, abs=1e-4)
-    over = moving.place("0,0 to 0,1 at 250 m/s, after 10 h", "place", 100.0)
-    assert isinstance(over, moving.Track)
+    over = ground.place("0,0 to 0,1 at 250 m/s, after 10 h", "place", 100.0)
+    assert isinstance(over, ground.Track)
     assert over.rows == ((0.0, 0.0, 1.0, 0.0),)
 
 
 def test_a_ship_is_as_fast_as_its_knots() -> None:
     # A degree of the mean sphere is 60.04 nautical miles: at 60 knots an hour and 2.4 s.
-    ship = moving.place("0,0 to 1,0 at 60 knots", "place", 1e5)
-    assert isinstance(ship, moving.Track)
+    ship = ground.place("0,0 to 1,0 at 60 knots", "place", 1e5)
+    assert isinstance(ship, ground.Track)
     assert ship.rows[-1][0] == pytest.approx(3602.4, abs=0.2)
 
 
 def test_positions_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "track.csv"
     file.write_text("t_s,lat,lon,alt\n0,50,8,100\n60,50.5,8.5,\n")
-    found = moving.place(str(file), "place", 60.0)
-    assert found == moving.Track("track.csv", ((0.0, 50.0, 8.0, 100.0), (60.0, 50.5, 8.5, 0.0)))
+    found = ground.place(str(file), "place", 60.0)
+    assert found == ground.Track("track.csv", ((0.0, 50.0, 8.0, 100.0), (60.0, 50.5, 8.5, 0.0)))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_wrong_file_of_positions_names_its_line(tmp_path: Path, text: str, mes
     file = tmp_path / "track.csv"
     file.write_text(text)
     with pytest.raises(ScenarioError, match=re.escape(message)):
-        moving.read(file)
+        ground.read(file)
 
 
 def test_the_command_lists_places_and_finds_one(cli: Callable[..., object]) -> None:

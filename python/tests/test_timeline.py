@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.timeline.show import course
+from bentpipe.timeline.measures import course
 
 ORBIT = pl.DataFrame(
     {

@@ -14,8 +14,8 @@ import pytest
 
 import bentpipe as bp
 from bentpipe._core import ScenarioError
-from bentpipe.weather import fades, store
-from bentpipe.weather.climate import climate, rain_attenuation
+from bentpipe.weather import fades
+from bentpipe.weather.climate import KEPT, climate, kept, rain_attenuation
 from bentpipe.weather.fades import Law, Process, depth_db, law, series_sum
 from bentpipe.weather.station import geo_elevation
 
@@ -457,13 +457,13 @@ def test_the_picture_shows_the_modes_from_slow_to_fast():
 
 def test_the_oldest_kept_values_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(store.KEPT, "most", 3)
+    monkeypatch.setattr(KEPT, "most", 3)
     for i in range(5):
-        assert store.kept("number", {"i": i}, lambda i=i: i) == i
-        for path in store.KEPT.folder.glob("*.json"):
+        assert kept("number", {"i": i}, lambda i=i: i) == i
+        for path in KEPT.folder.glob("*.json"):
             os.utime(path, ns=(path.stat().st_mtime_ns - 10**9,) * 2)
     made: list[int] = []
     for i in (4, 3, 2):
-        assert store.kept("number", {"i": i}, lambda i=i: made.append(i)) == i
+        assert kept("number", {"i": i}, lambda i=i: made.append(i)) == i
     assert not made
-    assert len(list(store.KEPT.folder.glob("*.json"))) == 3
+    assert len(list(KEPT.folder.glob("*.json"))) == 3

@@ -10,9 +10,18 @@ import pytest
 
 import bentpipe as bp
 from bentpipe._core import ScenarioError
-from bentpipe.weather.line import follow, summary
-from bentpipe.weather.modcods import DVB_S2, DVB_S2X, STANDARDS, ladder
-from bentpipe.weather.modem import Modem, es_n0, late, lost
+from bentpipe.weather.modem import (
+    DVB_S2,
+    DVB_S2X,
+    STANDARDS,
+    Modem,
+    es_n0,
+    follow,
+    ladder,
+    late,
+    lost,
+    summary,
+)
 
 BITS = {"QPSK": 2, "8PSK": 3, "8APSK": 3, "16APSK": 4, "32APSK": 5, "64APSK": 6, "128APSK": 7, "256APSK": 8}
 

@@ -79,11 +79,8 @@ def window_at_loss(alpha: Value, beta: Value = BETA, p: Value = LOSS_RATE) -> Va
     Raises:
         ValueError: an argument is outside its domain, or p is so large that beta w_max would be below 1.
     """
-    factor, loss, chance = np.broadcast_arrays(
-        array("alpha", alpha, above=1), _share(beta), array("p", p, above=0, below=1)
-    )
-    found = [_window_at_loss(*each) for each in zip(factor.flat, loss.flat, chance.flat, strict=True)]
-    return same(np.reshape(found, factor.shape))
+    factor, chance = array("alpha", alpha, above=1), array("p", p, above=0, below=1)
+    return same(np.vectorize(_window_at_loss, otypes=[float])(factor, _share(beta), chance))
 
 
 def _window_at_loss(alpha: float, beta: float, p: float) -> float:
@@ -131,14 +128,9 @@ def alpha(rtt: Value, beta: Value = BETA, p: Value = LOSS_RATE, epoch: Value = E
     Raises:
         ValueError: an argument is outside its domain, or no alpha gives an epoch of that length.
     """
-    trip, loss, chance, length = np.broadcast_arrays(
-        array("rtt", rtt, above=0),
-        _share(beta),
-        array("p", p, above=0, below=1),
-        array("epoch", epoch, above=0),
-    )
-    each = zip((length / trip).flat, loss.flat, chance.flat, strict=True)
-    return same(np.reshape([_alpha(*one) for one in each], trip.shape))
+    trip, loss, chance = array("rtt", rtt, above=0), _share(beta), array("p", p, above=0, below=1)
+    count = array("epoch", epoch, above=0) / trip
+    return same(np.vectorize(_alpha, otypes=[float])(count, loss, chance))
 
 
 def _alpha(count: float, beta: float, p: float) -> float:

@@ -236,17 +236,8 @@ def binomial_trajectory(
     """As `trajectory`, for the binomial controls, which have no history: w grows by alpha / w^k.
 
     D. Bansal, H. Balakrishnan: Binomial Congestion Control Algorithms, INFOCOM 2001; spectrum, fig 4b, for
-    IIAD, which is (1, 0). SQRT is (1/2, 1/2), AIMD (0, 1).
-
-    Args:
-        w1: window of the first user at the start in segments, at least 1.
-        w2: window of the second, at least 1.
-        capacity: the sum at which both lose, in segments, at least w1 + w2 and above 2.
-        k: exponent of the increase, above -1.
-        l: exponent of the decrease, at most 1.
-        beta: constant of the decrease, above 0 and below 1.
-        alpha: constant of the increase, above 0; 3 beta / 2, TCP-friendly for k + l = 1, if absent.
-        epochs: how many losses, at least 1.
+    IIAD, which is (1, 0). SQRT is (1/2, 1/2), AIMD (0, 1). `alpha` is the constant of the increase, above 0;
+    3 beta / 2, TCP-friendly for k + l = 1, if absent. Other arguments as in `trajectory`.
 
     Raises:
         ValueError: an argument is outside its domain.

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from bentpipe.analysis._values import Array, Value, array, same
+from bentpipe.analysis._values import Value, array, same
 
 LOW_WINDOW = 38.0
 """RFC 3649, section 5: up to this window, in segments, HighSpeed TCP is Reno."""
@@ -40,19 +40,6 @@ def hstcp_window(p: Value) -> Value:
     return same(np.where(loss > 1e-3, RENO_ROUNDED / np.sqrt(loss), 0.12 / loss**0.835))
 
 
-def hstcp_loss_rate(w: Value) -> Value:
-    """The loss rate at which HighSpeed TCP has the mean window `w`: 0.078 / w^1.2, or Reno's up to 38.
-
-    RFC 3649, section 5, p(w). The rounding of the constants makes it differ by 3 % from the inverse of
-    `hstcp_window`. `w` is in segments and above 0.
-
-    Raises:
-        ValueError: `w` is outside its domain.
-    """
-    window = array("w", w, above=0)
-    return same(np.where(window <= LOW_WINDOW, (RENO_ROUNDED / window) ** 2, 0.078 / window**1.2))
-
-
 def hstcp_decrease(w: Value) -> Value:
     """The share b(w) of the window that a loss takes in HighSpeed TCP: 0.5 up to 38 segments, then less.
 
@@ -62,7 +49,9 @@ def hstcp_decrease(w: Value) -> Value:
     Raises:
         ValueError: `w` is outside its domain.
     """
-    return same(_decrease(_hstcp_domain(w)))
+    window = array("w", w, above=0, below=LARGEST_WINDOW)
+    slope = (HIGH_DECREASE - 0.5) / math.log(HIGH_WINDOW / LOW_WINDOW)
+    return same(0.5 + slope * np.log(np.maximum(window, LOW_WINDOW) / LOW_WINDOW))
 
 
 def hstcp_increase(w: Value) -> Value:
@@ -73,19 +62,9 @@ def hstcp_increase(w: Value) -> Value:
     Raises:
         ValueError: `w` is outside its domain.
     """
-    window = _hstcp_domain(w)
-    share = _decrease(window)
+    share, window = np.asarray(hstcp_decrease(w)), array("w", w)
     rise = 0.078 * window**0.8 * 2 * share / (2 - share)
     return same(np.where(window <= LOW_WINDOW, 1.0, np.maximum(1, rise)))
-
-
-def _hstcp_domain(w: Value) -> Array:
-    return array("w", w, above=0, below=LARGEST_WINDOW)
-
-
-def _decrease(window: Array) -> Array:
-    slope = (HIGH_DECREASE - 0.5) / math.log(HIGH_WINDOW / LOW_WINDOW)
-    return 0.5 + slope * np.log(np.maximum(window, LOW_WINDOW) / LOW_WINDOW)
 
 
 def scalable_window(p: Value, a: Value = 0.01, b: Value = 0.125) -> Value:
@@ -106,17 +85,6 @@ def scalable_window(p: Value, a: Value = 0.01, b: Value = 0.125) -> Value:
     up = array("a", a, above=0)
     share = array("b", b, above=0, below=1)
     return same(up / (array("p", p, above=0, at_most=1) * -np.log1p(-share)))
-
-
-def scalable_rounds(ratio: Value, a: Value = 0.01) -> Value:
-    """The round trips in which Scalable TCP multiplies its window by `ratio`: ln(ratio) / ln(1 + a).
-
-    Kelly, CCR 33(2), 2003; independent of the window. `ratio` is at least 1, `a` above 0.
-
-    Raises:
-        ValueError: an argument is outside its domain.
-    """
-    return same(np.log(array("ratio", ratio, at_least=1)) / np.log1p(array("a", a, above=0)))
 
 
 def cubic_window(
@@ -142,20 +110,3 @@ def cubic_window(
     scale = (array("c", c, above=0) * (3 + keep) / (4 * (1 - keep))) ** 0.25
     cubic = scale * (array("rtt", rtt, above=0) / loss) ** 0.75
     return same(np.maximum(cubic, array("reno", reno, at_least=0) / np.sqrt(loss)))
-
-
-def cubic_k(w_max: Value, c: Value = 0.4, beta: Value = 0.7) -> Value:
-    """The seconds in which CUBIC is back at `w_max` after a loss there: (w_max (1 - beta) / C)^(1/3).
-
-    RFC 9438, section 4.2, eq 2, with cwnd_epoch = beta w_max.
-
-    Args:
-        w_max: window before the loss in segments, above 0.
-        c: C in segments/s^3, above 0.
-        beta: share of the window that is kept, above 0 and below 1.
-
-    Raises:
-        ValueError: an argument is outside its domain.
-    """
-    keep = array("beta", beta, above=0, below=1)
-    return same(np.cbrt(array("w_max", w_max, above=0) * (1 - keep) / array("c", c, above=0)))

@@ -140,16 +140,8 @@ def aimd_rate(
     """The rate of AIMD(alpha, beta) with timeouts.
 
     Spectrum, eq 9: Y. Yang, S. Lam: General AIMD Congestion Control, ICNP 2000. The window rises by alpha
-    segments per round trip and falls by the share beta. AIMD(1, 1/2) is `pftk` with b = 1.
-
-    Args:
-        p: loss events per packet, above 0 and at most 1.
-        rtt: round-trip time in seconds, above 0.
-        t0: first retransmission timeout in seconds, at least 0.
-        alpha: segments per round trip, above 0.
-        beta: share of the window, above 0 and below 1.
-        w_max: the receiver's window in segments, above 0; may be infinite.
-        mss: weight of one segment: 1 gives segments/s, its size in bytes gives bytes/s.
+    segments per round trip, above 0, and falls by the share beta, above 0 and below 1. AIMD(1, 1/2) is `pftk`
+    with b = 1. Other arguments as in `pftk`.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -190,11 +182,7 @@ def aimd_window_random(p: Value, alpha: Value = 1.0, beta: Value = 0.5) -> Value
     window, packets over round trips of an epoch, is alpha / (beta p) over that.
     T. Ott, J. Kemperman, M. Mathis: The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996, for
     Reno; F. Guillemin, P. Robert, B. Zwart: AIMD Algorithms and Exponential Functionals, 2004, for any beta.
-
-    Args:
-        p: loss events per packet, above 0 and at most 1.
-        alpha: segments per round trip, above 0.
-        beta: share of the window that a loss takes, above 0 and below 1.
+    Arguments as in `aimd_window`.
 
     Raises:
         ValueError: an argument is outside its domain.

@@ -161,26 +161,6 @@ def epoch_packets(k: Value, l: Value, beta: Value, w_max: Value, *, periodic: bo
     return same(rounds * (window - cut + cut * (rise + 1) / (rise + 2)))
 
 
-def mean_increase(p: Value, w: Value, constant: Value, k: Value) -> Value:
-    """The mean growth of the window between random losses: c Gamma(u+1) / (p w)^u segments.
-
-    Spectrum, appendix A, eq 11, for small p and a window that varies little. Eq 12, the same for periodic
-    losses, prints the exponent 2, which is u for SIMD only.
-
-    Args:
-        p: loss events per packet, above 0 and at most 1.
-        w: mean window in segments, above 0.
-        constant: c, as from `c`, at least 0.
-        k: exponent of the increase, above -1.
-
-    Raises:
-        ValueError: an argument is outside its domain.
-    """
-    rounds = 1 / (array("p", p, above=0, at_most=1) * array("w", w, above=0))
-    mean = array("constant", constant, at_least=0) * np.asarray(gamma_factor(k))
-    return same(mean * rounds ** np.asarray(exponent(k)))
-
-
 def window_before(w_0: Value, l: Value, beta: Value) -> Value:  # noqa: E741
     """The window w_max that a loss turns into `w_0`: the root of w_max - beta w_max^l = w_0.
 
@@ -194,11 +174,8 @@ def window_before(w_0: Value, l: Value, beta: Value) -> Value:  # noqa: E741
     Raises:
         ValueError: an argument is outside its domain.
     """
-    after, fall, loss = np.broadcast_arrays(
-        array("w_0", w_0, at_least=1), array("l", l, at_most=1), array("beta", beta, above=0, below=1)
-    )
-    found = [_before(*each) for each in zip(after.flat, fall.flat, loss.flat, strict=True)]
-    return same(np.reshape(found, after.shape))
+    after, fall = array("w_0", w_0, at_least=1), array("l", l, at_most=1)
+    return same(np.vectorize(_before, otypes=[float])(after, fall, array("beta", beta, above=0, below=1)))
 
 
 def _before(after: float, fall: float, loss: float) -> float:

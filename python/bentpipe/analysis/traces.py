@@ -152,16 +152,10 @@ def fairness_seconds(
 ) -> float:
     """T_2 of two flows: the seconds from `start` until their windows differ by less than `bound`.
 
-    Spectrum, section 4.2: T_2 begins when T_1 ends, and the difference stays within the bound.
-
-    Args:
-        t: times of the rows in seconds, shape (n,), common to both flows (see `hold`).
-        w1: windows of one flow in segments, shape (n,).
-        w2: windows of the other, shape (n,).
-        start: where the time begins, in seconds, not before the first row.
-        bound: epsilon in segments, above 0.
-        stay: how many seconds the difference must stay below the bound, at least 0; to the end of the trace
-            if absent. 0 takes the first moment, which with losses of one flow alone comes early.
+    Spectrum, section 4.2: T_2 begins when T_1 ends, and the difference stays within the bound, epsilon in
+    segments, above 0. `stay` is how many seconds it must stay there, at least 0; to the end of the trace if
+    absent. 0 takes the first moment, which with losses of one flow alone comes early. Other arguments as in
+    `efficiency_seconds`.
 
     Returns:
         Seconds, infinite if the difference does not stay below the bound.

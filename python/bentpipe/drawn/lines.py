@@ -131,7 +131,7 @@ def code_hash() -> str:
     """The hash of the generators' code: runs and drawn files of other code are not those of this."""
     folder = Path(__file__).parent
     found = hashlib.sha256()
-    for name in ("profiles.py", "recipe.py", "starlink.py"):
+    for name in ("profiles.py", "profiles.toml", "recipe.py", "starlink.py"):
         found.update((folder / name).read_bytes())
     return found.hexdigest()
 

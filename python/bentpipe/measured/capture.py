@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bentpipe.foreign import refuse
-from bentpipe.measured.floor import floor as least_of
 from bentpipe.measured.hypotheses import Count, Watched
-from bentpipe.measured.losses import CHANCE, bursts, share
-from bentpipe.measured.quantities import Estimate
+from bentpipe.measured.quantities import CHANCE, Estimate, bursts, share
+from bentpipe.measured.quantities import floor as least_of
 
 _FIELDS = (
     "frame.time_epoch", "tcp.stream", "tcp.srcport", "tcp.seq", "tcp.len", "tcp.ack", "tcp.analysis.ack_rtt",
@@ -245,12 +245,11 @@ def _segment(flow: Transfer) -> float:
 
 def _largest(path: Path, rows: list[list[str]]) -> Transfer:
     """The direction of a connection that carries the most data."""
-    sizes: dict[tuple[str, str], int] = {}
+    sizes: Counter[tuple[str, str]] = Counter()
     for row in rows:
-        key = row[1], row[2]
-        sizes[key] = sizes.get(key, 0) + int(row[4] or 0)
+        sizes[row[1], row[2]] += int(row[4] or 0)
     stream, port = max(sizes, key=lambda key: sizes[key], default=("", ""))
-    if not sizes or sizes[stream, port] == 0:
+    if not sizes[stream, port]:
         refuse(path, None, "it has no TCP connection that carries data")
     sent, acked, handshake, gap, before = [], [], float("nan"), False, 0.0
     for row in rows:
@@ -282,10 +281,8 @@ def _read(path: Path) -> list[list[str]]:
     if tshark is None:
         refuse(path, None, "captures are read by tshark, which is not installed (apt install tshark)")
     command: list[Any] = [tshark, "-r", path, "-c", str(_MOST_PACKETS + 1), "-T", "fields"]
-    command += ["-E", "separator=/t", "-o"]
-    command += ["tcp.relative_sequence_numbers:TRUE"]
-    for name in _FIELDS:
-        command += ["-e", name]
+    command += ["-E", "separator=/t", "-o", "tcp.relative_sequence_numbers:TRUE"]
+    command += [word for name in _FIELDS for word in ("-e", name)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     if len(rows) > _MOST_PACKETS:

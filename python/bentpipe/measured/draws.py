@@ -224,14 +224,13 @@ class Evidence:
         found = []
         for name in ("rate", "rtt", "buffer"):
             if name in self.given:
-                found.append((_axis(self.given[name]), _unit(self.given[name])))
+                span = self.given[name]
+                unit = span.unit if span.unit in ("packets", "bdp") else _UNITS[name]
+                found.append((_axis(span), unit))
             elif (axis := self._measured(name)) is not None:
-                found.append((axis, "bdp" if name == "buffer" and self._unknown_buffer else _UNITS[name]))
+                unknown = name == "buffer" and "buffer_bytes" not in self.estimates
+                found.append((axis, "bdp" if unknown else _UNITS[name]))
         return found
-
-    @property
-    def _unknown_buffer(self) -> bool:
-        return "buffer_bytes" not in self.estimates
 
     def _measured(self, name: str) -> Axis | None:
         """The range of an estimate, wider where a transfer will narrow it again."""
@@ -271,35 +270,10 @@ class Evidence:
         return _between("buffer", low / min(wider, _LOWER_BUFFER), high * wider, one.value, log=True)
 
 
-def possible(
-    known: Evidence,
-    seed: int = 1,
-    effort: float = 1.0,
-    tell: Told = lambda what, done, total: None,
-    until: float | None = None,
-) -> Possible:
-    """Draws links as likely as they are after all that was measured.
-
-    Args:
-        known: the measurements.
-        seed: seed of all random numbers: the same one gives the same links.
-        effort: amount of simulation, 1 for `PACKETS`.
-        tell: called with the current task, the links done, and about how many there will be.
-        until: begin no further round after this moment, by `time.monotonic`; the effort that was made is in
-            the answer, and gives the same again.
-
-    Raises:
-        KeyboardInterrupt: the user stopped it.
-    """
-    search = _Search(known, np.random.default_rng([seed, 0x6C696E6B]))
-    losses = search.losses()
-    if not known.tests:
-        return search.alone(losses)
-    return search.weighed(losses, effort, tell, until)
-
-
-class _Search:
+class Search:
     """The spaces of losses and of whole links, and the draws from them.
+
+    `alone` draws without transfers, `weighed` with them.
 
     A point of the latter has columns for `axes`, for the receive window, for the kind of the queue, three for
     the load of others, and those of the losses.
@@ -326,7 +300,11 @@ class _Search:
         return self._drawn(self._whole(losses, weights, DRAWS), shares, weighed)
 
     def weighed(self, losses: Population, effort: float, tell: Told, until: float | None) -> Possible:
-        """Draws from there that the transfers leave."""
+        """Draws from there that the transfers leave.
+
+        After `until`, by `time.monotonic`, no further round begins; the effort that was made is in the
+        answer, and gives the same again.
+        """
         rounds = max(round(_ROUNDS * min(effort, 1.0)), _LEAST_ROUNDS)
         unit = PACKETS * min(1 / _ROUNDS, effort / _LEAST_ROUNDS)
         (rtt,) = (axis for axis, _ in self.axes if axis.name == "rtt")
@@ -515,10 +493,6 @@ def _axis(given: Span) -> Axis:
     scale = FACTORS[given.name][given.unit]
     far = given.low > 0 and given.high >= _FAR * given.low
     return Axis(given.name, given.low * scale, given.high * scale, log=far)
-
-
-def _unit(given: Span) -> str:
-    return given.unit if given.unit in ("packets", "bdp") else _UNITS[given.name]
 
 
 def _between(name: str, low: float, high: float, value: float, *, log: bool = False) -> Axis:

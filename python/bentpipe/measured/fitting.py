@@ -14,14 +14,12 @@ from contextlib import closing
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bentpipe import _core
-from bentpipe.measured.transfers import RUN, Played, Test, log_fit, log_fit_at_start, scenario
+from bentpipe.measured.transfers import RUN, Floats, Played, Test, log_fit, log_fit_at_start, scenario
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import work_off
 
-Floats = NDArray[np.float64]
 _WHOLE_LINKS = 250
 """Transfers are simulated whole if the work suffices for this number of links ..."""
 _LEAST_LINKS = 60

@@ -293,7 +293,9 @@ def _in_order(one: Hypothesis, of: Values, seen: Watched) -> Floats:
         good, bad, more = _passed(good, bad, chain, int(place) - before - 1)
         log = log + more
         if place < end:
-            good, bad = _moved(good * chain.good, bad * chain.bad, chain)
+            good, bad = good * chain.good, bad * chain.bad
+            stays, leaves = good * (1 - chain.begins), good * chain.begins
+            good, bad = stays + bad * chain.ends, leaves + bad * (1 - chain.ends)
         whole = np.maximum(good + bad, 1e-300)
         good, bad, log = good / whole, bad / whole, log + np.log(whole)
         before = int(place)
@@ -313,14 +315,6 @@ def _passed(good: Floats, bad: Floats, chain: Chain, count: int) -> tuple[Floats
     others = (1 - rest) * back / apart, ((remain - least) - rest * (remain - largest)) / apart
     moved = [np.maximum(good * a + bad * b, 0.0) for a, b in zip(ones, others, strict=True)]
     return moved[0], moved[1], count * np.log(largest)
-
-
-def _moved(good: Floats, bad: Floats, chain: Chain) -> tuple[Floats, Floats]:
-    """One step of the chain."""
-    return (
-        good * (1 - chain.begins) + bad * chain.ends,
-        good * chain.begins + bad * (1 - chain.ends),
-    )
 
 
 def _counted(chain: Chain, count: Count) -> Floats:

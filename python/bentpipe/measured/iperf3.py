@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,7 @@ from numpy.typing import NDArray
 from bentpipe.foreign import refuse, text, value
 from bentpipe.linux import MODULES
 from bentpipe.measured.hypotheses import Count
-from bentpipe.measured.losses import share
-from bentpipe.measured.quantities import Estimate
+from bentpipe.measured.quantities import Estimate, share
 from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, Test
 from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
@@ -33,38 +30,27 @@ _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
 
 
-def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
-    """Rate and loss; of a test by TCP on Linux also round-trip time and buffer.
+def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list[Count], Test | str]:
+    """All that a test says of the link.
 
     Args:
         path: iperf3's JSON, or its report as text.
         floor_s: the round-trip time without queues from another file, which narrows the range of the buffer.
 
+    Returns:
+        Rate and loss, and of a test by TCP on Linux also round-trip time and buffer; the number of lost
+        packets, the exact one for UDP and an upper bound by retransmissions for TCP; the transfer as
+        evidence, or the reason why it is not, a clause.
+
     Raises:
         ScenarioError: the file is damaged, or the test failed.
     """
-    with _reading(path) as report:
-        return _estimates(path, report, floor_s)
-
-
-def counts(path: Path) -> list[Count]:
-    """The number of lost packets: the exact one for UDP, an upper bound by retransmissions for TCP.
-
-    Raises:
-        ScenarioError: the file is damaged.
-    """
-    with _reading(path) as report:
-        return _counts(path, report)
-
-
-def test(path: Path) -> Test | str:
-    """The transfer as evidence; or the reason why it is not, a clause.
-
-    Raises:
-        ScenarioError: the file is damaged.
-    """
-    with _reading(path) as report:
-        return _test(path, report)
+    content = text(path)
+    report = dict(value(path, content.encode())) if content.lstrip().startswith("{") else {}
+    try:
+        return _estimates(path, report, floor_s), _counts(path, report), _test(path, report)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        refuse(path, None, "its start or its end is not as iperf3 writes it")
 
 
 def _estimates(path: Path, report: dict[str, Any], floor_s: float | None) -> list[Estimate]:
@@ -275,19 +261,3 @@ def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Es
         Estimate("rate_bps", rate, rate, rate, "datagrams that came through, with headers", path, "least", 0),
         Estimate("loss", value, low, high, how, path, weight=1),
     ]
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[dict[str, Any]]:
-    """Its JSON; fields that differ from iperf3's format are refused where they are read."""
-    report = _report(path)
-    try:
-        yield report
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        refuse(path, None, "its start or its end is not as iperf3 writes it")
-
-
-def _report(path: Path) -> dict[str, Any]:
-    """Its JSON; of a report as text, nothing."""
-    content = text(path)
-    return dict(value(path, content.encode())) if content.lstrip().startswith("{") else {}

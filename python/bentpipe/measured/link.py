@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from bentpipe import _core
-from bentpipe.measured import capture, iperf3, probes
-from bentpipe.measured.draws import WEIGHING_S, Draw, Evidence, Possible, Told, possible
+from bentpipe.foreign import head, refuse, unpacked, value
+from bentpipe.measured import capture, iperf3
+from bentpipe.measured.draws import WEIGHING_S, Draw, Evidence, Possible, Search, Told
 from bentpipe.measured.hypotheses import Count, Watched
-from bentpipe.measured.quantities import NAMES, Estimate, best
-from bentpipe.measured.recognise import kind
+from bentpipe.measured.quantities import NAMES, Estimate, best, floor, share
 from bentpipe.measured.said import sentences, typical
 from bentpipe.measured.transfers import Test
 from bentpipe.plain import to_plain
 from bentpipe.spans import Span
-from bentpipe.timeline.traces import irtt, ping
+from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark, irtt_probes, ping_probes
 
 _ASK = {
     "rate_bps": ("rate", 'rate ("20 Mbit/s")', "iperf3 --json, or a capture at the sender of an upload"),
@@ -26,6 +29,16 @@ _ASK = {
 }
 PING_DIGITS = 3
 """Significant digits of a round trip in the output of ping (iputils, `ping_common.c`)."""
+_CAPTURES = (
+    b"\x0a\x0d\x0d\x0a",  # pcapng
+    b"\xa1\xb2\xc3\xd4",  # pcap, either order of bytes, micro- or nanoseconds
+    b"\xd4\xc3\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",
+    b"\x4d\x3c\xb2\xa1",
+)
+_ENOUGH = 1 << 16
+_ALMOST = 5.0
+"""The least round trips, in percent: those below are of the path with almost no queue."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +73,12 @@ class Estimates:
         until: float | None = None,
         beside: Sequence[tuple[str, int]] = (),
     ) -> Possible:
-        """Links drawn with their probability given all measurements; see `draws.possible`.
+        """Links drawn with their probability given all measurements.
 
         Args:
             given: rate, rtt, buffer, per or ber as the user gives them; they override measurements.
             seed: the same one gives the same links.
-            effort: amount of simulation; 1 takes `WEIGHING_S` of two processors at most.
+            effort: amount of simulation, 1 for `draws.PACKETS`, which take `WEIGHING_S` of two processors.
             tell: called with the current task, the links done, and about how many there will be.
             until: begin no further round after this moment, by `time.monotonic`.
             beside: flows of others, (algorithm, how many), that were there in all measurements.
@@ -75,8 +88,19 @@ class Estimates:
             KeyboardInterrupt: the user stopped it.
         """
         self._ask(given)
-        told = tell or (lambda what, done, total: None)
-        return possible(self._evidence(given, beside), seed, effort, told, until)
+        known = Evidence(
+            estimates={one.name: one for one in self._best()},
+            watched=[one for one in self.losses if isinstance(one, Watched)],
+            counts=[one for one in self.losses if isinstance(one, Count)],
+            tests=self._counted(),
+            given=given,
+            beside=beside,
+        )
+        search = Search(known, np.random.default_rng([seed, 0x6C696E6B]))
+        losses = search.losses()
+        if not known.tests:
+            return search.alone(losses)
+        return search.weighed(losses, effort, tell or (lambda what, done, total: None), until)
 
     def notes(self, found: Possible, given: Mapping[str, Span]) -> list[str]:
         """The source of each quantity, and the joint conclusions, a sentence each."""
@@ -109,16 +133,6 @@ class Estimates:
             tests = [one for one in tests if one.reverse == way]
         return tests
 
-    def _evidence(self, given: Mapping[str, Span], beside: Sequence[tuple[str, int]]) -> Evidence:
-        return Evidence(
-            estimates={one.name: one for one in self._best()},
-            watched=[one for one in self.losses if isinstance(one, Watched)],
-            counts=[one for one in self.losses if isinstance(one, Count)],
-            tests=self._counted(),
-            given=given,
-            beside=beside,
-        )
-
     def _ask(self, given: Mapping[str, Span]) -> None:
         for name, (key, example, how) in _ASK.items():
             if key not in given and self.of(name) is None:
@@ -149,16 +163,16 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
             found += told
             losses += seen
         elif of != "iperf3":
-            sent = irtt.sent(file) if of == "irtt" else ping.sent(file)
-            found += probes.estimates(file, sent, None if of == "irtt" else PING_DIGITS)
-            losses.append(probes.watched(file, sent))
-    floor = best(found, "rtt_s")  # of probes and captures, which see it better than a test
+            sent = irtt_probes(file) if of == "irtt" else ping_probes(file)
+            found += _of_probes(file, sent, None if of == "irtt" else PING_DIGITS)
+            losses.append(_watched(file, sent))
+    least = best(found, "rtt_s")  # of probes and captures, which see it better than a test
     tests: list[Test] = []
     unused: list[str] = []
     for file in (file for file, of in kinds if of == "iperf3"):
-        found += iperf3.estimates(file, None if floor is None else floor.value)
-        losses += iperf3.counts(file)
-        transfer = iperf3.test(file)
+        of_test, counts, transfer = iperf3.read(file, None if least is None else least.value)
+        found += of_test
+        losses += counts
         if isinstance(transfer, Test):
             tests.append(transfer)
         else:
@@ -231,26 +245,25 @@ def _load(link: Draw) -> list[str]:
         return []
     flow = link.load.flow("sat", link.rate_bps)
     kept = to_plain(flow.traffic) | {"rate": f"{link.load.share * link.rate_bps / 1e6:.4g} Mbit/s"}
-    table = ", ".join(f"{key} = {_toml(value)}" for key, value in kept.items())
     return [
         "", "# The rate of the transfers swings, as if this traffic shared the link.", "[[flow]]",
-        f'name = "{flow.name}"', 'path = ["sat"]', f"traffic = {{ {table} }}",
+        f'name = "{flow.name}"', 'path = ["sat"]', f"traffic = {_table(kept)}",
         f'start_jitter = "{flow.start_jitter}"',
     ]  # fmt: skip
 
 
 def _losses(link: Draw) -> list[str]:
     """The line of the losses, if there are any."""
-    models = [to_plain(one) for one in link.losses]
-    if not models:
-        return []
-    lines = [", ".join(f"{key} = {_toml(value)}" for key, value in one.items()) for one in models]
-    tables = ", ".join(f"{{ {line} }}" for line in lines)
-    return [f"loss = [{tables}]" if len(models) > 1 else f"loss = {tables}"]
+    tables = [_table(to_plain(one)) for one in link.losses]
+    if len(tables) > 1:
+        return [f"loss = [{', '.join(tables)}]"]
+    return [f"loss = {table}" for table in tables]
 
 
-def _toml(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else f'"{value}"'
+def _table(of: Mapping[str, object]) -> str:
+    """A table of TOML in one line, its numbers to three digits."""
+    shown = (f"{value:.3g}" if isinstance(value, float) else f'"{value}"' for value in of.values())
+    return f"{{ {', '.join(f'{key} = {value}' for key, value in zip(of, shown, strict=True))} }}"
 
 
 def _comment(text: str) -> str:
@@ -260,3 +273,79 @@ def _comment(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return _comment(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def kind(path: Path) -> str:
+    """One of "capture", "iperf3", "irtt" and "ping".
+
+    Raises:
+        ScenarioError: it is none of them.
+        OSError: it cannot be read.
+    """
+    begin = head(path, _ENOUGH)
+    if not begin:
+        refuse(path, None, "the file is empty")
+    if begin[:4] in _CAPTURES:
+        return "capture"
+    words = begin.decode("utf-8-sig", errors="replace")
+    if words.lstrip().startswith("{"):
+        return _json_kind(path)
+    if re.search(r"bytes from .*icmp_seq=", words):
+        return "ping"
+    if re.search(r"\[ *(\d+|SUM)\].* sec .*bits/sec", words):
+        return "iperf3"
+    refuse(path, None, "it is none of: iperf3 (JSON or text), ping, irtt (JSON), pcap, pcapng")
+
+
+def _json_kind(path: Path) -> str:
+    report = value(path, unpacked(path))
+    if "round_trips" in report:
+        return "irtt"
+    if "intervals" in report or "start" in report or "error" in report:
+        return "iperf3"
+    refuse(path, None, "it is JSON, but neither of iperf3 nor of irtt (irtt client -o FILE)")
+
+
+def _of_probes(path: Path, sent: Sequence[Probe], digits: int | None = None) -> list[Estimate]:
+    """Round-trip time without queues, and loss outside outages.
+
+    Args:
+        path: the file, for messages.
+        sent: its probes.
+        digits: number of significant digits to which the program rounds times above a millisecond; None if
+            exact.
+
+    Raises:
+        ScenarioError: no probe came back.
+    """
+    trips = np.array([probe.rtt_s for probe in sent if probe.rtt_s is not None])
+    if not trips.size:
+        refuse(path, None, f"none of {len(sent)} probes came back")
+    least, low = floor(trips)
+    almost = float(np.percentile(trips, _ALMOST))
+    rounded = _rounding(least, digits)
+    how = f"least of {trips.size} round trips; to their 5th percentile"
+    found = [Estimate("rtt_s", least, max(low - rounded, 0.0), almost + rounded, how, path)]
+    unseen = dark(sent, OUTAGE_S)
+    outside = [probe for probe, is_dark in zip(sent, unseen, strict=True) if not is_dark]
+    lost = sum(probe.rtt_s is None for probe in outside)
+    value, low, high = share(lost, len(outside))
+    outages = f", without {sum(unseen)} in outages" if any(unseen) else ""
+    how = f"{lost} of {len(outside)} probes, either way, Wilson's interval{outages}"
+    found.append(Estimate("loss", value, low, high, how, path, weight=2))
+    return found
+
+
+def _watched(path: Path, sent: Sequence[Probe]) -> Watched:
+    """The probes that were lost, outages included."""
+    lost = np.array([probe.rtt_s is None for probe in sent])
+    trips = np.array([math.nan if probe.rtt_s is None else probe.rtt_s for probe in sent])
+    return Watched(lost, np.array([probe.sent_s for probe in sent]), path, trips)
+
+
+def _rounding(value: float, digits: int | None) -> float:
+    """Half of the last digit that is shown of a time, seconds."""
+    if digits is None or value < 1e-3:
+        return 0.0
+    places = math.floor(math.log10(value * 1e3)) - digits + 1
+    return 0.5e-3 * 10.0 ** min(places, 0)

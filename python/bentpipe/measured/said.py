@@ -54,7 +54,7 @@ def typical(found: Possible) -> Draw:
     alike = [one for one in found.draws if (one.load is not None) is loaded]
     some = [one for one in alike if one.hypothesis == likeliest] or alike
     off = np.zeros(len(some))
-    for of in _QUANTITIES.values():
+    for _, of, _ in _QUANTITIES.values():
         values = np.array([of(one) for one in some])
         off += np.abs(np.log(np.maximum(values, 1e-12)) - np.log(max(float(np.median(values)), 1e-12)))
     return some[int(off.argmin())]
@@ -62,23 +62,15 @@ def typical(found: Possible) -> Draw:
 
 def title(found: Possible, given: Mapping[str, Span]) -> str:
     """A few words for the link, without the user's values: "measured, 47 to 52 Mbit/s, 507 ms"."""
-    parts = [
-        of(*ends(found, name)) for name, key, of in _SHOWN if key in ("rate", "rtt") and key not in given
-    ]
+    named = [(name, of) for name, (key, _, of) in _QUANTITIES.items() if key in {"rate", "rtt"} - set(given)]
+    parts = [of(*ends(found, name)) for name, of in named]
     return ", ".join(["a measured link", *parts])
-
-
-_QUANTITIES: Mapping[str, Callable[[Draw], float]] = {
-    "rate": lambda one: one.rate_bps,
-    "round trip": lambda one: one.rtt_s,
-    "buffer": lambda one: one.buffer_bytes or 0.0,
-    "loss": lambda one: one.loss,
-}
 
 
 def ends(found: Possible, name: str) -> tuple[float, float]:
     """The 5th and 95th percentile of "rate", "round trip", "buffer" or "loss": bit/s, s, bytes, a share."""
-    low, high = np.percentile([_QUANTITIES[name](one) for one in found.draws], _ENDS)
+    _, of, _ = _QUANTITIES[name]
+    low, high = np.percentile([of(one) for one in found.draws], _ENDS)
     return float(low), float(high)
 
 
@@ -100,8 +92,8 @@ def _weighed(by: Weighed, effort: float) -> str:
 
 
 def _ranges(found: Possible) -> list[str]:
-    shown = [(name, of) for name, _, of in _SHOWN if name != "buffer" or found.draws[0].buffer is not None]
-    return [f"{name} {of(*ends(found, name))}" for name, of in shown]
+    shown = [name for name in _QUANTITIES if name != "buffer" or found.draws[0].buffer is not None]
+    return [f"{name} {_QUANTITIES[name][2](*ends(found, name))}" for name in shown]
 
 
 def _hypotheses(found: Possible) -> list[str]:
@@ -143,9 +135,8 @@ def _together(found: Possible, name: str) -> str:
 
 def _next(found: Possible, given: Mapping[str, Span]) -> str:
     """The quantity whose range moves a goodput most, and the command that narrows it."""
-    keys = {name: key for name, key, _ in _SHOWN}
-    losses = {"per"} if "ber" in given else set()
-    worth = {name: value for name, value in _worth(found).items() if keys[name] not in losses | set(given)}
+    known = {*given, "per"} if "ber" in given else set(given)
+    worth = {name: value for name, value in _worth(found).items() if _QUANTITIES[name][0] not in known}
     name = max(worth, key=lambda one: worth[one], default="")
     if not name or worth[name] < _NOT_WORTH:
         return ""
@@ -227,7 +218,10 @@ def _shares(low: float, high: float) -> str:
     return f"{low:.1g} to {high:.1g}"
 
 
-_SHOWN = (
-    ("rate", "rate", _rates), ("round trip", "rtt", _times), ("buffer", "buffer", _sizes),
-    ("loss", "per", _shares),
-)  # fmt: skip
+_QUANTITIES: Mapping[str, tuple[str, Callable[[Draw], float], Callable[[float, float], str]]] = {
+    "rate": ("rate", lambda one: one.rate_bps, _rates),
+    "round trip": ("rtt", lambda one: one.rtt_s, _times),
+    "buffer": ("buffer", lambda one: one.buffer_bytes or 0.0, _sizes),
+    "loss": ("per", lambda one: one.loss, _shares),
+}
+"""Of each quantity its key in a question, its value of a link, and how a range of it is shown."""

@@ -9,9 +9,8 @@
     bp.orbit.places()
 
 The orbits are computed in `crates/orbit`. `paths` turns a user's words into a request and its columns into
-a time line, and keeps the results; `ground` and `moving` have places, voyages and positions from a file.
-`figures` draws paths over `outlines`, `tables` prints them, and `commands` has the verbs. Names are loaded
-when they are first used.
+a time line, and keeps the results; `ground` has places, voyages and positions from a file. `figures` draws
+paths on a map, `tables` prints them, and `commands` has the verbs. Names are loaded when they are first used.
 """
 
 from bentpipe import lazily

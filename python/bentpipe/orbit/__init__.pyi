@@ -1,6 +1,6 @@
 from .ground import Point as Point
-from .moving import Track as Track
-from .moving import voyage as voyage
+from .ground import Track as Track
+from .ground import voyage as voyage
 from .paths import Solution as Solution
 from .paths import path as path
 from .paths import places as places

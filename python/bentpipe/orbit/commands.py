@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers.", no_args_is_help=True)
 
 _NEGATIVE = re.compile(r"-\d+(\.\d*)?,")
-_TABLES, _FIGURES = (".parquet", ".csv"), (".svg", ".png", ".pdf")
 
 
 class Places(TyperCommand):
@@ -114,7 +112,8 @@ def path_verb(
     if b is None and not gateway:
         raise _core.ScenarioError("name a second place, or a --gateway at which the path ends")
     units.seconds(for_, "--for")
-    writers = [_writer(place) for place in out or []]
+    for place in out or []:
+        _check(place)
     with terminal.Bar(f"{a} to {b or 'the gateway'}") as bar:
         found = solve(
             a, b, shell=shell, tle=tle, duration=for_, step=step, epoch=epoch, mode=mode,
@@ -123,14 +122,17 @@ def path_verb(
         )  # fmt: skip
 
     def write() -> None:
-        for writer in writers:
-            writer(found)
+        for place in out or []:
+            _write(found, place)
 
     def show() -> None:
         terminal.warn(found.info["warnings"])
         step_s = units.seconds(step, "step")
+        names = ["t_s", "rtt_ms", "first_sat", "last_sat", "hops", "reachable"]
         terminal.give(
-            lambda: {"rows": tables.rows(found)}, lambda: tables.show_path(found, step_s), json=json
+            lambda: {"rows": found.frame.select(names).to_dicts()},
+            lambda: tables.show_path(found, step_s),
+            json=json,
         )
 
     write_and_show(write, show)
@@ -167,8 +169,8 @@ def places_verb(
     terminal.give(lambda: {"places": known.to_dicts()}, lambda: show_places(known), json=json)
 
 
-def _writer(place: Path) -> Callable[[Solution], object]:
-    """A function that writes a path to a place, checked before the work.
+def _check(place: Path) -> None:
+    """Checks, before the work, that a path may be written to a place.
 
     Raises:
         ScenarioError: the name has another ending, or something else is there.
@@ -176,17 +178,13 @@ def _writer(place: Path) -> Callable[[Solution], object]:
     """
     from bentpipe import _core
     from bentpipe.files import FIGURES, check_kind, make_folder, try_place
+    from bentpipe.timeline.format import KINDS
 
-    if place.suffix in _TABLES:
-        from bentpipe.timeline.format import KINDS
-
-        check_kind(place, KINDS[place.suffix])
+    kinds = KINDS | FIGURES
+    if place.suffix in kinds:
+        check_kind(place, kinds[place.suffix])
         try_place(place)
-        return lambda found: _line(found, place)
-    if place.suffix in _FIGURES:
-        check_kind(place, FIGURES[place.suffix])
-        try_place(place)
-        return lambda found: _figure("both", found, place)
+        return
     if place.suffix and not place.is_dir():
         raise _core.ScenarioError(
             f"--out {place}: write a time line (.parquet, .csv), a picture (.svg, .png, .pdf), or a directory"
@@ -194,28 +192,25 @@ def _writer(place: Path) -> Callable[[Solution], object]:
     if place.exists() and not place.is_dir():
         raise _core.ScenarioError(f"--out {place} exists and is no directory; choose another")
     make_folder(place)
-    return lambda found: _all(found, place)
 
 
-def _all(found: Solution, place: Path) -> None:
-    from bentpipe.files import replace_frame
-    from bentpipe.orbit.tables import events
-
-    _line(found, place / "timeline.parquet")
-    replace_frame(place / "handovers.csv", events(found))
-    _figure("rtt", found, place / "rtt.svg")
-    _figure("world", found, place / "map.svg")
-
-
-def _line(found: Solution, place: Path) -> None:
+def _write(found: Solution, place: Path) -> None:
+    """Writes a path as a time line, a picture, or a directory with both, by the ending of the name."""
     from bentpipe import timeline
+    from bentpipe.timeline.format import KINDS
 
-    timeline.write(found.frame, place)
-
-
-def _figure(which: str, found: Solution, place: Path) -> None:
-    from bentpipe import plot
+    if place.suffix in KINDS:
+        timeline.write(found.frame, place)
+        return
+    from bentpipe.files import FIGURES, replace_frame
     from bentpipe.orbit import figures
+    from bentpipe.orbit.tables import events
+    from bentpipe.plot import save
 
-    drawn = {"both": figures.both, "rtt": figures.rtt, "world": figures.world}[which](found)
-    plot.save(drawn, place)
+    if place.suffix in FIGURES:
+        save(figures.both(found), place)
+        return
+    timeline.write(found.frame, place / "timeline.parquet")
+    replace_frame(place / "handovers.csv", events(found))
+    save(figures.rtt(found), place / "rtt.svg")
+    save(figures.world(found), place / "map.svg")

@@ -1,4 +1,4 @@
-"""Ground points, by name or by coordinates.
+"""Ground points, by name or by coordinates, and those that move: on a great circle, or as a file has them.
 
 The table is `places.csv` beside this file: the hundred largest cities, more cities, the stations of
 `crates/sim/src/orbit/stations.rs`, and gateways. The coordinates of the hundred cities are those of Hypatia's
@@ -14,9 +14,11 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bentpipe import _core
+from bentpipe import _core, units
+from bentpipe.foreign import lines, quoted, refuse
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +41,18 @@ LOWEST_M = -12_000.0
 
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
 _COORDINATES = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*(?:,\s*(.+?)\s*)?")
+EARTH_RADIUS_M = 6_371_008.8
+"""Mean radius of WGS84, (2a + b) / 3: on this sphere a great circle is measured."""
+
+STEP_S = 10.0
+"""Seconds between two positions of a voyage. At 300 m/s the straight line between them is 0.2 m below the
+arc."""
+
+FASTEST_M_S = 1000.0
+"""Fastest voyage: three times the speed of sound. Anything faster is a mistake in the unit."""
+
+_SPEEDS = {"km/h": 1 / 3.6, "m/s": 1.0, "kn": 1852 / 3600, "knots": 1852 / 3600}
+_VOYAGE = re.compile(r"(.+?)\s+to\s+(.+?)\s+at\s+([^,]+?)\s*(?:,\s*([^,]+?)\s*)?(?:,\s*after\s+([^,]+?)\s*)?")
 
 
 @dataclass(frozen=True)
@@ -148,3 +162,176 @@ def metres(text: str, what: str) -> float:
     if found is None:
         raise _core.ScenarioError(f'{what}: {text!r} is not a length; write for example "11 km" or "120 m"')
     return float(found[1]) * {"": 1.0, "m": 1.0, "km": 1000.0, "ft": 0.3048}[found[2]]
+
+
+@dataclass(frozen=True)
+class Track:
+    """Positions over time: rows of t_s, latitude and longitude in degrees, altitude in metres.
+
+    Before the first row and after the last one the point rests.
+    """
+
+    name: str
+    rows: tuple[tuple[float, float, float, float], ...]
+
+    def request(self) -> dict[str, object]:
+        """The track as the compiled module takes it."""
+        return {"name": self.name, "waypoints": [list(row) for row in self.rows]}
+
+
+def place(text: str, what: str, duration_s: float) -> Point | Track:
+    """The end of a path that a user names.
+
+    A place as `point` takes it; a voyage, "Frankfurt to New York at 900 km/h, 11 km" or "Rotterdam to
+    Singapore at 20 knots, after 3 h" (altitude 0 if there is none; `after`: time under way at the start);
+    or a file of positions, "track.csv".
+
+    Raises:
+        ScenarioError: it is none of them; `what` names it in the message.
+        OSError: the file cannot be read.
+    """
+    if text.lower().endswith(".csv"):
+        return read(Path(text))
+    found = _VOYAGE.fullmatch(text.strip())
+    if found is None:
+        return point(text, what)
+    begin, end, speed, high, after = found.groups()
+    if after is None and high is not None and high.startswith("after "):
+        after = high.removeprefix("after ")
+        high = None
+    return voyage(
+        point(begin, what),
+        point(end, what),
+        _speed(speed, f"{what} {text!r}"),
+        0.0 if high is None else metres(high, f"{what} {text!r}"),
+        duration_s=duration_s,
+        after_s=0.0 if after is None else units.seconds(after, f"{what} {text!r}"),
+        name=text.strip(),
+    )
+
+
+def voyage(
+    begin: Point,
+    end: Point,
+    speed_m_s: float,
+    alt_m: float,
+    *,
+    duration_s: float,
+    after_s: float = 0.0,
+    name: str = "",
+) -> Track:
+    """A voyage on the great circle between two points at one speed and altitude; after it the point rests.
+
+    Args:
+        begin: where it begins.
+        end: where it ends.
+        speed_m_s: metres per second over the ground, on a sphere of `EARTH_RADIUS_M`.
+        alt_m: altitude, all the way.
+        duration_s: time that the positions cover, seconds.
+        after_s: time of the voyage before the first position, seconds.
+        name: its name in messages and pictures.
+
+    Raises:
+        ScenarioError: the two points are opposite to each other, or the altitude is invalid.
+    """
+    name = name or f"{begin.name} to {end.name}"
+    checked(Point(name, begin.lat_deg, begin.lon_deg, alt_m), "altitude of")
+    a, b = _unit(begin), _unit(end)
+    angle = math.atan2(math.hypot(*_cross(a, b)), sum(x * y for x, y in zip(a, b, strict=True)))
+    if math.pi - angle < 1e-6:
+        raise _core.ScenarioError(
+            f"{name}: the two ends are opposite to each other, and every way is shortest; "
+            "name a place between them"
+        )
+    length_s = angle * EARTH_RADIUS_M / speed_m_s
+    last_s = min(duration_s, max(length_s - after_s, 0.0))
+    count = max(math.ceil(last_s / STEP_S), 1)
+    rows = []
+    for i in range(count + 1):
+        t_s = round(last_s * i / count, 9)
+        share = min((t_s + after_s) / length_s, 1.0) if length_s > 0 else 1.0
+        rows.append((t_s, *_between(a, b, angle, share), alt_m))
+    return Track(name, tuple(rows[:1] if last_s == 0 else rows))
+
+
+def read(path: Path) -> Track:
+    """Positions from a CSV file with the columns t_s, lat, lon and, if it has altitudes, alt (metres).
+
+    Raises:
+        ScenarioError: a column is missing, times do not increase, or a value is invalid; the message names
+            the line.
+        OSError: the file cannot be read.
+    """
+    import csv
+
+    rows: list[tuple[float, float, float, float]] = []
+    table = csv.DictReader(lines(path))
+    try:
+        missing = [name for name in ("t_s", "lat", "lon") if name not in (table.fieldnames or ())]
+        if missing:
+            raise _core.ScenarioError(
+                f"{path}: no column {' and no column '.join(missing)}; "
+                "the first line must be t_s,lat,lon or t_s,lat,lon,alt"
+            )
+        for line in table:
+            where = f"{path}, line {table.line_num}"
+            values = [_number(line, name, where) for name in ("t_s", "lat", "lon")]
+            values.append(_number(line, "alt", where) if line.get("alt") else 0.0)
+            if rows and values[0] <= rows[-1][0]:
+                raise _core.ScenarioError(
+                    f"{where}: t_s {values[0]:.10g} is not after {rows[-1][0]:.10g}; times must increase"
+                )
+            checked(Point(path.name, *values[1:]), where)
+            rows.append((values[0], values[1], values[2], values[3]))
+    except csv.Error as wrong:
+        refuse(path, table.line_num, str(wrong))
+    if not rows:
+        raise _core.ScenarioError(f"{path}: no positions; a line is t_s,lat,lon or t_s,lat,lon,alt")
+    return Track(path.name, tuple(rows))
+
+
+def _number(line: dict[str, str | None], name: str, where: str) -> float:
+    text = line.get(name)
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise _core.ScenarioError(f"{where}: {name} {quoted(text or '')} is not a number")
+    return value
+
+
+def _speed(text: str, what: str) -> float:
+    value = units.number(text, _SPEEDS)
+    if value is None:
+        raise _core.ScenarioError(
+            f'{what}: {text!r} is not a speed; write for example "900 km/h" or "20 knots"'
+        )
+    if not 0 < value <= FASTEST_M_S:
+        raise _core.ScenarioError(
+            f"{what}: a speed must be above 0 and at most {FASTEST_M_S * 3.6:.0f} km/h, not {text!r}"
+        )
+    return value
+
+
+def _unit(point: Point) -> tuple[float, float, float]:
+    lat, lon = math.radians(point.lat_deg), math.radians(point.lon_deg)
+    return math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)
+
+
+def _cross(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float, float]:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+def _between(
+    a: tuple[float, float, float], b: tuple[float, float, float], angle: float, share: float
+) -> tuple[float, float]:
+    """Latitude and longitude after a share of the way from a to b (Shoemake's spherical interpolation)."""
+    if angle < 1e-12:
+        weights = 1.0 - share, share
+    else:
+        weights = math.sin((1 - share) * angle) / math.sin(angle), math.sin(share * angle) / math.sin(angle)
+    x, y, z = (weights[0] * u + weights[1] * v for u, v in zip(a, b, strict=True))
+    # To 0.1 mm: the last bits of a sine differ between machines.
+    lat, lon = math.atan2(z, math.hypot(x, y)), math.atan2(y, x)
+    return round(math.degrees(lat), 9), round(math.degrees(lon), 9)

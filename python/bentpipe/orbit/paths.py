@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bentpipe import _core, foreign, units
 from bentpipe.caches import Cache
-from bentpipe.orbit.ground import KINDS, Point, checked, table
-from bentpipe.orbit.moving import Track, place
+from bentpipe.orbit.ground import KINDS, Point, Track, checked, place, table
 from bentpipe.registry import unknown
 from bentpipe.sweeps.fingerprint import simulator_hash
 
@@ -170,7 +169,11 @@ def solve(
         raise _core.ScenarioError(f"min_elevation {min_elevation}: write degrees, for example 25")
     text = json.dumps(request, allow_nan=False)
     name = hashlib.sha256(f"{_FORMAT} {simulator_hash()} {text}".encode()).hexdigest()[:32]
-    found = _known(name) if keep else None
+    found: _Solved | None = None
+    if keep:
+        with suppress(LookupError):
+            (kept_routes, kept_info), kept_frame = KEPT.read(name)
+            found = cast("pl.DataFrame", kept_frame), kept_routes, kept_info
     if found is None:
         raw = _core.orbit_path(text, progress)
         found = _solved(raw, gateways)
@@ -180,13 +183,6 @@ def solve(
     frame, routes, info = found
     known = [end["name"] if end is not None else "the gateway" for end in ends]
     return Solution(frame, routes, info, text, (known[0], known[1]))
-
-
-def _known(name: str) -> _Solved | None:
-    with suppress(LookupError):
-        (routes, info), frame = KEPT.read(name)
-        return cast("pl.DataFrame", frame), routes, info
-    return None
 
 
 def shells() -> pl.DataFrame:
@@ -326,5 +322,4 @@ def _solved(raw: dict[str, Any], gateways: list[dict[str, Any]]) -> _Solved:
         frame = frame.with_columns(
             pl.Series("gateway", [names[i] if i >= 0 else None for i in at], dtype=pl.String)
         )
-    info = json.loads(raw["info"]) if isinstance(raw["info"], str) else raw["info"]
-    return frame, [list(map(int, route)) for route in raw["routes"]], info
+    return frame, [list(map(int, route)) for route in raw["routes"]], json.loads(raw["info"])

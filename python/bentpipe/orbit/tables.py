@@ -15,15 +15,6 @@ MOST = 30
 """Rows of the table of handovers; of more, the middle is counted and not shown."""
 
 
-def rows(found: Solution) -> list[dict[str, Any]]:
-    """A path's rows for JSON.
-
-    t_s, rtt_ms, first_sat, last_sat, hops, reachable; null where there is no path.
-    """
-    names = ["t_s", "rtt_ms", "first_sat", "last_sat", "hops", "reachable"]
-    return list(found.frame.select(names).iter_rows(named=True))
-
-
 def events(found: Solution) -> pl.DataFrame:
     """Every instant at which the path changes.
 

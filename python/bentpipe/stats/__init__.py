@@ -7,12 +7,10 @@ short form of a t interval, `jain` Jain's fairness index. docs/statistics.md say
 and how often each of them contains the truth.
 """
 
-from bentpipe.stats.fairness import jain
 from bentpipe.stats.intervals import Interval, interval, paired, shown
-from bentpipe.stats.means import Mean, mean
 from bentpipe.stats.ranking import effect_size, groups
-from bentpipe.stats.steady import warm_up
-from bentpipe.stats.stopping import LEAST_RUNS, enough
+from bentpipe.stats.sample import Mean, jain, mean
+from bentpipe.stats.stopping import LEAST_RUNS, enough, warm_up
 
 __all__ = [
     "LEAST_RUNS",

@@ -1,9 +1,10 @@
-"""The values of a quantity, one of each run, and their common properties."""
+"""The values of a quantity, one of each run or flow: their common properties, mean and fairness."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 #: Values whose range is at most this share of the largest of them are alike. Sums of floating-point numbers
 #: differ by 1e-16 to 1e-12 of their size when the runs are the same. A difference that means something in a
@@ -59,3 +60,64 @@ def quantile_of_t(n: int, confidence: float) -> float:
     from scipy.special import stdtrit  # a quarter of the time that scipy.stats takes to load
 
     return float(stdtrit(n - 1, (1 + confidence) / 2))
+
+
+class Mean(NamedTuple):
+    """A sample mean with the half-width of its confidence interval and the sample's size."""
+
+    mean: float
+    half_width: float
+    n: int
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.mean + self.half_width
+
+
+def mean(values: Iterable[float], confidence: float = 0.95) -> Mean:
+    """The mean and its confidence interval by Student's t distribution with n - 1 degrees of freedom.
+
+    The values must be independent, one per seed. The half-width of a single value is NaN: one run says
+    nothing about how runs differ. Values that are alike up to floating-point dust have a half-width of 0.
+    `interval` is the longer form, with bounds and medians.
+
+    Raises:
+        ValueError: there are no values, or `confidence` is not between 0 and 1.
+    """
+    sample = [float(v) for v in values]
+    if not sample:
+        raise ValueError("the mean of no values is not defined")
+    check_confidence(confidence)
+    n, centre = len(sample), centre_of(sample)
+    if n == 1:
+        return Mean(centre, math.nan, 1)
+    if spread_of(sample, size_of(sample)) == 0:
+        return Mean(centre, 0.0, n)
+    return Mean(centre, quantile_of_t(n, confidence) * standard_error(sample), n)
+
+
+def jain(shares: Iterable[float]) -> float:
+    """Jain's fairness index of non-negative shares: 1 if all are equal, 1/n if one has everything.
+
+    R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness and Discrimination for Resource Allocation
+    in Shared Computer Systems, DEC-TR-301, 1984. If all shares are 0 they are equal, and the index is 1.
+
+    Raises:
+        ValueError: there are no shares, or one is negative.
+    """
+    given = [float(s) for s in shares]
+    if not given:
+        raise ValueError("the fairness of no shares is not defined")
+    if min(given) < 0:
+        raise ValueError(f"a share must not be negative, but one is {min(given)}")
+    largest = max(given)
+    if largest == 0:
+        return 1.0
+    scaled = [s / largest for s in given]
+    return math.fsum(scaled) ** 2 / (len(scaled) * math.fsum(s * s for s in scaled))

@@ -1,3 +1,4 @@
+from .combine import generate as generate
 from .combine import join as join
 from .combine import stretch as stretch
 from .figure import draw as draw
@@ -7,7 +8,6 @@ from .format import faults as faults
 from .format import handovers as handovers
 from .format import read as read
 from .format import write as write
-from .generate import generate as generate
 from .measures import summary as summary
 from .traces import FORMATS as FORMATS
 from .traces import read_trace as read_trace

@@ -1,16 +1,19 @@
-"""Time lines made of others: two laid over each other, one stretched."""
+"""Time lines that are made: two laid over each other, one stretched, one drawn."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from bentpipe import _core
+from bentpipe.drawn.recipe import Recipe
 from bentpipe.timeline.format import COLUMNS, check, complete
-from bentpipe.timeline.measures import mean_rate_bps
+from bentpipe.timeline.measures import mean
+from bentpipe.units import seconds
 
 
 def join(
@@ -86,7 +89,7 @@ def stretch(
     if mean_rate is not None:
         if rate != 1.0:
             raise _core.ScenarioError("a factor for the rate and a mean rate exclude each other")
-        before = mean_rate_bps(whole)
+        before = mean(whole, "rate_bps") if "rate_bps" in whole.columns else 0.0
         if not before:
             raise _core.ScenarioError("the time line has no rate above 0, so it cannot get a mean rate")
         rate = mean_rate / before
@@ -96,6 +99,57 @@ def stretch(
     if rate != 1.0:
         changed.append((pl.col("rate_bps") * rate).alias("rate_bps"))
     return whole.with_columns(changed)
+
+
+def generate(
+    generator: str = "starlink",
+    *,
+    duration: str = "600 s",
+    seed: int = 1,
+    losses: float = 0.0,
+    **recipe: Any,
+) -> pl.DataFrame:
+    """A drawn time line, complete in one table.
+
+    Args:
+        generator: "starlink".
+        duration: time of the last row.
+        seed: of the draw.
+        losses: loss rate outside outages, of single packets.
+        **recipe: profile, direction, rate_median ("242 Mbit/s"), share and blackout ("150 ms"), as in a
+            scenario.
+
+    Returns:
+        `t_s`, `rate_bps`, `delay_s`, `loss_rate`, `up` and `handover`; `loss_rate` is 1 in an outage.
+
+    Raises:
+        ScenarioError: a value is wrong.
+    """
+    from bentpipe.drawn.starlink import MOST_S  # scipy takes long to load
+
+    if not 0 <= losses <= 1:
+        raise _core.ScenarioError(f"losses: {losses:g} is no probability, 0 to 1")
+    what = Recipe.of({"generator": generator, "seed": seed, **recipe}, "timeline")
+    duration_s = seconds(duration, "duration")
+    if duration_s > MOST_S:
+        raise _core.ScenarioError(f"duration: {duration} is longer than a day, {MOST_S:g} s")
+    lost = lossy(what.outages(seed, duration_s), duration_s, losses)
+    return join(what.line(seed, duration_s), lost)
+
+
+def lossy(outages: Iterable[tuple[float, float]], end_s: float, otherwise: float = 0.0) -> pl.DataFrame:
+    """A time line of ``loss_rate`` from 0 to `end_s`: 1 in an outage, else `otherwise`.
+
+    Args:
+        outages: begin and end of each, in order; they do not overlap.
+        end_s: time of the last row.
+        otherwise: the loss rate outside outages.
+    """
+    rows = {0.0: otherwise, end_s: otherwise}
+    for begin, end in outages:
+        rows |= {begin: 1.0, end: otherwise}
+    times = sorted(rows)
+    return pl.DataFrame({"t_s": times, "loss_rate": [rows[t] for t in times]})
 
 
 def _nanoseconds(seconds: pl.Series) -> np.ndarray:

@@ -64,9 +64,8 @@ def import_verb(
     for name, text in (("bin", bin_), ("interval", interval), ("outage", outage), ("gap", gap)):
         if text is not None:
             options[f"{name}_s"] = units.seconds(text, f"--{name}")
-    if columns is not None:
-        options["columns"] = columns
-    for name, value in (("stream", stream), ("test", test), ("direction", direction)):
+    plain = {"columns": columns, "stream": stream, "test": test, "direction": direction}
+    for name, value in plain.items():
         if value is not None:
             options[name] = value
     if buffer is not None:
@@ -94,8 +93,8 @@ def starlink_verb(
     json: Json = False,
 ) -> None:
     """Draw a Starlink access link from a model: rate, delay and outages over time (docs/starlink.md)."""
+    from bentpipe.timeline.combine import generate
     from bentpipe.timeline.format import check_place
-    from bentpipe.timeline.generate import generate
 
     check_place(out)
     given: dict[str, Any] = {"rate_median": rate_median, "blackout": blackout}
@@ -111,8 +110,7 @@ def starlink_verb(
 def show_verb(file: Line, json: Json = False) -> None:
     """Say what a time line does: its quantities, their course over time, its outages and handovers."""
     from bentpipe.timeline.format import read
-    from bentpipe.timeline.measures import summary
-    from bentpipe.timeline.show import show
+    from bentpipe.timeline.measures import show, summary
 
     frame = read(file)
     found = summary(frame)

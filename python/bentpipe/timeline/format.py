@@ -173,6 +173,21 @@ def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
     )
 
 
+def table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table in CSV, each with the line in which it ends; empty ones are left out.
+
+    Raises:
+        ScenarioError: a row is no CSV.
+    """
+    rows = csv.reader((f"{line}\n" for line in lines), strict=True)
+    try:
+        for row in rows:
+            if row:
+                yield rows.line_num, row
+    except csv.Error as wrong:
+        foreign.refuse(path, rows.line_num, str(wrong))
+
+
 def _load_parquet(path: Path) -> pl.DataFrame:
     frame, version = foreign.parquet(path, _KEY)
     if version is not None:
@@ -189,29 +204,20 @@ def _load_csv(path: Path) -> tuple[pl.DataFrame, list[int]]:
     head = _HEAD.fullmatch(lines_of_text[0].strip())
     if head is not None:
         _check_version(head[1], f"{path}, line 1")
-    rows = csv.reader((f"{line}\n" for line in lines_of_text), strict=True)
-    names: list[str] | None = None
+    rows = table(path, lines_of_text)
+    head_line, heads = next((it for it in rows if not it[1][0].startswith("#")), (0, []))
+    names = [name.strip() for name in heads]
+    if not names:
+        foreign.refuse(path, None, "the file is empty; its first line must name the columns")
+    if len(set(names)) < len(names):
+        foreign.refuse(path, head_line, "two columns have the same name")
     cells: list[list[str]] = []
     lines: list[int] = []
-    try:
-        for row in rows:
-            if not row or (names is None and row[0].startswith("#")):
-                continue
-            if names is None:
-                names = [name.strip() for name in row]
-                if len(set(names)) < len(names):
-                    raise _core.ScenarioError(f"{path}, line {rows.line_num}: two columns have the same name")
-                continue
-            if len(row) != len(names):
-                raise _core.ScenarioError(
-                    f"{path}, line {rows.line_num}: {len(row)} cells; the head names {len(names)} columns"
-                )
-            cells.append(row)
-            lines.append(rows.line_num)
-    except csv.Error as wrong:
-        raise _core.ScenarioError(f"{path}, line {rows.line_num}: {wrong}") from None
-    if names is None:
-        raise _core.ScenarioError(f"{path}: the file is empty; its first line must name the columns")
+    for line, row in rows:
+        if len(row) != len(names):
+            foreign.refuse(path, line, f"{len(row)} cells; the head names {len(names)} columns")
+        cells.append(row)
+        lines.append(line)
     columns = zip(*cells, strict=True) if cells else [()] * len(names)
     return pl.DataFrame(
         [_typed(name, column, lines, path) for name, column in zip(names, columns, strict=True)]

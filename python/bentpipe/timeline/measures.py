@@ -1,4 +1,4 @@
-"""A time line in a few numbers."""
+"""A time line in a few numbers, and on the terminal."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bentpipe import terminal, units
 from bentpipe.drawn.lines import is_recipe
+from bentpipe.spans import merged
 from bentpipe.timeline.format import check, complete, handovers, read
-from bentpipe.units import seconds
+
+_BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_WIDTH = 48
 
 
 def summary(frame: pl.DataFrame) -> dict[str, Any]:
@@ -43,8 +47,49 @@ def summary(frame: pl.DataFrame) -> dict[str, Any]:
     for name in ("rate_bps", "delay_s", "loss_rate"):
         if name in whole.columns:
             column = whole[name]
-            found[name] = {"least": column.min(), "mean": _mean(whole, name), "most": column.max()}
+            found[name] = {"least": column.min(), "mean": mean(whole, name), "most": column.max()}
     return found
+
+
+def show(title: str, frame: pl.DataFrame, found: dict[str, Any]) -> None:
+    """Prints `summary`'s result, and beside each quantity its mean in 48 slots of time as bars from 0."""
+    whole = complete(frame)
+    shown = terminal.table(terminal.plain(title), ["<", "least", "mean", "most", "<over time"])
+    for name, label, text in (
+        ("rate_bps", "rate", units.rate),
+        ("delay_s", "delay", lambda value: f"{units.milliseconds(value)} ms"),
+        ("loss_rate", "loss", lambda value: f"{units.digits(100 * value, 3)} %"),
+    ):
+        if name in found:
+            values = (text(found[name][key]) for key in ("least", "mean", "most"))
+            shown.add_row(label, *values, course(whole, name))
+    if "up" in whole.columns:
+        share = found["dark_s"] / found["duration_s"] if found["duration_s"] else 0.0
+        shown.add_row("up", "", f"{units.percent(1 - share, 2)} %", "", course(whole, "up"))
+    terminal.console().print(shown)
+    words = [f"{found['rows']:,} rows over {found['duration_s']:g} s", f"{found['handovers']:,} handovers"]
+    if "outages" in found:
+        longest = f", the longest {found['longest_outage_s']:.3g} s" if found["outages"] else ""
+        words.append(f"{found['outages']:,} outages{longest}")
+    terminal.line("; ".join(words))
+
+
+def course(frame: pl.DataFrame, name: str) -> str:
+    """The mean of a column in each slot of time as bars, from 0 to its greatest; blank where it is 0."""
+    times = frame["t_s"].to_numpy()
+    values = frame[name].cast(pl.Float64).to_numpy()
+    if times[-1] == 0:
+        return ""
+    edges = np.linspace(0, times[-1], _WIDTH + 1)
+    whole = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(times))])
+    means = np.diff(np.interp(edges, times, whole)) / np.diff(edges)
+    top = means.max()
+    if top <= 0:
+        return " " * _WIDTH
+    return "".join(
+        " " if mean <= 1e-12 * top else _BARS[min(int(len(_BARS) * mean / top), len(_BARS) - 1)]
+        for mean in means
+    )
 
 
 def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
@@ -52,17 +97,9 @@ def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
     whole = complete(frame)
     if "up" not in whole.columns:
         return []
-    found: list[tuple[float, float]] = []
-    begin = None
-    for now, up in whole.select("t_s", "up").iter_rows():
-        if not up and begin is None:
-            begin = now
-        elif up and begin is not None:
-            found.append((begin, now))
-            begin = None
-    if begin is not None:
-        found.append((begin, whole["t_s"][-1]))
-    return found
+    times = whole["t_s"].to_list()
+    rows = zip(times, [*times[1:], times[-1]], whole["up"], strict=True)
+    return merged((begin, end) for begin, end, up in rows if not up)
 
 
 def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
@@ -79,7 +116,7 @@ def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
     if table.get("repeat") or is_recipe(table):
         return None
     end_s = float(_read_once(Path(str(table["file"])))["t_s"][-1])
-    return end_s - (seconds(str(table["offset"]), "offset") if "offset" in table else 0.0)
+    return end_s - (units.seconds(str(table["offset"]), "offset") if "offset" in table else 0.0)
 
 
 def nominal(path: str | Path) -> dict[str, str]:
@@ -93,10 +130,10 @@ def nominal(path: str | Path) -> dict[str, str]:
     """
     frame = _read_once(Path(path))
     found = {}
-    if "rate_bps" in frame.columns and (rate := _mean(frame, "rate_bps")) > 0:
+    if "rate_bps" in frame.columns and (rate := mean(frame, "rate_bps")) > 0:
         found["rate"] = f"{rate:.0f} bit/s"
     if "delay_s" in frame.columns:
-        found["delay"] = f"{_mean(frame, 'delay_s') * 1e9:.0f} ns"
+        found["delay"] = f"{mean(frame, 'delay_s') * 1e9:.0f} ns"
     return found
 
 
@@ -110,12 +147,7 @@ def _as_it_was(path: Path, _changed_ns: int) -> pl.DataFrame:
     return read(path)
 
 
-def mean_rate_bps(frame: pl.DataFrame) -> float | None:
-    """The mean rate over time, dark times included as recorded; None without a rate."""
-    return _mean(frame, "rate_bps") if "rate_bps" in frame.columns else None
-
-
-def _mean(frame: pl.DataFrame, name: str) -> float:
+def mean(frame: pl.DataFrame, name: str) -> float:
     """The mean over time: of delays along straight lines, of others in steps."""
     values, times = frame[name].to_numpy(), frame["t_s"].to_numpy()
     if len(values) == 1:

@@ -8,9 +8,9 @@
     line = bp.weather.timeline(station, availability=99.5, modem=bp.weather.Modem(clear_sky="14 dB"))
 
 All of it rests on the package `itur`, the optional extra `weather`, which only `climate` loads, on first
-use. `station` is the place and its path, `fades` the series of P.1853, `modcods` the table of modes, `modem`
-and `line` a modem's reaction to a fade, `store` the earlier results on disk. docs/weather.md defines
-each number.
+use. `station` is the place and its path, `climate` the long-term statistics and the earlier results on disk,
+`fades` the series of P.1853, `modem` the table of modes and a modem's reaction to a fade. docs/weather.md
+defines each number.
 """
 
 from bentpipe import lazily

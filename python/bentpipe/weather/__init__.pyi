@@ -2,8 +2,8 @@ from .climate import attenuation as attenuation
 from .fades import fade as fade
 from .fades import same_rain as same_rain
 from .figure import draw as draw
-from .line import follow as follow
-from .line import timeline as timeline
-from .modcods import modcod_table as modcod_table
 from .modem import Modem as Modem
+from .modem import follow as follow
+from .modem import modcod_table as modcod_table
+from .modem import timeline as timeline
 from .station import Station as Station

@@ -7,7 +7,7 @@ and the probability of rain), P.838-3 (specific attenuation), P.839-4 (rain heig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -16,13 +16,16 @@ from typing import Any
 import polars as pl
 
 from bentpipe import _core, extras
+from bentpipe.caches import Cache, digest
 from bentpipe.weather.station import Station
-from bentpipe.weather.store import kept
 
 LEAST_EXCEEDED, MOST_EXCEEDED = 0.001, 5.0
 """Shares of an average year in percent for which P.618 (section 2.2.1.1, step 10) gives an attenuation."""
 FITTED = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 """Shares of an average year in percent at which P.1853-1 (annex 1, step A2) takes the attenuation."""
+KEPT = Cache("weather", most=500)
+_FORM = 2
+"""Counted up when a method changes, so that earlier values are not used."""
 
 
 @dataclass(frozen=True)
@@ -115,20 +118,9 @@ def _inputs(station: Station) -> dict[str, Any]:
 
 
 def _rain(station: Station, exceeded: float) -> float:
-    _, latitude, longitude = station.place
-    return float(
-        _itur()
-        .models.itu618.rain_attenuation(
-            latitude,
-            longitude,
-            station.frequency_ghz,
-            station.elevation_deg,
-            hs=station.height_km,
-            p=exceeded,
-            tau=station.tilt_deg,
-        )
-        .value
-    )
+    where = (*station.place[1:], station.frequency_ghz, station.elevation_deg)
+    more = {"hs": station.height_km, "tau": station.tilt_deg}
+    return float(_itur().models.itu618.rain_attenuation(*where, p=exceeded, **more).value)
 
 
 def _climate(station: Station) -> dict[str, Any]:
@@ -148,16 +140,25 @@ def _climate(station: Station) -> dict[str, Any]:
 
 
 def _causes(station: Station, exceeded: float) -> list[float]:
-    _, latitude, longitude = station.place
-    gas, cloud, rain, scintillation, total = _itur().atmospheric_attenuation_slant_path(
-        latitude,
-        longitude,
-        station.frequency_ghz,
-        station.elevation_deg,
-        exceeded,
-        station.antenna_m,
-        hs=station.height_km,
-        tau=station.tilt_deg,
-        return_contributions=True,
-    )
+    where = (*station.place[1:], station.frequency_ghz, station.elevation_deg)
+    more = {"hs": station.height_km, "tau": station.tilt_deg, "return_contributions": True}
+    parts = _itur().atmospheric_attenuation_slant_path(*where, exceeded, station.antenna_m, **more)
+    gas, cloud, rain, scintillation, total = parts
     return [float(part.value) for part in (rain, gas, cloud, scintillation, total)]
+
+
+def kept(kind: str, inputs: dict[str, Any], make: Callable[[], Any]) -> Any:
+    """The value of `make`, which depends on nothing but `inputs`: from its file, or made and written there.
+
+    Args:
+        kind: the beginning of the file's name.
+        inputs: all that the value depends on, as JSON.
+        make: computes the value, as JSON.
+    """
+    name = f"{kind}-{digest({'form': _FORM, 'inputs': inputs})[:32]}"
+    try:
+        value, _ = KEPT.read(name)
+    except LookupError:
+        value = make()
+        KEPT.write(name, value)
+    return value

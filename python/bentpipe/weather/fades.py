@@ -26,9 +26,15 @@ from scipy.signal import lfilter
 from scipy.special import ndtri
 
 from bentpipe import _core, units
-from bentpipe.weather.climate import LEAST_EXCEEDED, MOST_EXCEEDED, Climate, climate, rain_attenuation
+from bentpipe.weather.climate import (
+    LEAST_EXCEEDED,
+    MOST_EXCEEDED,
+    Climate,
+    climate,
+    kept,
+    rain_attenuation,
+)
 from bentpipe.weather.station import Station
-from bentpipe.weather.store import kept
 
 BETA = 2e-4
 """Parameter of the low-pass filter, per second (P.1853-1, step B)."""
@@ -118,17 +124,10 @@ def fade(
         raise _core.ScenarioError(f"seed: {seed} is negative")
     depth = depth_db(station, availability)
     fitted = law(climate(station))
-    inputs = {
-        "m": fitted.m,
-        "sigma": fitted.sigma,
-        "offset_db": fitted.offset_db,
-        "depth_db": depth,
-        "count": count,
-        "step_s": step_s,
-        "seed": seed,
-    }
+    inputs = {**vars(fitted), "depth_db": depth, "count": count, "step_s": step_s, "seed": seed}
     made = kept("fade", inputs, lambda: _event(fitted, depth, count, step_s, seed, progress))
-    return pl.DataFrame({"t_s": times(count, step_s), "attenuation_db": np.array(made) / 100})
+    t_s = np.round(np.arange(count) * (step_s * 1e9)) / 1e9  # whole nanoseconds
+    return pl.DataFrame({"t_s": t_s, "attenuation_db": np.array(made) / 100})
 
 
 def same_rain(fades: pl.DataFrame, station: Station, other: Station) -> pl.DataFrame:
@@ -180,11 +179,6 @@ def depth_db(station: Station, availability: float) -> float:
             f"an availability of {availability:g} % means no rain at all, more than {100 - rains:.4g} % some"
         )
     return rain_attenuation(station, exceeded)
-
-
-def times(count: int, step_s: float) -> Floats:
-    """The instants of a series in seconds, in whole nanoseconds."""
-    return np.round(np.arange(count) * (step_s * 1e9)) / 1e9
 
 
 def series_sum(attenuation: pl.Series) -> str:

@@ -1,23 +1,33 @@
-"""A modem with adaptive coding and modulation that follows a fade, late and with a margin.
+"""A modem with adaptive coding and modulation that follows a fade, and the time line of its link.
 
 The rule is the one that vendors describe (Newtec EL170 manual, "Optimal ModCod Based on EsNo"): a mode is
 left when the Es/N0 that was reported falls under its threshold plus a margin, and a higher one is taken when
 it exceeds that of the higher one by a hysteresis more. The report is old by the time that measuring,
 reporting over the satellite and changing the mode take.
+
+The modes are in `modcods.csv` beside this file. Sources: ETSI EN 302 307-1 V1.4.1, table 13 (DVB-S2; ideal
+Es/N0 at a packet error rate of 1e-7) and ETSI EN 302 307-2 V1.1.1, table 20a (DVB-S2X; ideal Es/N0 at a frame
+error rate of 1e-5, linear channel), both for normal FECFRAMEs of 64,800 bits over an AWGN channel, without
+pilots. Only modes are listed for which at least two independent public copies of the tables agree in both
+numbers. Copies disagree on the efficiency of 32APSK 2/3-L and 64APSK 5/6; those two are left out.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from bentpipe import _core, units
-from bentpipe.weather import quantities
-from bentpipe.weather.modcods import STANDARDS, Modcod, ladder
+from bentpipe.weather.fades import Progress, fade
+from bentpipe.weather.station import Quantity, Station
 
 RAIN_K = 275.0
 """Mean radiating temperature of rain and clouds (P.618-13, section 3)."""
@@ -30,8 +40,57 @@ at 10.053 dB, 4.0e-7 at 10.197 dB); they come with the satellite module of ns-3 
 linkresults)."""
 Hundredths = npt.NDArray[np.int64]
 """Values in hundredths of a dB, in which comparisons come out alike on every machine."""
+RATIO: Final = Quantity({"dB": 1.0}, "14 dB", -20.0, 60.0)
+MARGIN: Final = Quantity({"dB": 1.0}, "1 dB", 0.0, 20.0)
+TEMPERATURE: Final = Quantity({"K": 1.0}, "242 K", 10.0, 1e5)
+SYMBOL_RATE: Final = Quantity({"baud": 1.0, "kbaud": 1e3, "Mbaud": 1e6, "Gbaud": 1e9}, "30 Mbaud", 1e3, 1e10)
 _QEF = -5
 _NEGLIGIBLE = 1e-9
+
+
+class Modcod(NamedTuple):
+    """A mode of the modem."""
+
+    name: str
+    threshold_db: float
+    """Es/N0 in dB at which it is quasi error free."""
+    efficiency: float
+    """Bits per symbol, with the headers of frame and code counted as overhead."""
+
+
+def _read(standard: str) -> tuple[Modcod, ...]:
+    """The modes that a standard has in modcods.csv beside this file, in the order of its table."""
+    rows = csv.reader(files("bentpipe.weather").joinpath("modcods.csv").read_text("utf-8").splitlines())
+    return tuple(Modcod(name, float(db), float(bits)) for of, name, db, bits in rows if of == standard)
+
+
+DVB_S2 = _read("dvb-s2")
+"""EN 302 307-1 V1.4.1, table 13."""
+DVB_S2X = _read("dvb-s2x")
+"""EN 302 307-2 V1.1.1, table 20a, the modes that it adds."""
+
+STANDARDS = {"dvb-s2": DVB_S2, "dvb-s2x": DVB_S2 + DVB_S2X}
+"""The modes of a modem; one for DVB-S2X has those of DVB-S2 too (EN 302 307-2, clause 4.1)."""
+
+
+def ladder(standard: str) -> tuple[Modcod, ...]:
+    """The modes that a modem steps through: those which no other beats with less Es/N0, from slow to fast."""
+    steps: list[Modcod] = []
+    for mode in sorted(STANDARDS[standard], key=lambda mode: (mode.threshold_db, -mode.efficiency)):
+        if not steps or mode.efficiency > steps[-1].efficiency:
+            steps.append(mode)
+    return tuple(steps)
+
+
+def modcod_table(standard: str = "dvb-s2x") -> pl.DataFrame:
+    """The modes of a standard: modcod, threshold_db (Es/N0), efficiency (bits per symbol), in_ladder.
+
+    Raises:
+        KeyError: the standard is neither "dvb-s2" nor "dvb-s2x".
+    """
+    used = {mode.name for mode in ladder(standard)}
+    rows = [(*mode, mode.name in used) for mode in STANDARDS[standard]]
+    return pl.DataFrame(rows, schema=["modcod", "threshold_db", "efficiency", "in_ladder"], orient="row")
 
 
 @dataclass(frozen=True)
@@ -91,13 +150,13 @@ class Modem:
         """The modes that it steps through, from slow to fast."""
         return ladder(self.standard)
 
-    clear_sky_db = quantities.RATIO.of("clear_sky")
+    clear_sky_db = RATIO.of("clear_sky")
     """Es/N0 without rain, in dB."""
-    symbol_rate_baud = quantities.SYMBOL_RATE.of("symbol_rate")
+    symbol_rate_baud = SYMBOL_RATE.of("symbol_rate")
     """Symbols per second."""
-    margin_db = quantities.MARGIN.of("margin")
+    margin_db = MARGIN.of("margin")
     """The reserve that a mode must have, in dB."""
-    hysteresis_db = quantities.MARGIN.of("hysteresis")
+    hysteresis_db = MARGIN.of("hysteresis")
     """The reserve of a higher mode beyond the margin, in dB."""
 
     @cached_property
@@ -108,7 +167,7 @@ class Modem:
     @cached_property
     def noise_k(self) -> float | None:
         """Noise temperature of the receiver under a clear sky, in K."""
-        return None if self.noise is None else quantities.TEMPERATURE.read(self.noise, "noise")
+        return None if self.noise is None else TEMPERATURE.read(self.noise, "noise")
 
     @property
     def clear_rate_bps(self) -> int:
@@ -169,3 +228,103 @@ def late(values: Hundredths, step_s: float, by_s: float) -> Hundredths:
     """The values as they were `by_s` before, as far as steps show it; before the first they were like it."""
     lag = min(math.ceil(round(by_s / step_s, 9)), len(values))
     return np.concatenate([np.full(lag, values[0]), values[: len(values) - lag]])
+
+
+def timeline(
+    station: Station,
+    *,
+    modem: Modem | None = None,
+    availability: float = 99.5,
+    duration: str = "1 h",
+    step: str = "1 s",
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """The rate, the losses and the outages of a link in rain, one row per step.
+
+    Args:
+        station: the place and its path.
+        modem: the modem that follows the fade; `Modem()` if there is none.
+        availability: as for `fade`, and so are the rest.
+        duration: of the time line.
+        step: between two rows.
+        seed: of the generator.
+        progress: called with the amount done, and the total.
+
+    Returns:
+        The columns of `follow`.
+
+    Raises:
+        ScenarioError: as `fade` does.
+    """
+    fades = fade(
+        station, availability=availability, duration=duration, step=step, seed=seed, progress=progress
+    )
+    return follow(fades, modem or Modem())
+
+
+def follow(fades: pl.DataFrame, modem: Modem) -> pl.DataFrame:
+    """The response of a modem to a fade.
+
+    Args:
+        fades: `t_s`, in equal steps, and `attenuation_db`.
+        modem: the modem that follows it.
+
+    Returns:
+        A time line (docs/timeline.md): `t_s`; `rate_bps` of the mode in use, which is 0 while `up` is false:
+        the modem knows that the Es/N0 is below its slowest mode, and nothing is sent; `loss_rate`, the share
+        of frames that the Es/N0 at this instant does not let through; `handover`, never true, since the
+        satellite is the same after an outage. Beside them `attenuation_db`, `es_n0_db`, and the name of the
+        mode, `modcod`, which is empty while `up` is false.
+    """
+    now = es_n0(fades["attenuation_db"].to_numpy(), modem)
+    step_s = float(fades["t_s"][1] - fades["t_s"][0]) if fades.height > 1 else 1.0
+    mode = modem.follow(late(now, step_s, modem.reaction_s))
+    rates = np.array(
+        [modem.rate_bps(-1), *(modem.rate_bps(i) for i in range(len(modem.modes)))], dtype=np.float64
+    )
+    names = pl.Series(["", *(each.name for each in modem.modes)])
+    up = mode >= 0
+    return pl.DataFrame(
+        {
+            "t_s": fades["t_s"],
+            "rate_bps": rates[mode + 1],
+            "loss_rate": np.where(up, lost(now, mode, modem), 0.0),
+            "up": up,
+            "handover": np.zeros(len(up), dtype=bool),
+            "attenuation_db": fades["attenuation_db"],
+            "es_n0_db": now / 100,
+            "modcod": names.gather(mode + 1),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A time line in a few numbers."""
+
+    modcods: pl.DataFrame
+    """Per mode, from fast to slow: `modcod`, `share` of the time, `rate_bps`, and `loss_rate` while it is
+    used."""
+    mean_rate_bps: float
+    """Rate on average, outages counted as 0."""
+    mean_goodput_bps: float
+    """The same without the frames that are lost."""
+    outage: float
+    """Share of the time in which the link is down, or loses more than half of its frames."""
+
+
+def summary(line: pl.DataFrame) -> Summary:
+    """The summary of a time line with rows of equal length."""
+    modcods = (
+        line.group_by("modcod")
+        .agg(
+            share=pl.len() / line.height,
+            rate_bps=pl.col("rate_bps").first(),
+            loss_rate=pl.col("loss_rate").mean(),
+        )
+        .sort("rate_bps", descending=True)
+    )
+    through = line["rate_bps"] * (1 - line["loss_rate"])
+    outage = line.select((~pl.col("up") | (pl.col("loss_rate") > 0.5)).mean()).item()
+    return Summary(modcods, float(line["rate_bps"].mean()), float(through.mean()), float(outage))  # type: ignore[arg-type]

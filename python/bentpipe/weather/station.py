@@ -1,4 +1,4 @@
-"""A ground station and its path to a satellite: all that rain attenuation depends on."""
+"""A ground station and its path to a satellite: all that rain attenuation depends on, as text with units."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from bentpipe import _core
 from bentpipe.orbit import ground
-from bentpipe.weather import quantities
+from bentpipe.units import number
 
 BANDS = {"ku": 12.0, "ka": 20.0, "q": 40.0, "v": 50.0}
 """Frequencies in GHz that represent a band: downlinks at 10.7 to 12.75 GHz (Ku), 17.7 to 20.2 GHz (Ka) and
@@ -19,6 +20,45 @@ TILTS = {"horizontal": 0.0, "circular": 45.0, "vertical": 90.0}
 """Tilt of the polarisation against the horizontal in degrees (Rec. ITU-R P.838-3, equations 4 and 5)."""
 _EARTH_KM = 6378.137
 _GEO_KM = 42164.17
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A kind of quantity: its units as factors, an example, and the range in which it makes sense."""
+
+    units: dict[str, float]
+    example: str
+    least: float = -math.inf
+    most: float = math.inf
+
+    def read(self, text: str, what: str) -> float:
+        """The value of a text, in the unit whose factor is 1.
+
+        Raises:
+            ScenarioError: it is not such a quantity, or out of range; `what` names it in the message.
+        """
+        value = number(str(text), self.units)
+        if value is None or not math.isfinite(value):
+            raise _core.ScenarioError(
+                f"{what}: {text!r} does not say how much; write for example {self.example!r}"
+            )
+        if not self.least <= value <= self.most:
+            unit = next(name for name, factor in self.units.items() if factor == 1)
+            bounds = f"from {self.least:g} to {self.most:g} {unit}"
+            raise _core.ScenarioError(f"{what}: {text!r} is out of range; it must be {bounds}")
+        return value
+
+    def of(self, attribute: str) -> cached_property[float]:
+        """A property of a class: the value of the text in an attribute, read once."""
+        return cached_property(lambda owner: self.read(getattr(owner, attribute), attribute))
+
+
+FREQUENCY: Final = Quantity({"GHz": 1.0, "MHz": 1e-3}, "20 GHz", 4.0, 55.0)
+"""In GHz; the range is that of P.1853-1 for paths between Earth and space."""
+ELEVATION: Final = Quantity({"deg": 1.0, "°": 1.0}, "35 deg", 5.0, 90.0)
+"""In degrees; the range is that of P.1853-1 for paths between Earth and space."""
+DIAMETER: Final = Quantity({"m": 1.0, "cm": 1e-2}, "60 cm", 0.05, 70.0)
+HEIGHT: Final = Quantity({"km": 1.0, "m": 1e-3}, "120 m", -0.5, 6.0)
 
 
 @dataclass(frozen=True)
@@ -74,7 +114,7 @@ class Station:
     def frequency_ghz(self) -> float:
         """Frequency in GHz."""
         if self.frequency is not None:
-            return quantities.FREQUENCY.read(self.frequency, "frequency")
+            return FREQUENCY.read(self.frequency, "frequency")
         if self.band not in BANDS:
             raise _core.ScenarioError(
                 f"band: {self.band!r} is none of {', '.join(BANDS)}; or give a frequency"
@@ -85,25 +125,25 @@ class Station:
     def elevation_deg(self) -> float:
         """Elevation of the satellite in degrees, rounded to 0.01."""
         if self.elevation is not None:
-            return quantities.ELEVATION.read(self.elevation, "elevation")
+            return ELEVATION.read(self.elevation, "elevation")
         _, latitude, longitude = self.place
         over = longitude if self.geo is None else satellite_longitude(self.geo)
         angle = geo_elevation(latitude, longitude - over)
-        if angle < quantities.ELEVATION.least:
+        if angle < ELEVATION.least:
             seen = "under the horizon" if angle < 0 else f"at {angle:.1f} degrees"
             raise _core.ScenarioError(
                 f"at: from {self.described} the geostationary satellite over {_side(over, 'EW')} is {seen}; "
-                f"the recommendations begin at {quantities.ELEVATION.least:g} degrees"
+                f"the recommendations begin at {ELEVATION.least:g} degrees"
             )
         return round(angle, 2)
 
-    antenna_m = quantities.DIAMETER.of("antenna")
+    antenna_m = DIAMETER.of("antenna")
     """Diameter of the antenna in metres."""
 
     @cached_property
     def height_km(self) -> float | None:
         """Height above sea level in km, if it was given."""
-        return None if self.height is None else quantities.HEIGHT.read(self.height, "height")
+        return None if self.height is None else HEIGHT.read(self.height, "height")
 
     @property
     def tilt_deg(self) -> float:

@@ -26,7 +26,7 @@ from bentpipe.experiments.leo import page, paths
 from bentpipe.experiments.starlink.measured import PLACE
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.measuring import Row
-from bentpipe.timeline.traces import leoreplayer
+from bentpipe.timeline.traces import mahimahi
 from bentpipe.truth.writing import stored_rows, write_rows
 
 TRACE = "leoreplayer/replayer/example/Cubic"
@@ -99,14 +99,14 @@ class Replay:
 
     def _delays(self, drawn: pl.DataFrame, seed: int, folder: Path) -> Path:
         (file,) = self.trace.glob("delay_*.txt")
-        frame = leoreplayer.read(file)
+        frame = mahimahi.leoreplayer(file)
         if self.delay == "constant":
             frame = frame.with_columns(delay_s=frame["delay_s"].median())
         elif self.delay == "model":
             now = np.interp(frame["t_s"].to_numpy(), drawn["t_s"].to_numpy(), drawn["delay_s"].to_numpy())
             frame = frame.with_columns(delay_s=pl.Series(now - now.min() + frame["delay_s"].min()))
         step = pl.col("t_s") % PERIOD_S
-        first = ((step - FIRST_S).abs() < leoreplayer.STEP_S / 2) & (pl.col("t_s") > 0)
+        first = ((step - FIRST_S).abs() < mahimahi.STEP_S / 2) & (pl.col("t_s") > 0)
         name = self.delay if self.delay != "model" else f"model-{seed}"
         return _written(frame.with_columns(handover=first), folder, f"delay-{name}")
 

@@ -139,7 +139,7 @@ def _signs(place: Path, kind: str) -> Signs:
     tests = falls = rises = least = below = 0
     for file in sorted(place.glob(f"*/{kind}_*.out")):
         try:
-            rows = nuttcp.intervals(file)
+            rows = nuttcp.report(file).intervals
         except bp.ScenarioError:  # the test was refused
             continue
         windows = [row.window_kb for row in rows if row.window_kb is not None]
@@ -167,7 +167,7 @@ def transfer(file: Path) -> Transfer:
         ScenarioError: the test was refused.
         OSError: it cannot be read.
     """
-    rows = nuttcp.intervals(file)
+    rows = nuttcp.report(file).intervals
     ends = np.array([row.end_s for row in rows])
     bits = np.cumsum([row.rate_bps * (row.end_s - row.begin_s) for row in rows])
     slots = np.diff(np.interp(np.arange(0, TEST_S + SLOT_S / 2, SLOT_S), [0, *ends], [0, *bits])) / SLOT_S

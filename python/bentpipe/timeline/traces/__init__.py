@@ -30,14 +30,15 @@ FORMATS = {
     "autobahn": "rate of each second: a table of Starlink-on-the-Autobahn",
 }
 """The formats that are read, and the quantities of each."""
-_MODULES = {"csv": "columns"}
-_OPTIONS = {
-    "bin_s": "--bin",
-    "buffer_bytes": "--buffer",
-    "gap_s": "--gap",
-    "interval_s": "--interval",
-    "outage_s": "--outage",
+_READERS = {
+    "csv": "columns.read",
+    "ping": "probes.ping",
+    "irtt": "probes.irtt",
+    "leoreplayer": "mahimahi.leoreplayer",
+    "conext23": "campaign.conext23",
+    "autobahn": "campaign.autobahn",
 }
+"""Where a format is read, if it is not by the function `read` of the module of its name."""
 
 
 def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
@@ -58,12 +59,11 @@ def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
     """
     if format not in FORMATS:
         raise _core.ScenarioError(unknown("format", format, list(FORMATS)))
-    read: Callable[..., pl.DataFrame] = import_module(
-        f"bentpipe.timeline.traces.{_MODULES.get(format, format)}"
-    ).read
+    module, _, name = _READERS.get(format, f"{format}.read").partition(".")
+    read: Callable[..., pl.DataFrame] = getattr(import_module(f"{__name__}.{module}"), name)
     allowed = inspect.signature(read).parameters
-    for name in options:
-        if name not in allowed:
-            shown = _OPTIONS.get(name, f"--{name}")
-            raise _core.ScenarioError(f"{shown} says nothing about the format {format}")
+    for option in options:
+        if option not in allowed:
+            verb = option.removesuffix("_s").removesuffix("_bytes")
+            raise _core.ScenarioError(f"--{verb} says nothing about the format {format}")
     return complete(read(Path(path), **options))

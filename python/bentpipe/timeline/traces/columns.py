@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.foreign import lines, named, quoted, refuse
 from bentpipe.terminal import plain
+from bentpipe.timeline.format import table
 from bentpipe.timeline.traces.samples import Samples
 
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
@@ -46,25 +46,20 @@ def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) 
             times go back, there is a gap.
         OSError: it cannot be read.
     """
-    rows = csv.reader((f"{line}\n" for line in lines(path)), strict=True)
-    try:
-        head = [name.strip() for name in next(row for row in rows if row and not row[0].startswith("#"))]
-        wanted = _wanted(path, columns, head)
-        samples = Samples(path)
-        for row in rows:
-            if not row:
-                continue
-            if len(row) != len(head):
-                refuse(path, rows.line_num, f"{len(row)} cells; the head names {len(head)} columns")
-            values = {key: value(rows.line_num, row) for key, value in wanted.items()}
-            now = values.pop("t")
-            if now is None:
-                refuse(path, rows.line_num, "the row has no time")
-            samples.add(rows.line_num, now, **values)
-    except csv.Error as wrong:
-        refuse(path, rows.line_num, str(wrong))
-    except StopIteration:
+    rows = table(path, lines(path))
+    head = next(([name.strip() for name in row] for _, row in rows if not row[0].startswith("#")), None)
+    if head is None:
         refuse(path, None, "no line names its columns")
+    wanted = _wanted(path, columns, head)
+    samples = Samples(path)
+    for line, row in rows:
+        if len(row) != len(head):
+            refuse(path, line, f"{len(row)} cells; the head names {len(head)} columns")
+        values = {key: value(line, row) for key, value in wanted.items()}
+        now = values.pop("t")
+        if now is None:
+            refuse(path, line, "the row has no time")
+        samples.add(line, now, **values)
     return samples.frame(gap_s)
 
 

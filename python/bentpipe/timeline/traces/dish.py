@@ -15,6 +15,7 @@ import polars as pl
 
 from bentpipe.foreign import decoded, refuse, unpacked, value
 from bentpipe.spans import merged
+from bentpipe.timeline import combine
 
 #: Unix time of the epoch of GPS, and the leap seconds since: none after 2017.
 GPS_EPOCH_S, LEAP_S = 315_964_800, 18
@@ -67,13 +68,12 @@ def outages(path: Path) -> list[Outage]:
         refuse(path, None, "the JSON has no dishGetHistory, which is the dish's reply to get_history")
     if not isinstance(listed, list):
         refuse(path, None, "dishGetHistory.outages should be a list")
-    found = (_outage(path, i, one) for i, one in enumerate(listed) if not _undated(one))
+    found = (
+        _outage(path, i, one)
+        for i, one in enumerate(listed)
+        if not (isinstance(one, dict) and str(one.get("startTimestampNs")) == "-1")
+    )
     return sorted(found, key=lambda one: one.begin_s)
-
-
-def _undated(one: Any) -> bool:
-    """Whether the dish did not know the time yet when the outage began: it writes -1."""
-    return isinstance(one, dict) and str(one.get("startTimestampNs")) == "-1"
 
 
 def _outage(path: Path, index: int, one: Any) -> Outage:
@@ -96,8 +96,5 @@ def lossy(known: list[Outage], begin_s: float, end_s: float) -> pl.DataFrame:
         (max(one.begin_s, begin_s) - begin_s, min(one.begin_s + one.length_s, end_s) - begin_s)
         for one in known
     )
-    rows = {0.0: 0.0, end_s - begin_s: 0.0}
-    for first, last in merged((first, last) for first, last in lost if first < last):
-        rows |= {first: 1.0, last: 0.0}
-    times = sorted(rows)
-    return pl.DataFrame({"t_s": times, "loss_rate": [rows[t] for t in times]})
+    dark = merged((first, last) for first, last in lost if first < last)
+    return combine.lossy(dark, end_s - begin_s)

@@ -8,6 +8,7 @@ networkx_path), `satgenpy/satgen/dynamic_state` (fstate); snkas/basic-sim, `doc/
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from pathlib import Path
 
 import polars as pl
@@ -81,16 +82,16 @@ def _round_trips(path: Path, lines: list[str], gap_s: float | None) -> pl.DataFr
 
 def _tcp(path: Path, lines: list[str], gap_s: float | None) -> pl.DataFrame:
     samples = Samples(path)
-    before: tuple[float, float] | None = None
+    rows: list[tuple[int, float, float]] = []
     for number, line in enumerate(lines, 1):
         words = line.split(",")
         now, rtt = (_number(path, number, words, place) / 1e9 for place in (1, 2))
-        # The log has a line for each change and one at the end; of one instant the last counts.
-        if before is not None and now != before[0] and before[1] > 0:
-            samples.add(number - 1, before[0], delay_s=before[1] / 2)
-        before = now, rtt
-    if before is not None and before[1] > 0:
-        samples.add(len(lines), before[0], delay_s=before[1] / 2)
+        rows.append((number, now, rtt))
+    # The log has a line for each change and one at the end; of one instant the last counts.
+    for _, run in groupby(rows, key=lambda row: row[1]):
+        *_, (number, now, rtt) = run
+        if rtt > 0:
+            samples.add(number, now, delay_s=rtt / 2)
     return samples.frame(float("inf") if gap_s is None else gap_s)
 
 
@@ -136,11 +137,8 @@ def _paths(path: Path, changes: list[tuple[int, float, list[str]]]) -> pl.DataFr
 def _forwarding(directory: Path, pair: tuple[int, int] | None) -> pl.DataFrame:
     if pair is None:
         raise _core.ScenarioError(f"{directory}: say between which nodes: --pair 1174,1229")
-    files: dict[int, Path] = {}
-    for entry in directory.glob("fstate_*.txt"):
-        stamp = entry.stem.removeprefix("fstate_")
-        if stamp.isdigit():
-            files[int(stamp)] = entry
+    stamps = ((entry.stem.removeprefix("fstate_"), entry) for entry in directory.glob("fstate_*.txt"))
+    files = {int(stamp): entry for stamp, entry in stamps if stamp.isdigit()}
     if not files:
         refuse(directory, None, "it holds no fstate_TIME.txt")
     hop: dict[tuple[int, int], int] = {}

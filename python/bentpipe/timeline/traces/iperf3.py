@@ -7,6 +7,7 @@ sends contains the data sent and not the data received; only the receiver's inte
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -40,12 +41,27 @@ def read(path: Path, *, stream: int | None = None, gap_s: float | None = None) -
         OSError: it cannot be read.
     """
     content = text(path)
-    if content.lstrip().startswith("{"):
-        return _read_json(path, content, stream, gap_s)
-    return _read_text(path, content, stream, gap_s)
+    rows = _of_json if content.lstrip().startswith("{") else _of_text
+    samples = Samples(path)
+    before = 0.0
+    for line, what, begin, end, rate_bps in rows(path, content, stream):
+        if begin > before + _TOLERANCE_S:
+            refuse(path, line, f"a gap: {what} at {begin:g} s, the one before ended at {before:g} s")
+        if begin < before - _TOLERANCE_S:
+            refuse(
+                path, line, f"the time goes back: {what} at {begin:g} s, the one before ended at {before:g} s"
+            )
+        samples.add(line, begin, rate_bps=rate_bps)
+        before = end
+    samples.end_s = before
+    return samples.frame(gap_s)
 
 
-def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None) -> pl.DataFrame:
+_Rows = Iterator[tuple[int | None, str, float, float, float]]
+"""Of each interval its line, the words "the interval begins", begin and end in seconds, and its rate."""
+
+
+def _of_json(path: Path, content: str, stream: int | None) -> _Rows:
     report = value(path, content.encode())
     if not isinstance(report, dict):
         refuse(path, None, "it is JSON, but no object as of iperf3")
@@ -63,8 +79,6 @@ def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None
             _senders(path)
     if not isinstance(intervals, list) or not intervals:
         refuse(path, None, "it has no intervals; is it iperf3's JSON? (iperf3 --json --interval 0.5)")
-    samples = Samples(path)
-    before = 0.0
     for place, interval in enumerate(intervals):
         try:
             part = interval["sum"] if stream is None else interval["streams"][stream - 1]
@@ -75,14 +89,10 @@ def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None
             refuse(path, None, f"intervals[{place}] has no start, end and bits_per_second")
         except IndexError:
             refuse(path, None, f"there is no stream {stream}; the test has {len(interval['streams'])}")
-        _check_joint(path, None, f"intervals[{place}] begins", begin, before)
-        samples.add(None, begin, rate_bps=rate)
-        before = end
-    samples.end_s = before
-    return samples.frame(gap_s)
+        yield None, f"intervals[{place}] begins", begin, end, rate
 
 
-def _read_text(path: Path, content: str, stream: int | None, gap_s: float | None) -> pl.DataFrame:
+def _of_text(path: Path, content: str, stream: int | None) -> _Rows:
     rows: list[tuple[int, re.Match[str]]] = []
     udp_sender = False
     for number, line in enumerate(split(path, content), 1):
@@ -103,26 +113,14 @@ def _read_text(path: Path, content: str, stream: int | None, gap_s: float | None
         refuse(path, None, f"there is no stream {stream}; the test has {len(streams)}")
     else:
         wanted = streams[stream - 1]
-    samples = Samples(path)
     before = 0.0
     for number, row in rows:
         begin, end = float(row["from"]), float(row["to"])
         # The final sum of UDP receivers is not an interval.
         if row["id"] != wanted or (before > 0 and begin == 0 and end >= before - _TOLERANCE_S):
             continue
-        _check_joint(path, number, "the interval begins", begin, before)
-        samples.add(number, begin, rate_bps=float(row["rate"]) * _UNITS[row["unit"]])
+        yield number, "the interval begins", begin, end, float(row["rate"]) * _UNITS[row["unit"]]
         before = end
-    samples.end_s = before
-    return samples.frame(gap_s)
-
-
-def _check_joint(path: Path, line: int | None, what: str, begin: float, before: float) -> None:
-    """Checks that an interval begins where the one before ended, to the precision of the report."""
-    if begin > before + _TOLERANCE_S:
-        refuse(path, line, f"a gap: {what} at {begin:g} s, the one before ended at {before:g} s")
-    if begin < before - _TOLERANCE_S:
-        refuse(path, line, f"the time goes back: {what} at {begin:g} s, the one before ended at {before:g} s")
 
 
 def _senders(path: Path) -> None:

@@ -161,16 +161,6 @@ def settled(rows: Sequence[Interval], buffer_bytes: float, total: int | None = N
     ]
 
 
-def intervals(path: Path) -> list[Interval]:
-    """The intervals of a report, without its summary.
-
-    Raises:
-        ScenarioError: there is none, or a number is negative or invalid.
-        OSError: it cannot be read.
-    """
-    return report(path).intervals
-
-
 def report(path: Path) -> Report:
     """A report: its intervals, and what the sender says.
 

@@ -31,9 +31,7 @@ class Samples:
 
     path: Path
     end_s: float | None = None
-    _times: list[float] = field(default_factory=list)
-    _lines: list[int | None] = field(default_factory=list)
-    _rows: list[Mapping[str, Any]] = field(default_factory=list)
+    _added: list[tuple[float, int | None, Mapping[str, Any]]] = field(default_factory=list)
 
     def add(self, line: int | None, t_s: float, **values: Any) -> None:
         """One sample: at this time the named columns of the time line have these values.
@@ -49,12 +47,7 @@ class Samples:
                 refuse(self.path, line, f"{name} is {value:g}; it must be a number from 0")
             if name == "loss_rate" and number and value > 1:
                 refuse(self.path, line, f"loss_rate is {value:g}; it must be at most 1")
-        self._times.append(t_s)
-        self._lines.append(line)
-        self._rows.append(values)
-
-    def __len__(self) -> int:
-        return len(self._times)
+        self._added.append((t_s, line, values))
 
     def frame(self, gap_s: float | None) -> pl.DataFrame:
         """The time line, whose first row is at 0.
@@ -65,18 +58,18 @@ class Samples:
         Raises:
             ScenarioError: there is no sample, a time goes back or occurs twice, or there is a gap.
         """
-        times = self._times
+        times = [t for t, _, _ in self._added]
         if not times:
             refuse(self.path, None, "the file holds no sample")
         if self.end_s is not None and not 1e-9 <= self.end_s - times[-1] < _LATEST_S:
             what = f"the last interval begins at {times[-1]:.9g} s and ends at {self.end_s:.9g} s"
-            refuse(self.path, self._lines[-1], what)
+            refuse(self.path, self._added[-1][1], what)
         steps = [later - sooner for sooner, later in zip(times, times[1:], strict=False)]
         for place, step in enumerate(steps):
             if round(step * 1e9) <= 0:
                 what = "stands twice" if round(step * 1e9) == 0 else "goes back"
                 refuse(
-                    self.path, self._lines[place + 1],
+                    self.path, self._added[place + 1][1],
                     f"the time {what}: {_seconds(times[place + 1])} after {_seconds(times[place])}",
                 )  # fmt: skip
         # Samples that last are joined: a long one is not a gap, unless the caller says so.
@@ -86,15 +79,15 @@ class Samples:
             for place, step in enumerate(steps):
                 if step > longest:
                     refuse(
-                        self.path, self._lines[place + 1],
+                        self.path, self._added[place + 1][1],
                         f"a gap: this sample comes {_seconds(step)} after the one before, where the usual "
                         f'step is {_seconds(usual)}; --gap "{step * 1.01:.3g} s" lets it pass',
                     )  # fmt: skip
         return self._table()
 
     def _table(self) -> pl.DataFrame:
-        first = self._times[0]
-        rows = list(zip(self._times, self._rows, strict=True))
+        first = self._added[0][0]
+        rows = [(t, values) for t, _, values in self._added]
         if self.end_s is not None:
             rows.append((self.end_s, rows[-1][1]))
         names = [name for name in COLUMNS if any(name in row for _, row in rows)]
