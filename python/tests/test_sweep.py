@@ -21,7 +21,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import stats
 from bentpipe.progress import State
-from bentpipe.sweeps import dataset, enough, job
+from bentpipe.sweeps import dataset, job
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.lock import Shard
@@ -144,7 +144,7 @@ def test_another_simulator_does_not_mix_with_what_is_there(
     scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep(scenario_file, tmp_path / "out")
-    for module in ("fingerprint", "differences", "plan"):
+    for module in ("fingerprint", "dataset", "plan"):
         monkeypatch.setattr(f"bentpipe.sweeps.{module}.simulator_hash", lambda: "another")
     with pytest.raises(
         bp.ScenarioError, match="12 of them not of this sweep .they were made by another build"
@@ -356,7 +356,7 @@ def test_seeds_until_the_interval_is_narrow(scenario_file: Path, tmp_path: Path)
     for i in (1, 2):
         sweep(scenario_file, shards, vary, 1, shard=Shard(i, 2), **given)
     assert dataset.read(shards).flows.equals(found)
-    assert [enough.relative(text) for text in ("2%", "0.02", " 2 % ")] == [0.02] * 3
+    assert [job.relative(text) for text in ("2%", "0.02", " 2 % ")] == [0.02] * 3
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(scenario_file: Path, tmp_path: Path) -> None:

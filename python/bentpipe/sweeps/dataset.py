@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core, foreign
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.differences import differences
 from bentpipe.sweeps.engine import Runs
 from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.fingerprint import simulator_hash
 from bentpipe.sweeps.lock import WHOLE, Shard
 from bentpipe.sweeps.rows import TABLES, Tables, Types
 from bentpipe.sweeps.store import PARTS, Store, Stored, read_table
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 ABOUT = "sweep.json"
 """The description of a dataset."""
 FORMAT, VERSION = "bentpipe sweep", 1
+#: Differences that a message names.
+_DIFFERENCES = 3
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
@@ -83,7 +85,7 @@ class Dataset:
         Raises:
             ScenarioError: there are runs of another scenario or simulator, or of a later version.
         """
-        old = _about(self.place)
+        old = about(self.place)
         self.damaged = self._store.open()
         if fresh:
             self._store.clear()
@@ -92,7 +94,7 @@ class Dataset:
         others = sum(run.key not in numbers for run in self._store.runs())
         if others:
             there = sum(1 for _ in self._store.runs())
-            what = "; ".join(differences(old, self._plan.about())) or "its values are others"
+            what = "; ".join(_differences(old, self._plan.about())) or "its values are others"
             raise _core.ScenarioError(
                 f"{self.place} holds {there:,} runs, {others:,} of them not of this sweep ({what}); "
                 "choose another --out, or give --fresh to remove them"
@@ -133,16 +135,11 @@ class Dataset:
                 )
             kept = [Stored(new[run.number], run.key, failed=False) for run in part.runs if not run.failed]
             named = {old: self._plan.named(now) for old, now in new.items()}
-            self._store.rewrite([part], kept, partial(self._renamed, named))
-
-    def _renamed(
-        self, named: Mapping[int, tuple[Mapping[str, Key], int, int]], table: str, frame: pl.DataFrame
-    ) -> pl.DataFrame:
-        return self._tables.renamed(frame, named)
+            self._store.rewrite([part], kept, partial(self._tables.renamed, named))
 
     def _write_about(self) -> None:
-        about = {"format": FORMAT, "version": VERSION, **self._plan.about()}
-        text = json.dumps(about, indent=1, default=str) + "\n"
+        now = {"format": FORMAT, "version": VERSION, **self._plan.about()}
+        text = json.dumps(now, indent=1, default=str) + "\n"
         path = self.place / ABOUT
         if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
             # Not by `files.replace`: shards on other machines may write the same at this moment.
@@ -162,7 +159,7 @@ def check_place(place: Path) -> None:
     if not place.is_dir():
         raise _core.ScenarioError(f"{place} exists and is no directory; choose another")
     if (place / ABOUT).is_file():
-        _about(place)
+        about(place)
         return
     ours = {*TABLES, PARTS, ABOUT}  # another shard may have written the last one since
     if any(path.name not in ours and not path.name.startswith(".") for path in place.iterdir()):
@@ -179,21 +176,16 @@ def read(place: str | Path) -> Runs:
     place = Path(place)
     if not (place / ABOUT).is_file():
         raise _core.ScenarioError(f"{place} is no dataset of bentpipe sweep: it has no {ABOUT}")
-    about = _about(place)
-    types = {entry["column"]: _KINDS[entry["type"]] for entry in about.get("keys", [])}
+    types = {entry["column"]: _KINDS[entry["type"]] for entry in about(place).get("keys", [])}
     return Runs(partial(_table, place, types))
 
 
-def about(place: str | Path) -> dict[str, Any]:
-    """The description of a dataset: its `sweep.json`.
+def about(place: Path) -> dict[str, Any]:
+    """The description of a dataset: its `sweep.json`; empty if there is none that can be read.
 
     Raises:
-        ScenarioError: it is damaged, or of a later version.
+        ScenarioError: it is of something else, or of a later version.
     """
-    return _about(Path(place))
-
-
-def _about(place: Path) -> dict[str, Any]:
     path = place / ABOUT
     if not path.is_file():
         return {}
@@ -212,3 +204,40 @@ def _about(place: Path) -> dict[str, Any]:
 def _table(place: Path, types: Types, name: str) -> pl.DataFrame:
     found = read_table(place, name)
     return Tables(types).frames([])[name] if found is None else found.sort("run", maintain_order=True)
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The first few differences between two descriptions: why existing runs are not the wanted ones."""
+    if not old:
+        return []
+    found = []
+    if old.get("simulator") not in (None, simulator_hash()):
+        found.append("they were made by another build of the simulator")
+    for what in ("files", "controllers"):
+        before, now = old.get(what, {}), new.get(what, {})
+        found += [f"{name} has changed" for name in before if name in now and before[name] != now[name]]
+    varied = {key for about in (old, new) for axis in about.get("vary", []) for key in axis["keys"]}
+    before, now = _flat(old.get("scenario")), _flat(new.get("scenario"))
+    for key in {**before, **now}:
+        if before.get(key) != now.get(key) and key not in ("title", "seed"):
+            if not any(key == v or key.startswith(f"{v}.") for v in varied):
+                found.append(f"{key} was {before.get(key)} and is {now.get(key)}")
+    was = {tuple(axis["keys"]): axis["values"] for axis in old.get("vary", [])}
+    for axis in new.get("vary", []):
+        gone = [row for row in was.get(tuple(axis["keys"]), []) if row not in axis["values"]]
+        if gone:
+            shown = ", ".join(str(value) for row in gone[:_DIFFERENCES] for value in row)
+            found.append(f"{' with '.join(axis['keys'])} had {shown}, too")
+    more = len(found) - _DIFFERENCES
+    return found[:_DIFFERENCES] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _flat(value: Any, at: str = "") -> dict[str, Any]:
+    """The values of a tree by dotted key."""
+    if isinstance(value, Mapping):
+        members: Iterable[tuple[Any, Any]] = value.items()
+    elif isinstance(value, list):
+        members = enumerate(value)
+    else:
+        return {at: value}
+    return {k: v for name, one in members for k, v in _flat(one, f"{at}.{name}" if at else str(name)).items()}

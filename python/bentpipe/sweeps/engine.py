@@ -10,9 +10,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.progress import State
-from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.case import Case, portable
 from bentpipe.sweeps.execution import Batch, Executor, Here, Measure, Processes, Ran, Threads
-from bentpipe.sweeps.portable import portable
 from bentpipe.sweeps.rows import Tables, Types, key_types
 
 if TYPE_CHECKING:

@@ -97,12 +97,8 @@ class Threads:
 
     def __init__(self, workers: int = 0) -> None:
         self._threads = _core.Threads(workers or cores())
+        self.size = self._threads.threads
         self._cases: dict[int, tuple[Case, Measure | None]] = {}
-
-    @property
-    def size(self) -> int:
-        """The number of runs that it works on at once."""
-        return self._threads.threads
 
     @property
     def free(self) -> int:
@@ -133,19 +129,14 @@ class Processes:
     """Worker processes, for controllers and measures in Python."""
 
     def __init__(self, workers: int = 0) -> None:
-        self._size = workers or cores()
-        self._pool = Pool(self._size)
+        self.size = workers or cores()
+        self._pool = Pool(self.size)
         self._started = 0
         #: For each batch in progress, the runs that have not come yet.
         self._left: dict[int, Batch] = {}
         self._again: deque[Batch] = deque()
         #: News of tasks begun with `begin`.
         self.others: deque[News] = deque()
-
-    @property
-    def size(self) -> int:
-        """The number of runs that it works on at once."""
-        return self._size
 
     @property
     def free(self) -> int:
@@ -194,13 +185,10 @@ class Processes:
 class Here:
     """This process, one run after the other: for controllers that other processes cannot load."""
 
+    size = 1
+
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], Ran]] = deque()
-
-    @property
-    def size(self) -> int:
-        """The number of runs that it works on at once."""
-        return 1
 
     @property
     def free(self) -> int:

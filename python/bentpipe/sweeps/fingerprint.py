@@ -20,8 +20,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.drawn.lines import code_hash, recipes
 from bentpipe.source import FILE_KEYS
-from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.portable import source_file
+from bentpipe.sweeps.case import Case, source_file
 
 #: Keys of a scenario that its results do not depend on, and the seed, which is kept apart from the rest.
 _ASIDE = ("title", "seed")

@@ -146,10 +146,7 @@ class Plan(Sequence[Case]):
             "points": self.points,
             "seeds": self.seeds,
             "keys": [found.as_dict() for found in self.columns],
-            "vary": [
-                {"keys": list(axis.keys), "values": [[_plain(value) for value in row] for row in axis.rows]}
-                for axis in self.axes
-            ],
+            "vary": [axis.as_dict() for axis in self.axes],
             "scenario": self.scenario,
             "traces": self.traces,
             "bentpipe": _core.__version__,
@@ -338,13 +335,6 @@ class Plan(Sequence[Case]):
             if numbers.count(seed) > 1 if len(numbers) < 1000 else len(set(numbers)) < len(numbers):
                 raise ScenarioError(f"{where}: {seed} is there twice")
         return numbers
-
-
-def _plain(value: Any) -> Any:
-    """A value of an axis as JSON has it."""
-    if isinstance(value, type):
-        return value.__name__
-    return value.item() if hasattr(value, "item") else value
 
 
 def _plain_name(value: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 #: A function of a module that the worker can import; its first argument receives its progress.
 Task = Callable[..., Any]
@@ -38,12 +38,6 @@ class Pool:
     def __init__(self, size: int) -> None:
         self._size = size
         self._workers: dict[Connection, _Worker] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def stop(self) -> None:
         """Ends all workers, with the tasks in hand."""

@@ -84,13 +84,13 @@ class Tables:
         return pl.DataFrame(columns)
 
     def renamed(
-        self, frame: pl.DataFrame, runs: Mapping[int, tuple[Mapping[str, Key], int, int]]
+        self, runs: Mapping[int, tuple[Mapping[str, Key], int, int]], frame: pl.DataFrame
     ) -> pl.DataFrame:
         """Rows of other keys or numbers under the present ones.
 
         Args:
-            frame: a table, with `run` and `seed`.
             runs: the current keys of each run, by its number in `frame`. Rows of other runs are left out.
+            frame: a table, with `run` and `seed`.
         """
         import polars as pl
 

@@ -64,8 +64,8 @@ class Part:
     replaces: Sequence[str] = ()
 
 
-Change = Callable[[str, "pl.DataFrame"], "pl.DataFrame"]
-"""The new contents of a table when its part is rewritten: from the table's name and its rows."""
+Change = Callable[["pl.DataFrame"], "pl.DataFrame"]
+"""The new contents of a table when its part is rewritten, from its rows."""
 
 
 class Store:
@@ -74,7 +74,6 @@ class Store:
     Args:
         folder: made if it is not there.
         tables: the names of the tables; each is a folder with a file of every part that has rows of it.
-        key: the column by which rows are ordered.
         always: the tables that have a file in every part, also without rows.
         many: parts with fewer runs are put together.
         shard: the owner of these parts, if several writers share the folder.
@@ -85,12 +84,11 @@ class Store:
         folder: Path,
         tables: Sequence[str],
         *,
-        key: str = "run",
         always: Sequence[str] = (),
         many: int = _MANY,
         shard: Shard = WHOLE,
     ) -> None:
-        self.folder, self.tables, self._key, self._always = folder, tables, key, always
+        self.folder, self.tables, self._always = folder, tables, always
         self._many = many
         self.shard = shard
         self.parts: list[Part] = []
@@ -193,8 +191,8 @@ class Store:
             read = [self._read(part, table) for part in parts if f"{table}/{part.name}.parquet" in part.sums]
             if read:
                 whole = pl.concat(read, how="diagonal")
-                whole = whole if change is None else change(table, whole)
-                frames[table] = whole.sort(self._key, maintain_order=True)
+                whole = whole if change is None else change(whole)
+                frames[table] = whole.sort("run", maintain_order=True)
         names = [part.name for part in parts]
         with _undisturbed():
             new = [self._write(frames, sorted(kept), names)] if kept else []
@@ -246,9 +244,7 @@ class Store:
         return read_frame(self.folder / name, part.sums[name])
 
     def _damaged(self, part: Part) -> Path | None:
-        """A file of a part that is not the one that was written; those of others are theirs to check."""
-        if not self.shard.owns(part.name):
-            return None
+        """A file of a part that is not the one that was written."""
         for name, wanted in part.sums.items():
             try:
                 check_file(self.folder / name, wanted)
@@ -263,14 +259,9 @@ class Store:
             for path in self._listed(table):
                 if f"{table}/{path.name}" not in named and self.shard.owns(path.stem):
                     path.unlink(missing_ok=True)
-        for folder in (PARTS, *self.tables):
-            self._remove_half_written(self.folder / folder)
-
-    def _remove_half_written(self, folder: Path) -> None:
-        """Nobody else writes under these names now: their writers were killed."""
-        if folder.is_dir():
-            for path in folder.iterdir():
-                if path.name.startswith(".") and self.shard.owns(path.name[1:]):
+        for folder in (PARTS, *self.tables):  # nobody else writes under these names now
+            for path in (self.folder / folder).glob(".*"):
+                if self.shard.owns(path.name[1:]):
                     path.unlink(missing_ok=True)
 
     def _listed(self, folder: str) -> list[Path]:

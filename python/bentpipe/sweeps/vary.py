@@ -42,7 +42,14 @@ class Axis:
 
     def as_dict(self) -> dict[str, Any]:
         """As `sweep.json` has it."""
-        return {"keys": list(self.keys), "values": [list(row) for row in self.rows]}
+        return {"keys": list(self.keys), "values": [[_plain(value) for value in row] for row in self.rows]}
+
+
+def _plain(value: Any) -> Any:
+    """A value of an axis as JSON has it."""
+    if isinstance(value, type):
+        return value.__name__
+    return value.item() if hasattr(value, "item") else value
 
 
 def axes(table: Any, where: str = "vary") -> list[Axis]:
@@ -80,12 +87,10 @@ def axis_of_text(text: str) -> Axis:
     where = f"--vary {text}"
     if not (key and equals and values):
         raise ScenarioError(f"{where}: write KEY=VALUES, for example link.sat.delay=10ms,100ms")
-    whole = value_of(values)
-    if isinstance(whole, dict) and {"log", "lin"} & set(whole):
-        return Axis((key,), [(value,) for value in _values(whole, where)])
-    if isinstance(whole, list):
-        return Axis((key,), [(value,) for value in _values(whole, where)])
-    return Axis((key,), [(value,) for value in _values([value_of(p) for p in _split(values) if p], where)])
+    found = value_of(values)
+    if not (isinstance(found, list) or isinstance(found, dict) and {"log", "lin"} & set(found)):
+        found = [value_of(part) for part in _split(values) if part]
+    return Axis((key,), [(value,) for value in _values(found, where)])
 
 
 def value_of(text: str) -> Any:
