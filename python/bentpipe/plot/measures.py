@@ -45,8 +45,7 @@ def per_run(found: Many, measure: str) -> pl.DataFrame:
         rows = named.join(y, on="run", how="left", maintain_order="left")
     else:
         if measure == "queueing_p95_s":
-            floor = floors(found).select("run", "position", "floor_s")
-            flows = flows.join(floor, on=["run", "position"], how="left", maintain_order="left")
+            flows = queueing(found)
         rows = flows.group_by(heads, maintain_order=True).agg(y=_of_flows(found, measure))
     rows = rows.filter(pl.col("y").is_not_null() & pl.col("y").is_finite())
     if not rows.height:
@@ -65,7 +64,15 @@ def available(found: Many) -> list[str]:
     return [*derived, *numbers, *(name for name in _of_links(found) if name not in numbers)]
 
 
-def floors(found: Many) -> pl.DataFrame:
+def queueing(found: Many) -> pl.DataFrame:
+    """The flows of lines with queueing_p95_s, the 95th percentile of their RTT above their floor."""
+    floor = _floors(found).select("run", "position", "floor_s")
+    found.need("rtt_p95_s")
+    flows = _of_lines(found).join(floor, on=["run", "position"], how="left", maintain_order="left")
+    return flows.with_columns(queueing_p95_s=pl.col("rtt_p95_s") - pl.col("floor_s"))
+
+
+def _floors(found: Many) -> pl.DataFrame:
     """The flows of TCP with floor_s, the smallest RTT of their place in runs of the same keys."""
     found.need("rtt_min_s")
     keys = [key for key in found.keys if not chooses(key) and "queue" not in key and "loss" not in key]
@@ -73,9 +80,15 @@ def floors(found: Many) -> pl.DataFrame:
     return tcp.with_columns(pl.col("rtt_min_s").min().over([*keys, "position"]).alias("floor_s"))
 
 
-def capacity(found: Many) -> pl.DataFrame:
-    """The rate of each run's slowest link: run and rate_bps; empty if it is not known."""
-    return found.slowest.select("run", "rate_bps") if found.slowest.height else pl.DataFrame()
+def rates(found: Many) -> list[float]:
+    """The rates of the slowest links of the runs, each once; empty if they are not known."""
+    return found.slowest["rate_bps"].unique().to_list() if found.slowest.height else []
+
+
+def steady_rate(found: Many) -> float | None:
+    """The rate of the slowest link, if it is the same in all runs."""
+    known = rates(found)
+    return known[0] if len(known) == 1 else None
 
 
 def several(found: Many, measure: str) -> None:
@@ -123,12 +136,10 @@ def told(points: pl.DataFrame, *, drawn: str = "band") -> str:
         points: the result of `summary`.
         drawn: the mark that shows the interval.
     """
-    least, most = (int(str(end)) for end in (points["n"].min(), points["n"].max()))
+    most, n = runs(points["n"])
     if most == 1:
         return "n = 1: one run for each point, so no intervals"
-    words = (
-        f"n = {least} runs for each point" if least == most else f"n = {least} to {most} runs for each point"
-    )
+    words = f"{n} runs for each point"
     several = points.filter(pl.col("n") > 1)
     alike = several["alike"].sum()
     if alike == several.height:
@@ -137,6 +148,12 @@ def told(points: pl.DataFrame, *, drawn: str = "band") -> str:
     if alike:
         words += f"; runs are alike at {alike} of {points.height} points"
     return words
+
+
+def runs(n: pl.Series) -> tuple[int, str]:
+    """The most of some numbers of runs; and the least and the most in words: "n = 3 to 5"."""
+    least, most = (int(str(end)) for end in (n.min(), n.max()))
+    return most, f"n = {least}" if least == most else f"n = {least} to {most}"
 
 
 def _columns(at: Interval) -> dict[str, Any]:
@@ -168,8 +185,7 @@ def _of_links(found: Many) -> list[str]:
 
 def _of_flows(found: Many, measure: str) -> pl.Expr:
     if measure == "queueing_p95_s":
-        found.need("rtt_p95_s")
-        return (pl.col("rtt_p95_s") - pl.col("floor_s")).mean()
+        return pl.col(measure).mean()
     known = measure in DERIVED or measure in available(found)
     value = measures.of_flows(measure, found.flows) if known else None
     if value is None and measure == "utilisation":
@@ -188,7 +204,7 @@ def _together(found: Many, measure: str) -> pl.DataFrame:
     if measure == "jain":
         return tcp.group_by("run", maintain_order=True).agg(y=measures.jain())
     if measure == "rtt_ratio":
-        floor = floors(found).group_by("run", maintain_order=True)
+        floor = _floors(found).group_by("run", maintain_order=True)
         return floor.agg(y=pl.col("floor_s").max() / pl.col("floor_s").min())
     whole = pl.col("goodput_bps").sum().over("run")
     parts = tcp.with_columns(y=pl.when(whole > 0).then(pl.col("goodput_bps") / whole))

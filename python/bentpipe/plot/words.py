@@ -57,26 +57,6 @@ class Scaled:
         return self.label.rpartition(" / ")[2] if " / " in self.label else ""
 
 
-def about_loss(key: str) -> bool:
-    """Whether it is a loss rate of a link."""
-    return re.search(r"(^|\.)loss(\.|_|$)|(^|\.)(per|ber)$", key) is not None
-
-
-def about_buffer(key: str) -> bool:
-    """Whether it is the size of a buffer."""
-    return re.search(r"\.queue\.limit|buffer", key) is not None
-
-
-def about_round_trip(key: str) -> bool:
-    """Whether it changes a round trip."""
-    return re.search(r"delay_s$|rtt", key) is not None
-
-
-def about_size(key: str) -> bool:
-    """Whether it is the size of a transfer."""
-    return re.search(r"(\.size|^size)(_bytes)?$", key) is not None
-
-
 def scaled(column: str, values: pl.Series) -> Scaled:
     """The axis of a column; a logarithmic axis where it spans more than a factor of `LOG_FROM`.
 
