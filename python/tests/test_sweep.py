@@ -24,8 +24,8 @@ from bentpipe.progress import State
 from bentpipe.sweeps import dataset, job
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.job import run_plan
-from bentpipe.sweeps.lock import Shard
 from bentpipe.sweeps.plan import Plan
+from bentpipe.sweeps.store import Shard
 
 GRID = {"flow.0.cc": ["reno", "cubic", "bbr"], "link.sat.delay": ["20 ms", "100 ms"]}
 BROKEN = """
@@ -222,7 +222,7 @@ def test_parts_have_one_schema_and_become_one_file(
 ) -> None:
     """Columns that are empty in a part, such as the completion time of endless flows, keep their type."""
     vary = {"flow.0.traffic": [{"kind": "bulk"}, {"kind": "bulk", "size": "100 kB"}], **GRID}
-    monkeypatch.setattr(job, "FLUSH_S", 0.0)
+    monkeypatch.setattr(dataset, "FLUSH_S", 0.0)
     monkeypatch.setattr("bentpipe.sweeps.store.Store.compact", lambda self: None)
     out = tmp_path / "out"
     scattered = sweep(scenario_file, out, vary, 3)
@@ -270,7 +270,7 @@ def test_shards_together_are_the_whole(scenario_file: Path, tmp_path: Path) -> N
 
 
 def test_two_writers_of_one_directory_are_refused(scenario_file: Path, tmp_path: Path) -> None:
-    from bentpipe.sweeps.lock import Lock
+    from bentpipe.sweeps.store import Lock
 
     first, second, third = Lock(tmp_path, Shard(1, 2)), Lock(tmp_path, Shard(2, 2)), Lock(tmp_path)
     first.take()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,12 +22,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core, foreign
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.engine import Runs
+from bentpipe.sweeps.engine import Clock, Interrupted, Runs
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.fingerprint import simulator_hash
-from bentpipe.sweeps.lock import WHOLE, Shard
 from bentpipe.sweeps.rows import TABLES, Tables, Types
-from bentpipe.sweeps.store import PARTS, Store, Stored, read_table
+from bentpipe.sweeps.store import PARTS, WHOLE, Shard, Store, Stored, read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 ABOUT = "sweep.json"
 """The description of a dataset."""
 FORMAT, VERSION = "bentpipe sweep", 1
+#: Finished runs are written this often, in s, ...
+FLUSH_S = 1.0
+#: ... and when this number of runs waits for it.
+FLUSH_RUNS = 500
 #: Differences that a message names.
 _DIFFERENCES = 3
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
@@ -68,6 +72,8 @@ class Dataset:
         self.done: set[int] = set()
         #: Files that were not as they had been written; their runs are missing again.
         self.damaged: Sequence[Path] = ()
+        self._waiting: list[tuple[Case, Ran]] = []
+        self._written = time.monotonic()
 
     def __enter__(self) -> Self:
         self._store.__enter__()
@@ -103,23 +109,36 @@ class Dataset:
         self.done = {run.number for run in self._store.runs() if not run.failed}
         self._write_about()
 
-    def __len__(self) -> int:
-        """How many runs it has."""
-        return sum(1 for _ in self._store.runs())
+    def take(self, over: Sequence[tuple[Case, Ran]]) -> None:
+        """Takes runs that are over. They are written with others, about every second."""
+        self._waiting += over
+        late = time.monotonic() - self._written >= FLUSH_S
+        if self._waiting and (late or len(self._waiting) >= FLUSH_RUNS):
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes the runs that wait for it."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self.add(waiting)
+        self._written = time.monotonic()
 
     def add(self, over: Sequence[tuple[Case, Ran]]) -> None:
         """Writes runs that are over."""
         runs = [Stored(ran.number, self._plan.run_key(ran.number), ran.error is not None) for _, ran in over]
         self._store.add(self._tables.frames(sorted(over, key=lambda pair: pair[1].number)), sorted(runs))
 
-    def finish(self) -> None:
-        """Merges many files into few, and writes the final plan."""
+    def finish(self) -> Runs:
+        """Merges many files into few, writes the final plan, and gives all runs."""
         self._store.compact()
         self._write_about()
-
-    def read(self) -> Runs:
-        """The runs on disk."""
         return read(self.place)
+
+    def interrupted(self, clock: Clock) -> Interrupted:
+        """The end of a job that the user stopped."""
+        # The signal may have come while runs were written, which nothing but the store has counted then.
+        done = sum(1 for _ in self._store.runs())
+        return Interrupted(f"{done:,} of {clock.total:,} runs are in {self.place}; the same command goes on")
 
     def _fit(self, numbers: Mapping[str, int], *, columns: bool) -> None:
         """Renumbers runs, rewrites columns that have changed, and drops failed runs."""

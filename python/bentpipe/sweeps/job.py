@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -15,22 +14,17 @@ from bentpipe._core import ScenarioError
 from bentpipe.progress import State
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.dataset import Dataset
+from bentpipe.sweeps.dataset import Dataset, read
 from bentpipe.sweeps.engine import Clock, Interrupted, Runs, in_memory, work_off
 from bentpipe.sweeps.execution import Executor, Ran
-from bentpipe.sweeps.lock import WHOLE, Shard
 from bentpipe.sweeps.plan import Given, Plan
-from bentpipe.sweeps.store import repeated
+from bentpipe.sweeps.store import WHOLE, Shard, repeated
 
 if TYPE_CHECKING:
     import polars as pl
 
 MOST_SEEDS = 100
 """Seeds of a point at most, if their number follows from the interval, unless the caller says otherwise."""
-#: Finished runs are written this often, in s, ...
-FLUSH_S = 1.0
-#: ... and when this number of runs waits for it.
-FLUSH_RUNS = 500
 
 
 def sweep(
@@ -131,15 +125,14 @@ def run_plan(
     if until is not None:
         rule = UntilInterval(plan, until, most_seeds, shard)
     with ExitStack() as held:
-        kept: _Memory | _Disk
+        kept: _Memory | Dataset
         if place is None:
             kept = _Memory(plan)
         else:
-            dataset = held.enter_context(Dataset(place, plan, shard))
-            dataset.prepare(fresh=fresh)
-            kept = _Disk(dataset)
+            kept = held.enter_context(Dataset(place, plan, shard))
+            kept.prepare(fresh=fresh)
             if until is not None:
-                for number, value in goodputs(dataset.read().flows).items():
+                for number, value in goodputs(read(place).flows).items():
                     rule.learn(number, value)
         clock = Clock(0, 0, progress)
         clock.warnings = repeated(kept.damaged)
@@ -285,35 +278,3 @@ class _Memory:
 
     def interrupted(self, clock: Clock) -> Interrupted:
         return Interrupted(f"{clock.done:,} of {clock.total:,} runs were done", self.finish())
-
-
-class _Disk:
-    """Runs that are written as they are over, about every second."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self.done = dataset.done
-        self.damaged = dataset.damaged
-        self._waiting: list[tuple[Case, Ran]] = []
-        self._written = time.monotonic()
-
-    def take(self, some: Sequence[tuple[Case, Ran]]) -> None:
-        self._waiting += some
-        late = time.monotonic() - self._written >= FLUSH_S
-        if self._waiting and (late or len(self._waiting) >= FLUSH_RUNS):
-            self.flush()
-
-    def flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            self._dataset.add(waiting)
-        self._written = time.monotonic()
-
-    def finish(self) -> Runs:
-        self._dataset.finish()
-        return self._dataset.read()
-
-    def interrupted(self, clock: Clock) -> Interrupted:
-        # The signal may have come while runs were written, which nothing but the dataset has counted then.
-        done, place = len(self._dataset), self._dataset.place
-        return Interrupted(f"{done:,} of {clock.total:,} runs are in {place}; the same command goes on")
