@@ -15,8 +15,8 @@ from bentpipe.plot.looks import Turns
 from bentpipe.plot.words import named
 from bentpipe.registry import chooses, unknown
 from bentpipe.result import PARTS, Result
-from bentpipe.sweeps.columns import quantity
 from bentpipe.sweeps.engine import Runs
+from bentpipe.sweeps.vary import quantity
 
 ManyGiven = Runs | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
 """A sweep's directory, its runs or its flows as a frame; or results, or the directories that hold them.

@@ -10,8 +10,7 @@ from typing import Any
 from bentpipe import _core, stats
 from bentpipe.pages import Page, Prose, Snippet
 from bentpipe.pages.prose import with_snippets
-from bentpipe.reports.means import interval
-from bentpipe.reports.measures import Parameter, Sample, Shown
+from bentpipe.reports.measures import Parameter, Sample, Shown, interval
 from bentpipe.sweeps.stored import Stored
 
 #: Most rows of a table; further rows are in the data files.

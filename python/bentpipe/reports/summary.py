@@ -5,8 +5,7 @@ from __future__ import annotations
 from bentpipe import stats
 from bentpipe.measures import LOSSY
 from bentpipe.pages import Badge, Page, Prose
-from bentpipe.reports.means import Means, leads, means
-from bentpipe.reports.measures import Sample
+from bentpipe.reports.measures import Means, Sample, leads, means
 
 
 def summary(page: Page, found: Sample) -> None:

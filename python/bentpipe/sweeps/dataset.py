@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core, foreign
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.engine import Clock, Interrupted, Runs
+from bentpipe.sweeps.engine import TABLES, Clock, Interrupted, Runs, Tables, Types
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.fingerprint import simulator_hash
-from bentpipe.sweeps.rows import TABLES, Tables, Types
 from bentpipe.sweeps.store import PARTS, WHOLE, Shard, Store, Stored, read_table
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from bentpipe.plain import toml
 from bentpipe.scenario import Scenario
 from bentpipe.source import Source
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.columns import Column, column, value_at, words
+from bentpipe.sweeps.engine import Types
 from bentpipe.sweeps.fingerprint import Fingerprints, run_key, simulator_hash
-from bentpipe.sweeps.rows import Types
-from bentpipe.sweeps.vary import Axis, axes, axis_of_text, value_of
+from bentpipe.sweeps.vary import Axis, Column, axes, axis_of_text, column, value_at, value_of, words
 
 MOST_RUNS = 100_000_000
 """Runs of one sweep."""
