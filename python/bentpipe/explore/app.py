@@ -59,17 +59,8 @@ def _page(Path, algorithms, buffer, duration, escape, loss, mo, of, rate, rtt, s
 
 @app.cell
 def _data(algorithms, buffer, duration, loss, mo, of, rate, rtt, seed, together):  # type: ignore[no-untyped-def]
-    setting = of.Setting(
-        rate.value,
-        rtt.value,
-        loss.value,
-        buffer.value,
-        algorithms.value,
-        together.value,
-        duration.value,
-        int(seed.value),
-        of.given,
-    )
+    _values = [one.value for one in (rate, rtt, loss, buffer, algorithms, together, duration)]
+    setting = of.Setting(*_values, int(seed.value), of.given)
     data = of.shown(setting)
     mo.Html(data)
     return data, setting

@@ -132,17 +132,14 @@ class EmulationSource:
         numbers["lost"] = sum(now[way][what] for way in _WAYS for what in _DROPS)
         for part in ("p50", "p99", "max"):
             numbers[f"late/{part}"] = max(now[way][f"lateness_{part}_s"] for way in _WAYS)
-        connections = sending({end: _over_the_link(at) for end, at in self._ends.items()})
+        ends = {end: [c for c in at.read() if not c.over_loopback] for end, at in self._ends.items()}
+        connections = sending(ends)
         rates = self._largest.rates(now["t_s"], {name: at.acked_bytes for name, at in connections.items()})
         for name, bps in rates.items():
             numbers[f"bps/{name}"] = bps
             numbers[f"cwnd/{name}"] = connections[name].cwnd_segments
             numbers[f"rtt/{name}"] = connections[name].srtt_s
         return numbers
-
-
-def _over_the_link(end: Connections) -> list[Connection]:
-    return [connection for connection in end.read() if not connection.over_loopback]
 
 
 def _rows(snapshot: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

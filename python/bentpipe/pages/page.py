@@ -243,11 +243,7 @@ class Page:
         Raises:
             ValueError: there is no curve, or the columns of one differ in length.
         """
-        if isinstance(curves, Mapping):
-            plain = charts.choices(curves, x, y, choose)
-        else:
-            plain = charts.curves(curves, x, y)
-        self._chart(plain, alt, title, caption)
+        self._chart(charts.curves(curves, x, y, choose), alt, title, caption)
 
     def heat_map(
         self,

@@ -15,7 +15,7 @@ import polars as pl
 from bentpipe import _core, measures
 from bentpipe.plot.many import SERIES, Many
 from bentpipe.registry import chooses, unknown
-from bentpipe.stats import Interval, interval
+from bentpipe.stats import interval
 
 DERIVED = ("utilisation", "queueing_p95_s", "lost", "resent", "share", "jain", "jain_own", "rtt_ratio")
 """Measures that are no column of the flows."""
@@ -55,11 +55,7 @@ def per_run(found: Many, measure: str) -> pl.DataFrame:
 
 def available(found: Many) -> list[str]:
     """The measures that these tables have."""
-    numbers = [
-        name
-        for name, kind in found.flows.schema.items()
-        if kind.is_numeric() and name not in (*_HIDDEN, *found.keys, found.by) and "." not in name
-    ]
+    numbers = _numbers(found.flows, *found.keys, found.by)
     derived = [name for name in DERIVED if name != "utilisation"]
     return [*derived, *numbers, *(name for name in _of_links(found) if name not in numbers)]
 
@@ -118,12 +114,15 @@ def summary(
     Returns:
         The heads, then mean, low and high (null if there is one run), n, alike.
     """
-    by_name = measures.measure(measure).most
+    most = most or measures.measure(measure).most
     found: list[dict[str, Any]] = []
     for point, part in rows.group_by(*heads, maintain_order=True):
         values = part["y"].to_list()
-        at = interval(values, least=_within(0.0, min(values)), most=_beyond(most or by_name, max(values)))
-        found.append(dict(zip(heads, point, strict=True)) | _columns(at))
+        least = 0.0 if min(values) >= 0 else None  # a bound that a value exceeds is none
+        at = interval(values, least=least, most=most if most and most >= max(values) else None)
+        low, high = (None if math.isnan(end) else end for end in (at.low, at.high))
+        of = {"mean": at.centre, "low": low, "high": high, "n": at.n, "alike": at.alike}
+        found.append(dict(zip(heads, point, strict=True)) | of)
     types = {head: rows.schema[head] for head in heads}
     types |= dict.fromkeys(("mean", "low", "high"), pl.Float64()) | {"n": pl.Int64(), "alike": pl.Boolean()}
     return pl.DataFrame(found, schema=types, orient="row")
@@ -156,31 +155,17 @@ def runs(n: pl.Series) -> tuple[int, str]:
     return most, f"n = {least}" if least == most else f"n = {least} to {most}"
 
 
-def _columns(at: Interval) -> dict[str, Any]:
-    low, high = (None if math.isnan(end) else end for end in (at.low, at.high))
-    return {"mean": at.centre, "low": low, "high": high, "n": at.n, "alike": at.alike}
-
-
-def _within(bound: float | None, value: float) -> float | None:
-    return bound if bound is None or value >= bound else None
-
-
-def _beyond(bound: float | None, value: float) -> float | None:
-    return bound if bound is None or value <= bound else None
-
-
 def _of_lines(found: Many) -> pl.DataFrame:
     return found.flows.filter(pl.col(SERIES).is_not_null())
 
 
 def _of_links(found: Many) -> list[str]:
-    if not found.links.height:
-        return []
-    return [
-        name
-        for name, kind in found.links.schema.items()
-        if kind.is_numeric() and name not in (*_HIDDEN, *_OF_FLOWS) and "." not in name
-    ]
+    return _numbers(found.links, *_OF_FLOWS) if found.links.height else []
+
+
+def _numbers(frame: pl.DataFrame, *hidden: str | None) -> list[str]:
+    numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and "." not in name]
+    return [name for name in numbers if name not in (*_HIDDEN, *hidden)]
 
 
 def _of_flows(found: Many, measure: str) -> pl.Expr:

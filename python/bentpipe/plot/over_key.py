@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
 from bentpipe.plot.measures import per_run, rates, several, steady_rate, summary, told
-from bentpipe.plot.panels import Panel, logarithmic, name_axes, panels
+from bentpipe.plot.panels import Panel, logarithmic, panels
 from bentpipe.registry import chooses, unknown
 
 BANDS = 6
@@ -286,7 +287,7 @@ def friendliness(
 
 
 def finish(fig: Drawing, drawn: list[Panel], x: str, y: str, said: str) -> None:
-    """Names of the axes, one legend above the only panel or above all, and the words at the foot.
+    """Names of the outer axes, one legend above the only panel or above all, and the words at the foot.
 
     Args:
         fig: the figure.
@@ -295,7 +296,14 @@ def finish(fig: Drawing, drawn: list[Panel], x: str, y: str, said: str) -> None:
         y: the name of the ordinate.
         said: the words at the foot.
     """
-    name_axes(fig, drawn, x, y)
+    places = [panel.axes.get_subplotspec() for panel in drawn]
+    columns = len({place.colspan.start for place in places if place is not None})
+    fits = int(fig.get_figwidth() * 72 / columns / (0.55 * 8 * size().type))
+    for nth, (panel, place) in enumerate(zip(drawn, places, strict=True)):
+        if nth >= len(drawn) - columns:
+            panel.axes.set_xlabel(textwrap.fill(x, fits))
+        if place is not None and place.colspan.start == 0:
+            panel.axes.set_ylabel(textwrap.fill(y, 40) if "\n" not in y else y)
     seen = dict[str, Any]()
     for panel in drawn:
         seen.update(zip(*reversed(panel.axes.get_legend_handles_labels()), strict=True))

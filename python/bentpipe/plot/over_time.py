@@ -12,11 +12,10 @@ from matplotlib.axes import Axes
 
 from bentpipe import _core
 from bentpipe.plot import rates
-from bentpipe.plot.curves import CROWD, Curve, Measure, curves, draw, envelopes, table
+from bentpipe.plot.curves import CROWD, Curve, Given, Measure, curves, draw, envelopes, need, results, table
 from bentpipe.plot.drawing import GREY, Drawing, blank, figure, legend, level, note, sparse
-from bentpipe.plot.given import Given, need, results
 from bentpipe.plot.looks import HEIGHT, WIDTH, Turns, look, size, styled
-from bentpipe.plot.routes import Route, buffer_packets, route
+from bentpipe.plot.routes import Route, buffer_packets, largest, route
 from bentpipe.registry import unknown
 from bentpipe.result import Result
 from bentpipe.stats import jain
@@ -74,9 +73,8 @@ def cwnd(
         first = next(iter(runs.values()))
         for at, words in _held(first):
             level(axes, at, words)
-        _finish(fig, axes, "cwnd, in flight / segments" if "in_flight_segments" in data.columns else "")
-        if not axes.get_ylabel():
-            axes.set_ylabel("congestion window / segments")
+        both = "in_flight_segments" in data.columns
+        _finish(fig, axes, "cwnd, in flight / segments" if both else "congestion window / segments")
         axes.set_ylim(bottom=0)
         note(fig, _about(runs, found))
     fig.data = data
@@ -202,7 +200,7 @@ def queue(given: Given, *, link: str | None = None) -> Drawing:
             parts.append(
                 curve.rows.select(pl.lit(curve.run).alias("run"), pl.lit(wanted).alias("link"), pl.all())
             )
-        limit = buffer_packets(first, *_direction(wanted), path.packet or 1500)
+        limit = buffer_packets(first, wanted, path.packet or 1500)
         if limit is not None:
             level(axes, limit, "limit")
         _finish(fig, axes, f"queue of {wanted.removesuffix('/forward')} / packets")
@@ -238,8 +236,7 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
         above, below = fig.subplots(2, 1, sharex=True)
         first = next(iter(runs.values()))
         paths = [route(first, flow["name"]) for flow in _drawn(first)]
-        last = paths[0].over["t_s"].max()
-        end = float(last) if isinstance(last, int | float) else 0.0
+        end = largest(paths[0].over["t_s"])
         if len(paths) == 1:
             _capacity(above, paths[0], end)
             over = paths[0].over
@@ -256,8 +253,7 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
                 drawn = look(flow["cc"], line, i)
                 mean = rates.means(arrived[flow["name"]], window_s or max(1.0, end / 100))
                 above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, **drawn)
-                seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0)).select("t_s", "rtt_s")
-                trips.append(Curve(drawn, seen.rename({"rtt_s": "y"}), line, flow["name"]))
+                trips.append(Curve(drawn, _round_trips(result, "", rows), line, flow["name"]))
                 parts.append(mean.select(pl.lit(line).alias("run"), pl.all()))
         trips, enveloped = envelopes(trips)
         draw(below, trips, scale=1e3)
@@ -363,8 +359,7 @@ def _held(result: Result) -> list[tuple[float, str]]:
     if bdp is None:
         return []
     path = _route(result)
-    slow = _direction(_slowest(result))
-    room = buffer_packets(result, *slow, path.packet)
+    room = buffer_packets(result, _slowest(result), path.packet)
     return [(bdp, "BDP")] + ([(bdp + room, "BDP\n+ buffer")] if room else [])
 
 
@@ -383,11 +378,6 @@ def _slowest(result: Result, known: Sequence[str] | None = None) -> str:
         ways = [way for way in ways if way in known] or list(known)
     rates = {f"{k['name']}/{k['direction']}": float(k["rate_bps"]) for k in result.json["links"]}
     return min(ways, key=lambda way: rates.get(way, math.inf))
-
-
-def _direction(name: str) -> tuple[str, str]:
-    link, _, way = name.rpartition("/")
-    return link, way
 
 
 def _column(name: str) -> Measure:
@@ -431,15 +421,13 @@ def _crowded(found: list[Curve]) -> bool:
 
 
 def _end(found: list[Curve]) -> float:
-    ends = [curve.rows["t_s"].max() for curve in found if curve.rows.height]
-    return max((float(end) for end in ends if isinstance(end, int | float)), default=1.0)
+    return max((largest(curve.rows["t_s"]) for curve in found if curve.rows.height), default=1.0)
 
 
 def _top(found: list[Curve]) -> float:
     """The largest value of curves and bands."""
-    columns = [(curve.rows, name) for curve in found for name in ("y", "high") if name in curve.rows.columns]
-    tops = [rows[name].max() for rows, name in columns if rows.height]
-    return max((float(top) for top in tops if isinstance(top, int | float)), default=0.0)
+    columns = [curve.rows[name] for curve in found for name in ("y", "high") if name in curve.rows.columns]
+    return max(map(largest, columns), default=0.0)
 
 
 def _about(runs: dict[str, Result], found: list[Curve]) -> str:

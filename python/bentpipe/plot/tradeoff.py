@@ -69,7 +69,8 @@ def throughput_delay(
             if across.log:
                 logarithmic(axes.xaxis)
             parts.append(panel.rows)
-        _frame(drawn[0].axes, across)
+        low, high = sorted(drawn[0].axes.get_xlim())
+        drawn[0].axes.set_xlim(high, low if across.log else min(0.0, low))
         limit = steady_rate(found) if y == "goodput_bps" else None
         for panel in drawn:
             if limit is not None:
@@ -121,12 +122,6 @@ def _ellipse(axes: Axes, points: Any, look: dict[str, Any], *, log: bool) -> Non
         ring = Polygon(np.column_stack([np.exp(edge[:, 0]), edge[:, 1]]), closed=True)
     ring.set(facecolor=look["color"], alpha=0.16, linewidth=0)
     axes.add_patch(ring)
-
-
-def _frame(axes: Axes, across: words.Scaled) -> None:
-    """The delay grows to the left."""
-    low, high = sorted(axes.get_xlim())
-    axes.set_xlim(high, low if across.log else min(0.0, low))
 
 
 def _better(axes: Axes) -> None:

@@ -108,10 +108,6 @@ def data_files(page: Page, stored: Stored) -> None:
         page.paragraphs([file, Snippet("bentpipe sweep scenario.json --out again")])
     if single:
         page.command("\n".join(f"bentpipe run {shlex.quote(str(place))}" for place in single[:FEW]))
-    _versions(page, stored)
-
-
-def _versions(page: Page, stored: Stored) -> None:
     facts = [
         f"{name} {value}"
         for part in stored.parts

@@ -86,20 +86,17 @@ class Parameter:
     """A key with several values: `link.a.delay_s` is shown as "link.a.delay, ms"."""
 
     key: str
-    label: str
+    #: The key of the scenario, without a unit.
+    name: str
+    unit: str
     factor: float
     #: In the order of an axis; of a number, multiplied by `factor`.
     values: Sequence[float | str]
 
     @property
-    def name(self) -> str:
-        """The key of the scenario, without a unit."""
-        return self.label.rpartition(", ")[0] or self.label
-
-    @property
-    def unit(self) -> str:
-        """The unit of the values, or nothing."""
-        return self.label.rpartition(", ")[2] if ", " in self.label else ""
+    def label(self) -> str:
+        """The name with the unit."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
 
     @property
     def numeric(self) -> bool:
@@ -385,9 +382,10 @@ def _parameter(flows: pl.DataFrame, key: str) -> Parameter | None:
         return None
     stem, _, unit = key.rpartition("_")
     if not column.dtype.is_numeric() or column.null_count():
-        return Parameter(key, key, 1.0, list(dict.fromkeys(column.cast(pl.String).fill_null("-"))))
+        return Parameter(key, key, "", 1.0, list(dict.fromkeys(column.cast(pl.String).fill_null("-"))))
     shown, factor = _UNITS.get(unit, ("", 1.0)) if stem else ("", 1.0)
     if shown == "s" and float(str(values.max())) < 5:
         shown, factor = "ms", 1e3
-    label = f"{stem}, {shown}" if shown else key
-    return Parameter(key, label, factor, [float(value) * factor for value in values.sort()])
+    return Parameter(
+        key, stem if shown else key, shown, factor, [float(value) * factor for value in values.sort()]
+    )

@@ -143,11 +143,11 @@ class Dataset:
         """Renumbers runs, rewrites columns that have changed, and drops failed runs."""
         for part in list(self._store.parts):
             new = {run.number: numbers[run.key] for run in part.runs if not run.failed}
-            if len(new) == len(part.runs) and columns and all(old == now for old, now in new.items()):
-                continue
-            if not self._shard.owns(part.name):
-                if columns and all(old == now for old, now in new.items()):
+            owned = self._shard.owns(part.name)
+            if columns and all(old == now for old, now in new.items()):
+                if not owned or len(new) == len(part.runs):
                     continue  # the failed runs of other shards are theirs to repeat
+            elif not owned:
                 raise _core.ScenarioError(
                     f"{self.place} holds runs of another grid; give the command once without --shard"
                 )

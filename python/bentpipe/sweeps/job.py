@@ -249,10 +249,8 @@ def goodput(flows: Iterable[Mapping[str, Any]]) -> float:
 
 def goodputs(flows: pl.DataFrame) -> dict[int, float]:
     """The same for each run of a table of flows, by its number."""
-    found: dict[int, list[dict[str, Any]]] = {}
-    for row in flows.select("run", "half", "goodput_bps").iter_rows(named=True):
-        found.setdefault(row["run"], []).append(row)
-    return {run: goodput(rows) for run, rows in found.items()}
+    runs = flows.select("run", "half", "goodput_bps").partition_by("run", as_dict=True)
+    return {run: goodput(rows.iter_rows(named=True)) for (run,), rows in runs.items()}
 
 
 class _Memory:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
+
 from bentpipe import _core
 from bentpipe._core import ScenarioError
 from bentpipe.controller import is_own
@@ -247,7 +249,9 @@ class Plan(Sequence[Case]):
                     g if t is None or (relay and isinstance(g, str)) else t
                     for g, t in zip(given, there, strict=True)
                 ]
-                made, shown = column(key, [_plain_name(value) for value in values])
+                made, shown = column(
+                    key, [v.removeprefix("python:") if isinstance(v, str) else v for v in values]
+                )
                 columns.append(made)
                 for row_keys, value in zip(named, shown, strict=True):
                     row_keys[made.name] = value
@@ -284,11 +288,7 @@ class Plan(Sequence[Case]):
 
     def _indices(self, point: int) -> list[int]:
         """The value of each axis at a point; the last axis changes first."""
-        found = []
-        for axis in reversed(self.axes):
-            point, at = divmod(point, len(axis.rows))
-            found.append(at)
-        return found[::-1]
+        return [int(at) for at in np.unravel_index(point, [len(axis.rows) for axis in self.axes])]
 
     def _scenario(self, point: int) -> dict[str, Any]:
         indices = self._indices(point)
@@ -334,8 +334,3 @@ class Plan(Sequence[Case]):
             if numbers.count(seed) > 1 if len(numbers) < 1000 else len(set(numbers)) < len(numbers):
                 raise ScenarioError(f"{where}: {seed} is there twice")
         return numbers
-
-
-def _plain_name(value: Any) -> Any:
-    """A controller in Python by its name alone."""
-    return value.removeprefix("python:") if isinstance(value, str) else value

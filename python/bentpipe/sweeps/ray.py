@@ -21,8 +21,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -162,8 +162,9 @@ def _connect(address: str) -> tuple[Any, bool]:
     # numbers make minutes, which look as if it hung.
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", "10")
     os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
+    # Ray warns of its own future versions, which does not concern the user of a sweep.
     try:
-        with _quietly():
+        with warnings.catch_warnings(action="ignore"):
             ray: Any = import_module("ray")
             worker: Any = import_module("ray._private.worker")
             import_module("ray.exceptions")
@@ -188,7 +189,7 @@ def _connect(address: str) -> tuple[Any, bool]:
     # Ray writes of lost nodes to the standard output, which is for results. It has no setting for that.
     worker._worker_logs_enabled = False
     try:
-        with _quietly():
+        with warnings.catch_warnings(action="ignore"):
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as failure:  # of many kinds
         raise _core.ScenarioError(
@@ -202,14 +203,6 @@ def _knock(address: str) -> None:
     """Raises OSError or OverflowError unless something listens at HOST:PORT."""
     host, _, port = address.rpartition(":")
     socket.create_connection((host, int(port)), timeout=3).close()
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Ray warns of its own future versions, which does not concern the user of a sweep."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _serve(wanted: dict[str, str], packed: bytes, *contents: bytes) -> tuple[str, list[Ran]]:

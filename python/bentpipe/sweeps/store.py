@@ -233,15 +233,16 @@ class Store:
         kept = [run for part in parts for run in part.runs] if runs is None else list(runs)
         frames = {}
         for table in self.tables:
-            read = [self._read(part, table) for part in parts if f"{table}/{part.name}.parquet" in part.sums]
+            names = [(f"{table}/{part.name}.parquet", part.sums) for part in parts]
+            read = [read_frame(self.folder / name, sums[name]) for name, sums in names if name in sums]
             if read:
                 whole = pl.concat(read, how="diagonal")
                 whole = whole if change is None else change(whole)
                 frames[table] = whole.sort("run", maintain_order=True)
-        names = [part.name for part in parts]
+        old = [part.name for part in parts]
         with _undisturbed():
-            new = [self._write(frames, sorted(kept), names)] if kept else []
-            self.parts = [part for part in self.parts if part.name not in names] + new
+            new = [self._write(frames, sorted(kept), old)] if kept else []
+            self.parts = [part for part in self.parts if part.name not in old] + new
             for part in parts:
                 (self.folder / PARTS / f"{part.name}.json").unlink(missing_ok=True)
                 for name in part.sums:
@@ -283,10 +284,6 @@ class Store:
 
     def _small(self, part: Part) -> bool:
         return len(part.runs) < self._many and self._size(part) < _LARGE
-
-    def _read(self, part: Part, table: str) -> pl.DataFrame:
-        name = f"{table}/{part.name}.parquet"
-        return read_frame(self.folder / name, part.sums[name])
 
     def _damaged(self, part: Part) -> Path | None:
         """A file of a part that is not the one that was written."""
