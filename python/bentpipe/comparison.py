@@ -21,8 +21,8 @@ from bentpipe.result import LIMITS, Result, each_once
 from bentpipe.runs import run_many
 from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.columns import words
 from bentpipe.sweeps.engine import Interrupted, run_cases
+from bentpipe.sweeps.vary import words
 from bentpipe.units import seconds, spaced
 
 SEEDS = 5

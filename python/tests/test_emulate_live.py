@@ -17,7 +17,7 @@ from privilege import needs_root
 
 from bentpipe.connections import Connections
 from bentpipe.emulation.session import Emulation
-from bentpipe.live.emulation import EmulationSource, page
+from bentpipe.live.sources import EmulationSource, emulation_page
 
 SAT = {"link": {"sat": {"rate": "10 Mbit/s", "delay": "50 ms"}}}
 SEND = (
@@ -56,7 +56,7 @@ def test_connections_are_shown_as_the_kernel_has_them() -> None:
         assert numbers[f"rtt/{name}"] == pytest.approx(float(re.findall(r" rtt:([\d.]+)", said)[0]) / 1e3)
         assert numbers[f"rtt/{name}"] >= 0.1
         assert numbers["rate"] > 0 and numbers["back"] > 0 and numbers["lost"] == 0
-        assert {chart.label.split(",")[0] for chart in page("sat").charts} >= {
+        assert {chart.label.split(",")[0] for chart in emulation_page("sat").charts} >= {
             "rate",
             "queue",
             "smoothed RTT",

@@ -21,8 +21,7 @@ import browser
 import pytest
 
 import bentpipe as bp
-from bentpipe.explore.setting import Setting
-from bentpipe.explore.shown import CHARTS, frame, shown
+from bentpipe.explore.shown import CHARTS, Setting, frame, shown
 
 needs_marimo = pytest.mark.skipif(
     importlib.util.find_spec("marimo") is None, reason="needs marimo, which is not here"
@@ -126,10 +125,10 @@ def test_where_marimo_is_absent_one_line_says_so(cli, monkeypatch) -> None:
 def test_the_cells_run_without_a_server() -> None:
     """In a process of their own: marimo leaves threads behind."""
     code = (
-        "from bentpipe.explore import setting as of\nof.given = 'leo'\n"
-        "from bentpipe.explore.app import app\nfrom bentpipe.explore.shown import shown\n"
+        "from bentpipe.explore import shown as of\nof.given = 'leo'\n"
+        "from bentpipe.explore.app import app\n"
         "_, names = app.run()\nsetting = names['setting']\n"
-        "same = names['data'] == shown(setting)\n"
+        "same = names['data'] == of.shown(setting)\n"
         "print(setting.rate_mbps, setting.link, sorted(setting.algorithms), same)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)

@@ -19,9 +19,9 @@ import pytest
 
 from bentpipe import ScenarioError, live
 from bentpipe.connections import Connection, Endpoint
-from bentpipe.live import emulation, kernel
-from bentpipe.live.flows import Largest
-from bentpipe.live.history import KEPT_S, History
+from bentpipe.live import sources
+from bentpipe.live.server import KEPT_S, History
+from bentpipe.live.sources import Largest
 
 needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
 NOBODY: dict[str, Any] = {end: SimpleNamespace(read=list) for end in ("near", "far")}
@@ -265,13 +265,13 @@ def test_an_emulation_is_shown_by_what_it_did_between_two_looks() -> None:
             "reverse": way(dropped_error=1, lateness_max_s=3e-4),
         },
     ]
-    source = emulation.EmulationSource(iter(seen).__next__, NOBODY)
+    source = sources.EmulationSource(iter(seen).__next__, NOBODY)
     first, second = source(), source()
     assert "forward/rate" not in first and first["lost"] == 3
     assert second["forward/rate"] == 2e6 and second["forward/queue"] == 7  # 125 kB in half a second
     assert (second["forward/dropped_queue"], second["reverse/dropped_error"]) == (4, 2)
     assert (second["lost"], second["late/p99"], second["late/max"]) == (6, 2e-5, 3e-4)
-    assert shown_names(emulation.page("geo")) <= set(second)
+    assert shown_names(sources.emulation_page("geo")) <= set(second)
 
 
 def test_both_sides_of_a_relay_are_shown() -> None:
@@ -280,12 +280,12 @@ def test_both_sides_of_a_relay_are_shown() -> None:
     seen = [
         {"t_s": t, "forward": way(queue_packets=7), "reverse": way(), "legs": [leg, other]} for t in (1, 2)
     ]
-    source = emulation.EmulationSource(iter(seen).__next__, NOBODY)
+    source = sources.EmulationSource(iter(seen).__next__, NOBODY)
     source()
     numbers = source()
     queues = [numbers[name] for name in ("first forward/queue", "second forward/queue", "queue")]
     assert queues == [2, 5, 7]
-    assert shown_names(emulation.page("geo-pep", relay=True)) <= set(numbers)
+    assert shown_names(sources.emulation_page("geo-pep", relay=True)) <= set(numbers)
 
 
 def test_a_connection_is_shown_where_its_data_is_sent() -> None:
@@ -295,12 +295,12 @@ def test_a_connection_is_shown_where_its_data_is_sent() -> None:
         return Connection(local, remote, "cubic", 1448, 10, None, 3, None, 0.5, 0.5, acked)
 
     up = {"near": [at(near, far, 9000)], "far": [at(far, near, 5)]}
-    assert emulation.sending(up) == {"40000 → 5201": up["near"][0]}
+    assert sources.sending(up) == {"40000 → 5201": up["near"][0]}
     down = {"near": [at(near, far, 5)], "far": [at(far, near, 9000)]}
-    assert emulation.sending(down) == {"40000 ← 5201": down["far"][0]}
+    assert sources.sending(down) == {"40000 ← 5201": down["far"][0]}
     # A relay has both addresses, each on the other side.
     relayed = down | {"relay": [at(far, near, 8000), at(near, far, 4)]}
-    assert emulation.sending(relayed) == {
+    assert sources.sending(relayed) == {
         "40000 ← 5201/first": relayed["relay"][0],
         "40000 ← 5201/second": down["far"][0],
     }
@@ -334,14 +334,14 @@ def test_the_flows_of_the_kernel_are_shown_at_most_eight_of_them() -> None:
         }
 
     statuses, times = iter([status(1), status(2), {"flows": []}]), iter([10.0, 12.0, 14.0])
-    source = kernel.KernelSource(statuses.__next__, times.__next__)
+    source = sources.KernelSource(statuses.__next__, times.__next__)
     source()
     numbers = source()
     name = "192.0.2.1:11 → 192.0.2.2:80"
     assert numbers[f"bps/{name}"] == 44_000 and numbers[f"cwnd/{name}"] == 21
     assert numbers["rate"] == 66 * 4000 and numbers["fallbacks"] == 12 and numbers["applied"] == 3e-4
     assert sum(key.startswith("cwnd/") for key in numbers) == 8
-    assert shown_names(kernel.page("star")) <= set(numbers)
+    assert shown_names(sources.kernel_page("star")) <= set(numbers)
     assert source()["flows"] == 0  # nothing is attached any more: the page goes on
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import comparison, plot
-from bentpipe.sweeps.enough import goodput
+from bentpipe.sweeps.job import goodput
 
 LINKS = {
     "geo": bp.Link(rate="20 Mbit/s", delay="300 ms"),

@@ -15,8 +15,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.reports.means import leads, means
-from bentpipe.reports.measures import MEASURES, Sample, sample
+from bentpipe.reports.measures import MEASURES, Sample, leads, means, sample
 from bentpipe.reports.time import thinned
 from bentpipe.reports.writing import build
 from bentpipe.sweeps.plan import Plan

@@ -27,8 +27,8 @@ from bentpipe.studies.outcome import gather, keys_of
 from bentpipe.studies.study import StudyResult
 from bentpipe.studies.write import write
 from bentpipe.sweeps.engine import BATCH
+from bentpipe.sweeps.fingerprint import modules
 from bentpipe.sweeps.kept import PART, Kept
-from bentpipe.sweeps.sources import modules
 
 HERE = Path(__file__).parent
 RUNS = toy_study.RUNS

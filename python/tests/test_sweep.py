@@ -21,11 +21,11 @@ import pytest
 import bentpipe as bp
 from bentpipe import stats
 from bentpipe.progress import State
-from bentpipe.sweeps import dataset, enough, job
+from bentpipe.sweeps import dataset, job
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.job import run_plan
-from bentpipe.sweeps.lock import Shard
 from bentpipe.sweeps.plan import Plan
+from bentpipe.sweeps.store import Shard
 
 GRID = {"flow.0.cc": ["reno", "cubic", "bbr"], "link.sat.delay": ["20 ms", "100 ms"]}
 BROKEN = """
@@ -144,7 +144,7 @@ def test_another_simulator_does_not_mix_with_what_is_there(
     scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep(scenario_file, tmp_path / "out")
-    for module in ("fingerprint", "differences", "plan"):
+    for module in ("fingerprint", "dataset", "plan"):
         monkeypatch.setattr(f"bentpipe.sweeps.{module}.simulator_hash", lambda: "another")
     with pytest.raises(
         bp.ScenarioError, match="12 of them not of this sweep .they were made by another build"
@@ -222,7 +222,7 @@ def test_parts_have_one_schema_and_become_one_file(
 ) -> None:
     """Columns that are empty in a part, such as the completion time of endless flows, keep their type."""
     vary = {"flow.0.traffic": [{"kind": "bulk"}, {"kind": "bulk", "size": "100 kB"}], **GRID}
-    monkeypatch.setattr(job, "FLUSH_S", 0.0)
+    monkeypatch.setattr(dataset, "FLUSH_S", 0.0)
     monkeypatch.setattr("bentpipe.sweeps.store.Store.compact", lambda self: None)
     out = tmp_path / "out"
     scattered = sweep(scenario_file, out, vary, 3)
@@ -270,7 +270,7 @@ def test_shards_together_are_the_whole(scenario_file: Path, tmp_path: Path) -> N
 
 
 def test_two_writers_of_one_directory_are_refused(scenario_file: Path, tmp_path: Path) -> None:
-    from bentpipe.sweeps.lock import Lock
+    from bentpipe.sweeps.store import Lock
 
     first, second, third = Lock(tmp_path, Shard(1, 2)), Lock(tmp_path, Shard(2, 2)), Lock(tmp_path)
     first.take()
@@ -356,7 +356,7 @@ def test_seeds_until_the_interval_is_narrow(scenario_file: Path, tmp_path: Path)
     for i in (1, 2):
         sweep(scenario_file, shards, vary, 1, shard=Shard(i, 2), **given)
     assert dataset.read(shards).flows.equals(found)
-    assert [enough.relative(text) for text in ("2%", "0.02", " 2 % ")] == [0.02] * 3
+    assert [job.relative(text) for text in ("2%", "0.02", " 2 % ")] == [0.02] * 3
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(scenario_file: Path, tmp_path: Path) -> None:

@@ -13,11 +13,10 @@ import pytest
 from bentpipe import _core
 from bentpipe.controller import load_controller
 from bentpipe.plain import toml
-from bentpipe.sweeps.columns import column, quantity, words
 from bentpipe.sweeps.fingerprint import source_hash
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.plan import Plan
-from bentpipe.sweeps.vary import Axis, axes, axis_of_text, value_of
+from bentpipe.sweeps.vary import Axis, axes, axis_of_text, column, quantity, value_of, words
 
 MINE = """
 import bentpipe as bp

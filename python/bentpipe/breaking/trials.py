@@ -18,13 +18,11 @@ from bentpipe.controller import named_algorithm, parameters
 from bentpipe.progress import State
 from bentpipe.registry import find
 from bentpipe.result import Result
-from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.case import Case, portable
 from bentpipe.sweeps.engine import share_out
 from bentpipe.sweeps.execution import Batch, Executor, Here, Processes, Ran, Threads, run_case
-from bentpipe.sweeps.fingerprint import Fingerprints
+from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import Kept
-from bentpipe.sweeps.portable import portable
-from bentpipe.sweeps.sources import code_version
 
 Tell = Callable[[State], None]
 

@@ -177,7 +177,7 @@ def _page(
     """The page of `--web`, as a context."""
     if web is None:
         return nullcontext()
-    from bentpipe.live.emulation import watching
+    from bentpipe.live.sources import watching
 
     return watching(web, emulation, f"bentpipe emulate {link}", shlex.join(command))
 

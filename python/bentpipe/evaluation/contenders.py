@@ -9,7 +9,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.controller import check_controller, named_algorithm
 from bentpipe.registry import find
-from bentpipe.sweeps.columns import words
+from bentpipe.sweeps.vary import words
 
 STANDARDS = ("cubic", "reno")
 """The algorithms whose numbers are shown beside those of every other one: RFC 9438 and RFC 5681."""

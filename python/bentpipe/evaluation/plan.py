@@ -17,8 +17,8 @@ from bentpipe.progress import State
 from bentpipe.result import flow_frame, link_frame
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.measuring import Made, Row, measure_all
-from bentpipe.sweeps.sources import code_version
+from bentpipe.sweeps.fingerprint import code_version
+from bentpipe.sweeps.kept import Made, Row, measure_all
 from bentpipe.units import seconds
 
 

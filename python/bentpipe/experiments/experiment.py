@@ -20,9 +20,8 @@ from bentpipe.progress import State
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.kept import FOLDER
-from bentpipe.sweeps.measuring import Row, measure_all
-from bentpipe.sweeps.sources import code_version
+from bentpipe.sweeps.fingerprint import code_version
+from bentpipe.sweeps.kept import FOLDER, Row, measure_all
 
 Of = TypeVar("Of")
 

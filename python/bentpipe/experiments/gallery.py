@@ -24,7 +24,7 @@ from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.measuring import Row, measure_all
+from bentpipe.sweeps.kept import Row, measure_all
 
 PAGE = Path(__file__).with_name("gallery.md")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bentpipe.pages.dark import contrast, rgb, written
+from bentpipe.pages.page import contrast, rgb, written
 
 CONTRAST = 2.2
 """Least contrast of a line with white. Pale colours are fine as areas and vanish as lines."""

@@ -19,10 +19,9 @@ def _imports():  # type: ignore[no-untyped-def]
     import marimo as mo
 
     from bentpipe import registry
-    from bentpipe.explore import setting as of
-    from bentpipe.explore.shown import frame, shown
+    from bentpipe.explore import shown as of
 
-    return Path, escape, frame, mo, of, registry, shown
+    return Path, escape, mo, of, registry
 
 
 @app.cell
@@ -46,32 +45,23 @@ def _controls(mo, of, registry):  # type: ignore[no-untyped-def]
 
 
 @app.cell
-def _page(Path, algorithms, buffer, duration, escape, frame, loss, mo, of, rate, rtt, seed, together):  # type: ignore[no-untyped-def]
+def _page(Path, algorithms, buffer, duration, escape, loss, mo, of, rate, rtt, seed, together):  # type: ignore[no-untyped-def]
     link = [rate, rtt, loss, buffer] if of.given is None else []
     controls = [*link, algorithms, together, duration, seed]
     name = "A link" if of.given is None else escape(Path(of.given).stem)
     mo.Html(
         f'<div class="bentpipe explore"><aside><h1>{name} and its algorithms</h1>'
         + "".join(f"<div>{control}</div>" for control in controls)
-        + f"</aside><main>{frame()}</main></div>"
+        + f"</aside><main>{of.frame()}</main></div>"
     )
     return
 
 
 @app.cell
-def _data(algorithms, buffer, duration, loss, mo, of, rate, rtt, seed, shown, together):  # type: ignore[no-untyped-def]
-    setting = of.Setting(
-        rate.value,
-        rtt.value,
-        loss.value,
-        buffer.value,
-        algorithms.value,
-        together.value,
-        duration.value,
-        int(seed.value),
-        of.given,
-    )
-    data = shown(setting)
+def _data(algorithms, buffer, duration, loss, mo, of, rate, rtt, seed, together):  # type: ignore[no-untyped-def]
+    _values = [one.value for one in (rate, rtt, loss, buffer, algorithms, together, duration)]
+    setting = of.Setting(*_values, int(seed.value), of.given)
+    data = of.shown(setting)
     mo.Html(data)
     return data, setting
 

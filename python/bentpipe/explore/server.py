@@ -16,9 +16,7 @@ from marimo import create_asgi_app
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from bentpipe._core import ScenarioError
-from bentpipe.explore import setting
-from bentpipe.explore.shown import shown
-from bentpipe.pages import live
+from bentpipe.explore import shown
 
 HOST = "127.0.0.1"
 PORT = 2718
@@ -62,11 +60,11 @@ def serve(
         ScenarioError: the port is taken, or the scenario cannot be shown.
     """
     if link is not None:
-        shown(setting.Setting(link=link, algorithms=("cubic",), duration_s=setting.DURATIONS[0]))
-    setting.given = link
+        shown.shown(shown.Setting(link=link, algorithms=("cubic",), duration_s=shown.DURATIONS[0]))
+    shown.given = link
     listening = _listen(port)
     address = f"http://{HOST}:{listening.getsockname()[1]}/"
-    page = create_asgi_app(quiet=True, html_head=live.head() + _STYLE)
+    page = create_asgi_app(quiet=True, html_head=shown.head() + _STYLE)
     page = page.with_app(path="", root=str(Path(__file__).with_name("app.py")))
     # A page from elsewhere must not reach this one under a name of its own for 127.0.0.1.
     safe = TrustedHostMiddleware(page.build(), allowed_hosts=[HOST, "localhost"])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bentpipe._core import ScenarioError
-from bentpipe.sweeps.columns import ends
+from bentpipe.sweeps.vary import ends
 
 _EXAMPLE = '("1 Mbit/s", "50 Mbit/s"), {"log": ("10 ms", "1 s")}, or a list of values'
 _WHOLE = {"bps": "bit/s", "s": "ns", "packets": "packets", "segments": "segments"}

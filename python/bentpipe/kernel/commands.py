@@ -140,9 +140,9 @@ def _serve(address: str) -> None:
     """The live page, until Ctrl-C."""
     from bentpipe import live
     from bentpipe.kernel.status import together
-    from bentpipe.live.kernel import KernelSource, page
+    from bentpipe.live.sources import KernelSource, kernel_page
 
-    with live.serve(address, page("bentpipe kernel"), KernelSource(together)) as shown:
+    with live.serve(address, kernel_page("bentpipe kernel"), KernelSource(together)) as shown:
         terminal.line(f"{shown.address} (Ctrl-C ends it)")
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -8,9 +8,9 @@
         print(shown.address)
 
 `source` is asked for the current numbers a few times a second: a mapping of names to numbers. The page
-(`board` describes it, `writing` makes its file) gets them as server-sent events (WHATWG HTML, section 9.2)
-from `server`; `history` keeps those of the last ten minutes for browsers that come later. `emulation` and
-`kernel` hold the pages of an emulation and of the kernel's flows.
+(`board` describes it and makes its file) gets them as server-sent events (WHATWG HTML, section 9.2) from
+`server`, which keeps those of the last ten minutes for browsers that come later. `sources` has the pages of
+an emulation and of the kernel's flows.
 """
 
 from bentpipe.live.board import Family, LiveChart, LivePage, Reading, Series

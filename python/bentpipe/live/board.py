@@ -1,10 +1,16 @@
-"""Contents of a live page, as plain data: charts, their curves, and the readings above them."""
+"""Contents of a live page: charts, their curves, the readings above them; and the file that has them all."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from typing import Any
+
+from markupsafe import Markup
+
+from bentpipe.pages.page import blocks, framed, own
 
 
 @dataclass(frozen=True)
@@ -18,10 +24,6 @@ class Series:
     label: str
     scale: float = 1.0
     colour: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for the script."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,6 @@ class Family:
     scale: float = 1.0
     most: int = 8
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for the script."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class LiveChart:
@@ -55,16 +53,6 @@ class LiveChart:
     caption: str = ""
     log: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for the script."""
-        family = isinstance(self.curves, Family)
-        return {
-            "label": self.label,
-            "log": self.log,
-            "family": self.curves.as_dict() if isinstance(self.curves, Family) else None,
-            "series": [] if family else [series.as_dict() for series in self.curves],  # type: ignore[union-attr]
-        }
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -74,10 +62,6 @@ class Reading:
     label: str
     unit: str = ""
     scale: float = 1.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for the script."""
-        return {"name": self.name, "unit": self.unit, "scale": self.scale}
 
 
 @dataclass(frozen=True)
@@ -92,16 +76,49 @@ class LivePage:
     readings: Sequence[Reading] = ()
     lead: str = ""
     rank: str = ""
-    note: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for the script."""
-        return {
-            "charts": [chart.as_dict() for chart in self.charts],
-            "readings": [reading.as_dict() for reading in self.readings],
-            "rank": self.rank,
-        }
 
 
 #: The data of a source: names and numbers. A number that is None or not finite is a gap.
 Numbers = Mapping[str, float | int | None]
+
+
+def written(page: LivePage) -> str:
+    """The page as HTML; it holds all that it needs, and may ask for nothing but its own events."""
+    styles = "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table", "chart"))
+    scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _own("stream.js")]
+    plan = json.dumps(_plan(page), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    text = framed(
+        _own("page.html"),
+        title=page.title,
+        lead=page.lead,
+        readings=page.readings,
+        charts=page.charts,
+        blocks=blocks(),
+        # Ours, and none ends an element of the page.
+        style=Markup(styles + own("uplot/uPlot.min.css") + _own("stream.css")),
+        script=Markup("\n".join(scripts)),
+        plan=Markup(plan),
+    )
+    return text + "\n"
+
+
+def _plan(page: LivePage) -> dict[str, Any]:
+    """The page as plain values for its script."""
+    charts = []
+    for chart in page.charts:
+        family, series = (chart.curves, ()) if isinstance(chart.curves, Family) else (None, chart.curves)
+        charts.append(
+            {
+                "label": chart.label,
+                "log": chart.log,
+                "family": None if family is None else asdict(family),
+                "series": [asdict(one) for one in series],
+            }
+        )
+    readings = [{"name": one.name, "unit": one.unit, "scale": one.scale} for one in page.readings]
+    return {"charts": charts, "readings": readings, "rank": page.rank}
+
+
+def _own(name: str) -> str:
+    """A file of this package."""
+    return files("bentpipe.live").joinpath(name).read_text(encoding="utf-8")

@@ -1,19 +1,21 @@
-"""Serves a live page to the browsers of this machine, in threads beside the command."""
+"""Serves a live page and the numbers of its last minutes to the browsers of this machine, in threads."""
 
 from __future__ import annotations
 
 import ipaddress
+import json
+import math
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from bentpipe._core import ScenarioError
-from bentpipe.live.board import LivePage, Numbers
-from bentpipe.live.history import History, event
+from bentpipe.live.board import LivePage, Numbers, written
 
 #: Seconds between two questions to the source.
 EVERY_S = 0.5
@@ -23,6 +25,12 @@ QUIET_S = 10.0
 PATIENCE_S = 30.0
 #: Browsers that may be connected at once.
 BROWSERS = 32
+#: Time for which a number is kept, in seconds.
+KEPT_S = 600.0
+#: Most numbers that are kept, with a name each: 50 MB at the very worst. With more, less time is kept.
+MOST = 400_000
+#: Rows after which a browser that did not keep up gets the whole history instead.
+BEHIND = 20
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -83,14 +91,7 @@ class Shown:
             self._stop.wait(due - time.monotonic())
 
 
-def serve(
-    address: str,
-    page: LivePage,
-    source: Callable[[], Numbers],
-    *,
-    every_s: float = EVERY_S,
-    option: str = "--web",
-) -> Shown:
+def serve(address: str, page: LivePage, source: Callable[[], Numbers], *, every_s: float = EVERY_S) -> Shown:
     """Serves a page until the block ends or `Shown.close` is called.
 
     Args:
@@ -98,24 +99,21 @@ def serve(
         page: the page.
         source: gives the current numbers; called in a thread of its own.
         every_s: seconds between two questions to it.
-        option: the user's option before the address, for messages.
 
     Raises:
         ScenarioError: the address is not one of this machine's loopback, or it is taken.
     """
-    from bentpipe.live.writing import written
-
-    host, port = loopback(address, option)
+    host, port = loopback(address)
     try:
         server = _Server(host, port, written(page).encode())
     except OSError as failure:
         raise ScenarioError(
-            f"{option} {address}: {failure.strerror}; choose another port, or 0 for any that is free"
+            f"--web {address}: {failure.strerror}; choose another port, or 0 for any that is free"
         ) from None
     return Shown(server, source, every_s)
 
 
-def loopback(address: str, option: str = "--web") -> tuple[str, int]:
+def loopback(address: str) -> tuple[str, int]:
     """Host and port of ``"127.0.0.1:8000"``.
 
     Raises:
@@ -124,18 +122,18 @@ def loopback(address: str, option: str = "--web") -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not (port.isascii() and port.isdigit() and int(port) < 65536):
-        raise ScenarioError(f"{option} {address}: write ADDRESS:PORT, for example 127.0.0.1:8000")
+        raise ScenarioError(f"--web {address}: write ADDRESS:PORT, for example 127.0.0.1:8000")
     if host == "localhost":
         return "127.0.0.1", int(port)
     try:
         inside = ipaddress.ip_address(host).is_loopback
     except ValueError:
         raise ScenarioError(
-            f"{option} {address}: {host or 'nothing'} is no IP address; write 127.0.0.1:{port}"
+            f"--web {address}: {host or 'nothing'} is no IP address; write 127.0.0.1:{port}"
         ) from None
     if not inside:
         raise ScenarioError(
-            f"{option} {address}: the page is for this machine only; write 127.0.0.1:{port}, and reach it "
+            f"--web {address}: the page is for this machine only; write 127.0.0.1:{port}, and reach it "
             "from elsewhere by ssh -L"
         )
     return host, int(port)
@@ -254,3 +252,79 @@ class _Handler(BaseHTTPRequestHandler):
             with suppress(OSError):
                 self.connection.shutdown(socket.SHUT_WR)
             self.server.leave()
+
+
+class History:
+    """Rows of numbers with their times, the newest last; and whether there will be more."""
+
+    def __init__(self) -> None:
+        self._rows: deque[tuple[float, dict[str, float]]] = deque()
+        self._numbers = 0
+        #: The number of rows so far, removed ones included.
+        self._count = 0
+        self._ended: str | None = None
+        self._changed = threading.Condition()
+
+    def add(self, t_s: float, numbers: Numbers) -> None:
+        """Adds a row; rows older than `KEPT_S` are removed."""
+        row = {
+            name: float(f"{value:.6g}")
+            for name, value in numbers.items()
+            if value is not None and math.isfinite(value)
+        }
+        with self._changed:
+            if self._ended is not None:
+                return
+            self._rows.append((round(t_s, 3), row))
+            self._numbers += len(row)
+            self._count += 1
+            while len(self._rows) > 1 and (self._rows[0][0] < t_s - KEPT_S or self._numbers > MOST):
+                self._numbers -= len(self._rows.popleft()[1])
+            self._changed.notify_all()
+
+    def end(self, said: str) -> None:
+        """There will be no more, for the reason `said`. Only the first reason counts."""
+        with self._changed:
+            if self._ended is None:
+                self._ended = said
+                self._changed.notify_all()
+
+    def events(self, quiet_s: float) -> Iterator[tuple[str, Any] | None]:
+        """The messages to a browser: the history, each row as it comes, the end.
+
+        None after `quiet_s` seconds in which nothing happened, so that a browser that has gone is noticed.
+        """
+        with self._changed:
+            seen, told = self._count, self._columns()
+        yield "history", told
+        while True:
+            with self._changed:
+                if self._count == seen and self._ended is None:
+                    self._changed.wait(quiet_s)
+                new, ended = self._count - seen, self._ended
+                seen = self._count
+                if new > min(BEHIND, len(self._rows)):
+                    events: list[tuple[str, Any] | None] = [("history", self._columns())]
+                else:
+                    events = [("row", self._rows[i]) for i in range(-new, 0)]
+            if not events and ended is None:
+                events = [None]
+            yield from events
+            if ended is not None:
+                yield "end", ended
+                return
+
+    def _columns(self) -> dict[str, Any]:
+        """All rows: their times, and a column for each name, with None where a row lacks it."""
+        names: dict[str, list[float | None]] = {}
+        for i, (_, row) in enumerate(self._rows):
+            for name, value in row.items():
+                if name not in names:
+                    names[name] = [None] * len(self._rows)
+                names[name][i] = value
+        return {"t": [t for t, _ in self._rows], "columns": names, "kept_s": KEPT_S}
+
+
+def event(kind: str, value: Any) -> bytes:
+    """A server-sent event; JSON has no line breaks that would end it."""
+    return f"event: {kind}\ndata: {json.dumps(value, separators=(',', ':'), allow_nan=False)}\n\n".encode()

@@ -1,6 +1,6 @@
 "use strict";
 // Feeds the charts of a live page: the events of its server, kept for some minutes and drawn as they come
-// (live/history.py gives them, live/board.py says what is drawn).
+// (live/server.py gives them, live/board.py says what is drawn).
 document.addEventListener("DOMContentLoaded", () => {
   const { Chart, all } = globalThis.bentpipe, by = id => document.getElementById(id);
   const plan = JSON.parse(by("plan").textContent), title = document.title, state = by("state");

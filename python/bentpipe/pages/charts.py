@@ -79,26 +79,21 @@ class Curve:
         return plain
 
 
-def curves(given: Sequence[Curve], x: Axis, y: Axis) -> dict[str, Any]:
-    """A chart of curves.
+def curves(
+    given: Sequence[Curve] | Mapping[str, Sequence[Curve]], x: Axis, y: Axis, choose: str = ""
+) -> dict[str, Any]:
+    """A chart of curves; of a mapping the reader chooses by name, with the first shown initially.
 
     Raises:
-        ValueError: there are none, or the columns of one differ in length.
+        ValueError: there are none, or none under a name, or the columns of one differ in length.
     """
+    axes = {"x": x.as_dict(), "y": y.as_dict()}
+    if isinstance(given, Mapping):
+        drawn = [[name, curves(of, x, y)["curves"]] for name, of in given.items()]
+        return axes | {"choose": choose, "choices": drawn, "curves": []}
     if not given:
         raise ValueError("a chart needs a curve")
-    drawn = [curve.as_dict(i, x, y) for i, curve in enumerate(given)]
-    return {"x": x.as_dict(), "y": y.as_dict(), "curves": drawn}
-
-
-def choices(given: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, choose: str) -> dict[str, Any]:
-    """A chart whose curves the reader chooses by name, with the first shown initially.
-
-    Raises:
-        ValueError: there are no curves under a name, or the columns of one differ in length.
-    """
-    drawn = [[name, curves(of, x, y)["curves"]] for name, of in given.items()]
-    return {"x": x.as_dict(), "y": y.as_dict(), "choose": choose, "choices": drawn, "curves": []}
+    return axes | {"curves": [curve.as_dict(i, x, y) for i, curve in enumerate(given)]}
 
 
 def cells(

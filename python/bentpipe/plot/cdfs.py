@@ -13,7 +13,7 @@ from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, sparse
 from bentpipe.plot.looks import styled
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many
-from bentpipe.plot.measures import available, floors, per_run
+from bentpipe.plot.measures import available, per_run, queueing
 from bentpipe.plot.over_key import failures, finish
 from bentpipe.plot.panels import logarithmic, panels
 from bentpipe.registry import unknown
@@ -86,7 +86,7 @@ def _usual(found: Many) -> str:
 
 def _values(found: Many, name: str) -> pl.DataFrame:
     """The keys, run, algorithm and y of each flow or sample; y is null for unfinished transfers."""
-    flows = found.flows.filter(pl.col(SERIES).is_not_null())
+    flows = queueing(found) if name == "queueing_p95_s" else found.flows.filter(pl.col(SERIES).is_not_null())
     heads = list(dict.fromkeys([*found.keys, *([found.by] if found.by else []), "run", SERIES]))
     if name in TRACED:
         if not found.traces.height:
@@ -99,10 +99,6 @@ def _values(found: Many, name: str) -> pl.DataFrame:
         samples = found.traces.select("run", flow, pl.col(name).alias("y"))
         samples = samples.filter(pl.col("y").is_finite() & (pl.col("y") > 0))
         return lines.join(samples, on=["run", "_flow"], maintain_order="left").drop("_flow")
-    if name == "queueing_p95_s":
-        floor = floors(found).select("run", "position", "floor_s")
-        flows = flows.join(floor, on=["run", "position"], how="left", maintain_order="left")
-        return flows.select(*heads, y=pl.col("rtt_p95_s") - pl.col("floor_s")).drop_nulls("y")
     if name in flows.columns and flows.schema[name].is_numeric():
         rows = flows.select(*heads, y=pl.col(name).cast(pl.Float64))
         # A line without any finished transfer belongs to flows without an end.

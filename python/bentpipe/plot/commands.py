@@ -48,12 +48,12 @@ def _write(
     """Checks where the files go, draws, and writes both."""
     from bentpipe import _core
     from bentpipe.files import check_figure
-    from bentpipe.plot.places import beside, check_numbers
+    from bentpipe.plot.drawing import check_numbers
 
     check_figure("-o", out)
     if no_data and data is not None:
         raise _core.ScenarioError("--data and --no-data contradict each other")
-    numbers = None if no_data else data or beside(out)
+    numbers = None if no_data else data or out.with_suffix(".csv")
     if numbers is not None:
         try:
             check_numbers(numbers)

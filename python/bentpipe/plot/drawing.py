@@ -14,12 +14,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bentpipe import _core
-from bentpipe.files import FIGURES, replace, replace_frame
+from bentpipe.files import FIGURES, Kind, check_kind, replace, replace_frame
 from bentpipe.plot import looks
-from bentpipe.plot.places import beside, check_numbers
 
 GREY: dict[str, Any] = {"color": "0.4", "linewidth": 0.6, "linestyle": (0, (6, 3))}
 """The style of lines for the limits of the path."""
+NUMBERS = {
+    ".csv": Kind("the numbers of a figure", (b"figure,",)),
+    ".parquet": Kind("a Parquet table", (b"PAR1",)),
+}
+"""The formats that the numbers of a figure are written in."""
 _MARKS = 8
 _NOTEBOOK_DPI = 110
 
@@ -77,7 +81,7 @@ def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> P
     target = Path(path)
     if target.suffix not in FIGURES:
         raise _core.ScenarioError(f"{target}: the name of a figure must end in .svg, .pdf or .png")
-    numbers = None if data is False else beside(target) if data is True else Path(data)
+    numbers = None if data is False else target.with_suffix(".csv") if data is True else Path(data)
     table = getattr(fig, "data", pl.DataFrame())
     if numbers is not None:
         if table.width == 0:
@@ -90,6 +94,18 @@ def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> P
     if numbers is not None:
         replace_frame(numbers, table.select(pl.lit(target.stem).alias("figure"), pl.all().exclude("figure")))
     return target
+
+
+def check_numbers(path: Path) -> None:
+    """Checks that numbers can be written there, and replace nothing but numbers.
+
+    Raises:
+        ScenarioError: the ending is not a format, or there is a file of another kind.
+        OSError: it is a directory, or cannot be read.
+    """
+    if path.suffix not in NUMBERS:
+        raise _core.ScenarioError(f"{path}: the numbers of a figure must end in .csv or .parquet")
+    check_kind(path, NUMBERS[path.suffix])
 
 
 def note(fig: Figure, words: str) -> None:

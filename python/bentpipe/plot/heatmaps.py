@@ -17,7 +17,7 @@ from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
 from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many, rest
-from bentpipe.plot.measures import per_run, summary
+from bentpipe.plot.measures import per_run, runs, summary
 from bentpipe.plot.over_key import failures, known_key
 from bentpipe.plot.panels import grid_of
 from bentpipe.stats import groups
@@ -99,8 +99,7 @@ def _maps(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
             axes.set_title(found.looks[name]["label"], loc="left")
         _outer(panels)
         fig.colorbar(image, ax=panels, label=how.label, fraction=0.08, pad=0.015)
-        n = points["n"]
-        said = _runs(int(str(n.min())), int(str(n.max()))) + (", all alike" if points["alike"].all() else "")
+        said = _runs(points["n"])[1] + (", all alike" if points["alike"].all() else "")
         note(fig, f"mean; {said}{failures(found)}")
     names_of = pl.col("mean", "low", "high").name.prefix(f"{value}_")
     fig.data = points.select(SERIES, across, up, names_of, "n", "alike")
@@ -141,11 +140,9 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
             if name in shown
         ]
         fig.legend(handles=patches, loc="outside upper center", ncols=min(4, len(patches)))
-        runs = [int(str(cell["n"])) for cell in told]
-        one_run = max(runs) == 1
-        same = "" if one_run else "; stripes: not told apart at 95 %"
+        most, said = _runs(pl.DataFrame(told)["n"])
+        same = "" if most == 1 else "; stripes: not told apart at 95 %"
         best = "best" if measure(value).better == "more" else "smallest"
-        said = _runs(min(runs), max(runs))
         note(fig, f"{best} {how.label.replace(' / ', ' in ')}; {said}{same}{failures(found)}")
     fig.data = pl.DataFrame(told)
     return fig
@@ -217,7 +214,9 @@ def _digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 9.95 else f"{value:#.2g}"
 
 
-def _runs(least: int, most: int) -> str:
-    if most == 1:
-        return "n = 1: one run for each cell and algorithm"
-    return f"n = {least if least == most else f'{least} to {most}'} runs for each cell and algorithm"
+def _runs(each: pl.Series) -> tuple[int, str]:
+    most, n = runs(each)
+    return (
+        most,
+        f"{n}: one run for each cell and algorithm" if most == 1 else f"{n} runs for each cell and algorithm",
+    )

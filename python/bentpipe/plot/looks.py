@@ -104,7 +104,8 @@ def styled() -> Iterator[None]:
     A setting that the user has changed in `matplotlib.rcParams`, a style or a matplotlibrc stays as it is.
     """
     outer = _own.get()
-    own = _changed() if outer is None else outer
+    now, usual = cast(Any, mpl.rcParams), cast(Any, mpl.rcParamsDefault)
+    own = {key: now[key] for key in RC if now[key] != usual[key]} if outer is None else outer
     scale = size().type
     larger = ("size", "width")
     rc = {key: value * scale if key.endswith(larger) else value for key, value in RC.items()}
@@ -114,12 +115,6 @@ def styled() -> Iterator[None]:
             yield
     finally:
         _own.reset(token)
-
-
-def _changed() -> dict[str, Any]:
-    """The settings in `RC` that differ from matplotlib's own."""
-    now: Any = mpl.rcParams
-    return {key: now[key] for key in RC if now[key] != cast(Any, mpl.rcParamsDefault)[key]}
 
 
 def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from bentpipe.plot.looks import Turns
 from bentpipe.plot.words import named
 from bentpipe.registry import chooses, unknown
 from bentpipe.result import PARTS, Result
-from bentpipe.sweeps.columns import quantity
 from bentpipe.sweeps.engine import Runs
+from bentpipe.sweeps.vary import quantity
 
 ManyGiven = Runs | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
 """A sweep's directory, its runs or its flows as a frame; or results, or the directories that hold them.
@@ -62,15 +62,14 @@ class Many:
         rows = self.flows.filter(pl.col(SERIES).is_not_null())
         pairs = rows.select(SERIES, "cc").unique(subset=SERIES, maintain_order=True).rows()
         several = len(pairs) < rows.select(SERIES, "cc").n_unique()
-        if self.by is not None and not chooses(self.by) and (several or self.by in self.numbers):
+        if (
+            self.by is not None
+            and not chooses(self.by)
+            and (several or self.flows.schema[self.by].is_numeric())
+        ):
             return _graded(self.by, sorted(rows[self.by].unique().drop_nulls().to_list()))
         turns = Turns()
         return {name: turns.look(cc, named(name)) for name, cc in pairs}
-
-    @property
-    def numbers(self) -> list[str]:
-        """The columns of numbers."""
-        return [name for name, kind in self.flows.schema.items() if kind.is_numeric()]
 
     def need(self, *columns: str) -> None:
         """Checks that the flows have these columns.

@@ -15,7 +15,7 @@ import polars as pl
 from bentpipe import _core, measures
 from bentpipe.plot.many import SERIES, Many
 from bentpipe.registry import chooses, unknown
-from bentpipe.stats import Interval, interval
+from bentpipe.stats import interval
 
 DERIVED = ("utilisation", "queueing_p95_s", "lost", "resent", "share", "jain", "jain_own", "rtt_ratio")
 """Measures that are no column of the flows."""
@@ -45,8 +45,7 @@ def per_run(found: Many, measure: str) -> pl.DataFrame:
         rows = named.join(y, on="run", how="left", maintain_order="left")
     else:
         if measure == "queueing_p95_s":
-            floor = floors(found).select("run", "position", "floor_s")
-            flows = flows.join(floor, on=["run", "position"], how="left", maintain_order="left")
+            flows = queueing(found)
         rows = flows.group_by(heads, maintain_order=True).agg(y=_of_flows(found, measure))
     rows = rows.filter(pl.col("y").is_not_null() & pl.col("y").is_finite())
     if not rows.height:
@@ -56,16 +55,20 @@ def per_run(found: Many, measure: str) -> pl.DataFrame:
 
 def available(found: Many) -> list[str]:
     """The measures that these tables have."""
-    numbers = [
-        name
-        for name, kind in found.flows.schema.items()
-        if kind.is_numeric() and name not in (*_HIDDEN, *found.keys, found.by) and "." not in name
-    ]
+    numbers = _numbers(found.flows, *found.keys, found.by)
     derived = [name for name in DERIVED if name != "utilisation"]
     return [*derived, *numbers, *(name for name in _of_links(found) if name not in numbers)]
 
 
-def floors(found: Many) -> pl.DataFrame:
+def queueing(found: Many) -> pl.DataFrame:
+    """The flows of lines with queueing_p95_s, the 95th percentile of their RTT above their floor."""
+    floor = _floors(found).select("run", "position", "floor_s")
+    found.need("rtt_p95_s")
+    flows = _of_lines(found).join(floor, on=["run", "position"], how="left", maintain_order="left")
+    return flows.with_columns(queueing_p95_s=pl.col("rtt_p95_s") - pl.col("floor_s"))
+
+
+def _floors(found: Many) -> pl.DataFrame:
     """The flows of TCP with floor_s, the smallest RTT of their place in runs of the same keys."""
     found.need("rtt_min_s")
     keys = [key for key in found.keys if not chooses(key) and "queue" not in key and "loss" not in key]
@@ -73,9 +76,15 @@ def floors(found: Many) -> pl.DataFrame:
     return tcp.with_columns(pl.col("rtt_min_s").min().over([*keys, "position"]).alias("floor_s"))
 
 
-def capacity(found: Many) -> pl.DataFrame:
-    """The rate of each run's slowest link: run and rate_bps; empty if it is not known."""
-    return found.slowest.select("run", "rate_bps") if found.slowest.height else pl.DataFrame()
+def rates(found: Many) -> list[float]:
+    """The rates of the slowest links of the runs, each once; empty if they are not known."""
+    return found.slowest["rate_bps"].unique().to_list() if found.slowest.height else []
+
+
+def steady_rate(found: Many) -> float | None:
+    """The rate of the slowest link, if it is the same in all runs."""
+    known = rates(found)
+    return known[0] if len(known) == 1 else None
 
 
 def several(found: Many, measure: str) -> None:
@@ -105,12 +114,15 @@ def summary(
     Returns:
         The heads, then mean, low and high (null if there is one run), n, alike.
     """
-    by_name = measures.measure(measure).most
+    most = most or measures.measure(measure).most
     found: list[dict[str, Any]] = []
     for point, part in rows.group_by(*heads, maintain_order=True):
         values = part["y"].to_list()
-        at = interval(values, least=_within(0.0, min(values)), most=_beyond(most or by_name, max(values)))
-        found.append(dict(zip(heads, point, strict=True)) | _columns(at))
+        least = 0.0 if min(values) >= 0 else None  # a bound that a value exceeds is none
+        at = interval(values, least=least, most=most if most and most >= max(values) else None)
+        low, high = (None if math.isnan(end) else end for end in (at.low, at.high))
+        of = {"mean": at.centre, "low": low, "high": high, "n": at.n, "alike": at.alike}
+        found.append(dict(zip(heads, point, strict=True)) | of)
     types = {head: rows.schema[head] for head in heads}
     types |= dict.fromkeys(("mean", "low", "high"), pl.Float64()) | {"n": pl.Int64(), "alike": pl.Boolean()}
     return pl.DataFrame(found, schema=types, orient="row")
@@ -123,12 +135,10 @@ def told(points: pl.DataFrame, *, drawn: str = "band") -> str:
         points: the result of `summary`.
         drawn: the mark that shows the interval.
     """
-    least, most = (int(str(end)) for end in (points["n"].min(), points["n"].max()))
+    most, n = runs(points["n"])
     if most == 1:
         return "n = 1: one run for each point, so no intervals"
-    words = (
-        f"n = {least} runs for each point" if least == most else f"n = {least} to {most} runs for each point"
-    )
+    words = f"{n} runs for each point"
     several = points.filter(pl.col("n") > 1)
     alike = several["alike"].sum()
     if alike == several.height:
@@ -139,17 +149,10 @@ def told(points: pl.DataFrame, *, drawn: str = "band") -> str:
     return words
 
 
-def _columns(at: Interval) -> dict[str, Any]:
-    low, high = (None if math.isnan(end) else end for end in (at.low, at.high))
-    return {"mean": at.centre, "low": low, "high": high, "n": at.n, "alike": at.alike}
-
-
-def _within(bound: float | None, value: float) -> float | None:
-    return bound if bound is None or value >= bound else None
-
-
-def _beyond(bound: float | None, value: float) -> float | None:
-    return bound if bound is None or value <= bound else None
+def runs(n: pl.Series) -> tuple[int, str]:
+    """The most of some numbers of runs; and the least and the most in words: "n = 3 to 5"."""
+    least, most = (int(str(end)) for end in (n.min(), n.max()))
+    return most, f"n = {least}" if least == most else f"n = {least} to {most}"
 
 
 def _of_lines(found: Many) -> pl.DataFrame:
@@ -157,19 +160,17 @@ def _of_lines(found: Many) -> pl.DataFrame:
 
 
 def _of_links(found: Many) -> list[str]:
-    if not found.links.height:
-        return []
-    return [
-        name
-        for name, kind in found.links.schema.items()
-        if kind.is_numeric() and name not in (*_HIDDEN, *_OF_FLOWS) and "." not in name
-    ]
+    return _numbers(found.links, *_OF_FLOWS) if found.links.height else []
+
+
+def _numbers(frame: pl.DataFrame, *hidden: str | None) -> list[str]:
+    numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and "." not in name]
+    return [name for name in numbers if name not in (*_HIDDEN, *hidden)]
 
 
 def _of_flows(found: Many, measure: str) -> pl.Expr:
     if measure == "queueing_p95_s":
-        found.need("rtt_p95_s")
-        return (pl.col("rtt_p95_s") - pl.col("floor_s")).mean()
+        return pl.col(measure).mean()
     known = measure in DERIVED or measure in available(found)
     value = measures.of_flows(measure, found.flows) if known else None
     if value is None and measure == "utilisation":
@@ -188,7 +189,7 @@ def _together(found: Many, measure: str) -> pl.DataFrame:
     if measure == "jain":
         return tcp.group_by("run", maintain_order=True).agg(y=measures.jain())
     if measure == "rtt_ratio":
-        floor = floors(found).group_by("run", maintain_order=True)
+        floor = _floors(found).group_by("run", maintain_order=True)
         return floor.agg(y=pl.col("floor_s").max() / pl.col("floor_s").min())
     whole = pl.col("goodput_bps").sum().over("run")
     parts = tcp.with_columns(y=pl.when(whole > 0).then(pl.col("goodput_bps") / whole))

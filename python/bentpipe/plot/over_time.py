@@ -1,22 +1,24 @@
-"""Windows, rates, round trips and queues of runs over time."""
+"""Windows, rates, round trips, queues and shares of runs over time."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
 
 from bentpipe import _core
 from bentpipe.plot import rates
-from bentpipe.plot.curves import CROWD, Curve, Measure, curves, draw, envelopes, table
-from bentpipe.plot.drawing import Drawing, figure, legend, level, note, sparse
-from bentpipe.plot.given import Given, results
-from bentpipe.plot.looks import Turns, styled
-from bentpipe.plot.routes import Route, buffer_packets, route
+from bentpipe.plot.curves import CROWD, Curve, Given, Measure, curves, draw, envelopes, need, results, table
+from bentpipe.plot.drawing import GREY, Drawing, blank, figure, legend, level, note, sparse
+from bentpipe.plot.looks import HEIGHT, WIDTH, Turns, look, size, styled
+from bentpipe.plot.routes import Route, buffer_packets, largest, route
 from bentpipe.registry import unknown
 from bentpipe.result import Result
+from bentpipe.stats import jain
 
 COLUMNS = {
     "retransmitted_packets": ("segments sent again", 1.0),
@@ -24,6 +26,7 @@ COLUMNS = {
     "srtt_s": ("smoothed round-trip time / ms", 1e3),
 }
 """Columns of the trace that may take the place of the window: the name of the axis, and a factor."""
+_BANDS = {"low": "rtt_low_s", "high": "rtt_high_s"}
 
 
 def cwnd(
@@ -32,7 +35,7 @@ def cwnd(
     """Congestion window over time, one line per flow, with the capacity of the path.
 
     The dashed lines are the bandwidth-delay product (BDP) of the first flow's path and, if the scenario gives
-    area.
+    the size of the buffer, the BDP and the buffer together. The data in flight is the pale area.
 
     Args:
         given: a run that records its flows, or several.
@@ -70,11 +73,10 @@ def cwnd(
         first = next(iter(runs.values()))
         for at, words in _held(first):
             level(axes, at, words)
-        finish(fig, axes, "cwnd, in flight / segments" if "in_flight_segments" in data.columns else "")
-        if not axes.get_ylabel():
-            axes.set_ylabel("congestion window / segments")
+        both = "in_flight_segments" in data.columns
+        _finish(fig, axes, "cwnd, in flight / segments" if both else "congestion window / segments")
         axes.set_ylim(bottom=0)
-        note(fig, about(runs, found))
+        note(fig, _about(runs, found))
     fig.data = data
     return fig
 
@@ -90,9 +92,9 @@ def _traced(runs: dict[str, Result], column: str) -> Drawing:
     fig, axes = figure()
     with styled():
         draw(axes, found, scale=factor, drawstyle="steps-post")
-        finish(fig, axes, label)
+        _finish(fig, axes, label)
         axes.set_ylim(bottom=0)
-        note(fig, about(runs, found))
+        note(fig, _about(runs, found))
     fig.data = table(found, column)
     return fig
 
@@ -117,9 +119,9 @@ def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
     with styled():
         first = next(iter(runs.values()))
         path = _route(first)
-        capacity(axes, path, _end(found))
+        _capacity(axes, path, _end(found))
         draw(axes, found, scale=1e-6)
-        finish(fig, axes, "goodput / Mbit/s")
+        _finish(fig, axes, "goodput / Mbit/s")
         top = _top(found) / 1e6
         most = path.rate_bps / 1e6
         # Many small flows are not pressed to the ground.
@@ -127,7 +129,7 @@ def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
         axes.set_ylim(0, 1.15 * top if low else 1.05 * max(most, top))
         beyond = f"; the capacity, {most:.4g} Mbit/s, lies above" if low else ""
         unsure = "" if path.sure else "; the links were not recorded: bursts of late in-order data are shown"
-        note(fig, about(runs, found) + f"; means over {_window(runs, window_s):.3g} s{beyond}{unsure}")
+        note(fig, _about(runs, found) + f"; means over {_window(runs, window_s):.3g} s{beyond}{unsure}")
     fig.data = table(found, "goodput_bps")
     return fig
 
@@ -153,16 +155,16 @@ def rtt(given: Given) -> Drawing:
         floor = path.over["floor_s"]
         if path.moving and floor.null_count() == 0:
             axes.fill_between(path.over["t_s"], floor * 1e3, color="0.88", linewidth=0, zorder=0)
-            handovers(axes, path)
+            _handovers(axes, path)
         else:
             seen = [f["rtt_min_s"] for f in first.json["flows"] if f["rtt_min_s"] is not None]
             least = path.floor_s if path.floor_s is not None else min(seen, default=None)
             if least is not None:
                 axes.fill_between([0, _end(found)], [least * 1e3] * 2, color="0.88", linewidth=0, zorder=0)
         draw(axes, shown, scale=1e3)
-        finish(fig, axes, "round-trip time / ms")
+        _finish(fig, axes, "round-trip time / ms")
         axes.set_ylim(bottom=0)
-        words = [about(runs, found), enveloped, "grey: the round trip without queues"]
+        words = [_about(runs, found), enveloped, "grey: the round trip without queues"]
         note(fig, "; ".join(filter(None, words)))
     fig.data = table(shown, "rtt_s")
     return fig
@@ -198,13 +200,127 @@ def queue(given: Given, *, link: str | None = None) -> Drawing:
             parts.append(
                 curve.rows.select(pl.lit(curve.run).alias("run"), pl.lit(wanted).alias("link"), pl.all())
             )
-        limit = buffer_packets(first, *_direction(wanted), path.packet or 1500)
+        limit = buffer_packets(first, wanted, path.packet or 1500)
         if limit is not None:
             level(axes, limit, "limit")
-        finish(fig, axes, f"queue of {wanted.removesuffix('/forward')} / packets")
+        _finish(fig, axes, f"queue of {wanted.removesuffix('/forward')} / packets")
         axes.set_ylim(bottom=0)
-        note(fig, about(runs, []) + "; ticks below: packets dropped")
+        note(fig, _about(runs, []) + "; ticks below: packets dropped")
     fig.data = pl.concat(parts)
+    return fig
+
+
+def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
+    """Goodput and round-trip time of several runs over the path that they share, one line for each run.
+
+    Above, the grey surface is the rate of the slowest link of the first flow's path, 0 in an outage. Below it
+    is the round trip without queues, by the delays of its links. Round trips of several runs with many
+    samples are medians with bands from the 5th to the 95th percentile. Handovers are vertical lines. Of a
+    connection over several paths each subflow is a line, and there is no surface.
+
+    Args:
+        given: runs of the same links; a mapping names them. Each records its flows and links at an interval;
+            its first flow is drawn.
+        window_s: goodput is the mean over this time; by default a hundredth of the run, one second at
+            least.
+
+    Raises:
+        ScenarioError: a result has no trace of flows or of links.
+    """
+    runs = results(given, "link_trace")
+    now = size()
+    fig = blank(now.at_least(2 * WIDTH), max(now.height, 1.75 * HEIGHT))
+    parts = []
+    trips: list[Curve] = []
+    with styled():
+        above, below = fig.subplots(2, 1, sharex=True)
+        first = next(iter(runs.values()))
+        paths = [route(first, flow["name"]) for flow in _drawn(first)]
+        end = largest(paths[0].over["t_s"])
+        if len(paths) == 1:
+            _capacity(above, paths[0], end)
+            over = paths[0].over
+            below.fill_between(over["t_s"], over["floor_s"] * 1e3, color="0.88", linewidth=0, zorder=0)
+        for axes in (above, below):
+            for path in paths:
+                _handovers(axes, path)
+        for label, result in runs.items():
+            need(result, "trace", label)
+            arrived = rates.arrivals(result)
+            for i, flow in enumerate(flows := _drawn(result)):
+                line = label if len(flows) == 1 else f"{label}, {flow['name'].rpartition('/')[2]}"
+                rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
+                drawn = look(flow["cc"], line, i)
+                mean = rates.means(arrived[flow["name"]], window_s or max(1.0, end / 100))
+                above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, **drawn)
+                trips.append(Curve(drawn, _round_trips(result, "", rows), line, flow["name"]))
+                parts.append(mean.select(pl.lit(line).alias("run"), pl.all()))
+        trips, enveloped = envelopes(trips)
+        draw(below, trips, scale=1e3)
+        parts.append(table(trips, "rtt_s").rename(_BANDS, strict=False).drop("flow"))
+        _half(above, "goodput / Mbit/s")
+        _half(below, "RTT / ms")
+        below.set_xlabel("time / s")
+        legend(fig, above)
+        note(fig, "; ".join(filter(None, [_about(runs, []), enveloped and f"RTT: {enveloped}"])))
+    fig.data = pl.concat(parts, how="diagonal")
+    return fig
+
+
+def convergence(given: Given, *, window_s: float | None = None, within: float = 0.2) -> Drawing:
+    """Shares of the late-comer and of the flows before it, and how long it takes to get its fair share.
+
+    The share is a flow's goodput in that of all flows. The late-comer has converged when its share is first
+    as near to 1/n as `within` says and stays so for ten windows on average. That is one way to see it: a run
+    of another seed will differ.
+
+    Args:
+        given: a run that records its flows; one of them starts last.
+        window_s: each point is the mean over this time; by default as in `goodput`.
+        within: tolerance around the fair share, as a part of it.
+
+    Raises:
+        ScenarioError: the result has no trace, or all its flows start together.
+    """
+    runs = results(given, "trace")
+    if len(runs) > 1:
+        raise _core.ScenarioError("convergence is drawn of one run; give one result")
+    result = next(iter(runs.values()))
+    starts = {flow["name"]: flow["start_s"] for flow in result.json["flows"]}
+    last = max(starts, key=lambda name: float(starts[name]))
+    if len(starts) < 2 or starts[last] <= min(starts.values()):
+        raise _core.ScenarioError(
+            "the flows start together: convergence needs a late-comer, "
+            'for example start = "20 s" in a [[flow]]'
+        )
+    width = rates.window(result) if window_s is None else window_s
+    arrived = rates.arrivals(result)
+    means = {name: rates.means(part, width) for name, part in arrived.items()}
+    grid = pl.concat([part.with_columns(pl.lit(name).alias("flow")) for name, part in means.items()])
+    whole = pl.col("goodput_bps").sum().over("t_s")
+    shares = grid.with_columns((pl.col("goodput_bps") / whole).fill_nan(0.0).alias("share"))
+    index = shares.group_by("t_s", maintain_order=True).agg("goodput_bps")
+    index = index.with_columns(jain=pl.Series([jain(each) for each in index["goodput_bps"]]))
+    fair = 1 / len(means)
+    own = shares.filter(pl.col("flow") == last).sort("t_s")
+    after = _converged(own, float(starts[last]), fair, within)
+    fig, axes = figure()
+    with styled():
+        found = curves(
+            runs, lambda _, name, __: shares.filter(pl.col("flow") == name).select("t_s", y="share")
+        )
+        draw(axes, found)
+        axes.axhline(fair, **GREY)
+        axes.axvline(starts[last], color="0.55", linewidth=0.5)
+        if after is not None:
+            axes.axvspan(starts[last], starts[last] + after, color="0.92", linewidth=0, zorder=0)
+        words = f"{last}: fair share after {after:.3g} s" if after is not None else f"{last}: no fair share"
+        _finish(fig, axes, "share of the goodput")
+        axes.set_ylim(0, 1)
+        note(fig, f"{_about(runs, found)}; {words} (within {within:.0%}; means over {width:.3g} s)")
+    fig.data = shares.join(index.select("t_s", "jain"), on="t_s").select(
+        "flow", "t_s", "goodput_bps", "share", "jain"
+    )
     return fig
 
 
@@ -223,7 +339,7 @@ def bdp_segments(result: Result) -> float | None:
     return float(path.rate_bps * least / (8 * path.packet))
 
 
-def capacity(axes: Axes, path: Route, end_s: float) -> None:
+def _capacity(axes: Axes, path: Route, end_s: float) -> None:
     """Shades the capacity of the path over time, as a step for each instant at which it is known."""
     t, rate = path.over["t_s"].to_list(), (path.over["rate_bps"] / 1e6).to_list()
     if end_s > t[-1]:
@@ -231,7 +347,7 @@ def capacity(axes: Axes, path: Route, end_s: float) -> None:
     axes.fill_between(t, rate, step="post", color="0.88", linewidth=0, zorder=0)
 
 
-def handovers(axes: Axes, path: Route) -> None:
+def _handovers(axes: Axes, path: Route) -> None:
     """Marks handovers by vertical lines."""
     for now in path.over.filter(pl.col("handovers").cast(pl.Int64).diff() > 0)["t_s"]:
         axes.axvline(now, color="0.55", linewidth=0.5, zorder=1)
@@ -243,8 +359,7 @@ def _held(result: Result) -> list[tuple[float, str]]:
     if bdp is None:
         return []
     path = _route(result)
-    slow = _direction(_slowest(result))
-    room = buffer_packets(result, *slow, path.packet)
+    room = buffer_packets(result, _slowest(result), path.packet)
     return [(bdp, "BDP")] + ([(bdp + room, "BDP\n+ buffer")] if room else [])
 
 
@@ -263,11 +378,6 @@ def _slowest(result: Result, known: Sequence[str] | None = None) -> str:
         ways = [way for way in ways if way in known] or list(known)
     rates = {f"{k['name']}/{k['direction']}": float(k["rate_bps"]) for k in result.json["links"]}
     return min(ways, key=lambda way: rates.get(way, math.inf))
-
-
-def _direction(name: str) -> tuple[str, str]:
-    link, _, way = name.rpartition("/")
-    return link, way
 
 
 def _column(name: str) -> Measure:
@@ -311,18 +421,16 @@ def _crowded(found: list[Curve]) -> bool:
 
 
 def _end(found: list[Curve]) -> float:
-    ends = [curve.rows["t_s"].max() for curve in found if curve.rows.height]
-    return max((float(end) for end in ends if isinstance(end, int | float)), default=1.0)
+    return max((largest(curve.rows["t_s"]) for curve in found if curve.rows.height), default=1.0)
 
 
 def _top(found: list[Curve]) -> float:
     """The largest value of curves and bands."""
-    columns = [(curve.rows, name) for curve in found for name in ("y", "high") if name in curve.rows.columns]
-    tops = [rows[name].max() for rows, name in columns if rows.height]
-    return max((float(top) for top in tops if isinstance(top, int | float)), default=0.0)
+    columns = [curve.rows[name] for curve in found for name in ("y", "high") if name in curve.rows.columns]
+    return max(map(largest, columns), default=0.0)
 
 
-def about(runs: dict[str, Result], found: list[Curve]) -> str:
+def _about(runs: dict[str, Result], found: list[Curve]) -> str:
     """The number of runs in the figure."""
     seeds = sorted({result.json["seed"] for result in runs.values()})
     told = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
@@ -332,10 +440,36 @@ def about(runs: dict[str, Result], found: list[Curve]) -> str:
     return words
 
 
-def finish(fig: Drawing, axes: Axes, label: str) -> None:
+def _finish(fig: Drawing, axes: Axes, label: str) -> None:
     """Markers, legend and names of the axes of a panel over time."""
     sparse(axes)
     axes.set_xlabel("time / s")
     axes.set_ylabel(label)
     axes.margins(x=0)
     legend(fig, axes)
+
+
+def _drawn(result: Result) -> list[dict[str, Any]]:
+    """The first flow, or the subflows of the first connection."""
+    flows = result.json["flows"]
+    rest = itertools.takewhile(lambda flow: flow["half"] == "subflow", flows[1:])
+    return list(rest) or flows[:1]
+
+
+def _half(axes: Axes, label: str) -> None:
+    sparse(axes)
+    axes.set_ylabel(label)
+    axes.margins(x=0)
+    axes.set_ylim(bottom=0)
+
+
+def _converged(own: pl.DataFrame, start_s: float, fair: float, within: float) -> float | None:
+    """Seconds from its start until the late-comer's share is near the fair one on average, if it ever is."""
+    rows = own.filter(pl.col("t_s") >= start_s)
+    shares = rows["share"].to_list()
+    for i, now in enumerate(rows["t_s"]):
+        ahead = shares[i : i + 10]
+        near = abs(shares[i] - fair) <= within * fair
+        if near and len(ahead) == 10 and abs(sum(ahead) / 10 - fair) <= within * fair:
+            return float(now - start_s)
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,18 +91,6 @@ def grid_of(many: int, columns: int | None = None) -> tuple[Drawing, list[Axes]]
         for above in axes[max(0, many - columns) : many]:
             above.tick_params(labelbottom=True)
     return fig, axes[:many]
-
-
-def name_axes(fig: Drawing, drawn: Sequence[Panel], x: str, y: str) -> None:
-    """The names of the axes, at the outer panels only."""
-    places = [panel.axes.get_subplotspec() for panel in drawn]
-    columns = len({place.colspan.start for place in places if place is not None})
-    fits = int(fig.get_figwidth() * 72 / columns / (0.55 * 8 * size().type))
-    for nth, (panel, place) in enumerate(zip(drawn, places, strict=True)):
-        if nth >= len(drawn) - columns:
-            panel.axes.set_xlabel(textwrap.fill(x, fits))
-        if place is not None and place.colspan.start == 0:
-            panel.axes.set_ylabel(textwrap.fill(y, 40) if "\n" not in y else y)
 
 
 def logarithmic(axis: Axis) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from bentpipe.plot.routes import Route, route
+from bentpipe.plot.routes import Route, largest, route
 from bentpipe.result import Result
 
 Floats = npt.NDArray[np.float64]
@@ -104,18 +104,8 @@ def window(result: Result) -> float:
 
     Within one round trip a window-limited sender sends in bursts, so a shorter mean would show those.
     """
-    usual = (
-        result.trace.filter(pl.col("srtt_s").is_finite())
-        .group_by("flow")
-        .agg(pl.col("srtt_s").median())["srtt_s"]
-        .max()
-    )
-    last = result.trace["t_s"].max()
-    return max(1.0, _number(usual), _number(last) / 100)
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+    usual = result.trace.filter(pl.col("srtt_s").is_finite()).group_by("flow").agg(pl.col("srtt_s").median())
+    return max(1.0, largest(usual["srtt_s"]), largest(result.trace["t_s"]) / 100)
 
 
 def _at(grid: Floats, t_s: Floats, values: Floats) -> Floats:

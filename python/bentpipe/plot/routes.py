@@ -46,14 +46,19 @@ class Route:
     @property
     def rate_bps(self) -> float:
         """The largest rate that the path ever had."""
-        largest = self.over["rate_bps"].max()
-        return float(largest) if isinstance(largest, int | float) else 0.0
+        return largest(self.over["rate_bps"])
 
     @property
     def floor_s(self) -> float | None:
         """The smallest round trip without queues, if it is known."""
         least = self.over["floor_s"].min()
         return float(least) if isinstance(least, int | float) else None
+
+
+def largest(values: pl.Series, default: float = 0.0) -> float:
+    """The largest value, if there is one."""
+    found = values.max()
+    return float(found) if isinstance(found, int | float) else default
 
 
 def route(result: Result, flow: str) -> Route:
@@ -63,7 +68,7 @@ def route(result: Result, flow: str) -> Route:
     if half == "subflow" and (number := int(flow.rpartition("/")[2])) > 1:
         path = given["subflow"][number - 2]["path"]
     there = [(name.partition("/")[0], "reverse" if "/" in name else "forward") for name in path]
-    at_server, turned = True, _writes_back(given) and part == 1
+    at_server, turned = True, bool(given.get("both_ways")) and part == 1
     if _is_dialogue(given) and part is not None:
         turned = part < _parts(given) // 2
     if (relay := given.get("relay")) and part is not None:
@@ -81,11 +86,12 @@ def route(result: Result, flow: str) -> Route:
     return Route(tuple(there), access, payload, payload + size(given.get("header")), over, sure)
 
 
-def buffer_packets(result: Result, link: str, direction: str, packet: float) -> float | None:
-    """The limit of a queue in packets of this many bytes; None where the scenario gives no size.
+def buffer_packets(result: Result, way: str, packet: float) -> float | None:
+    """The limit of the queue of "sat/forward" in packets of `packet` bytes; None where none is given.
 
     One bandwidth-delay product is that of the link alone, as the simulator has it.
     """
+    link, _, direction = way.rpartition("/")
     keys = link_keys(result, link, direction)
     limit = (keys.get("queue") or {}).get("limit")
     if not isinstance(limit, str):
@@ -126,13 +132,9 @@ def _is_dialogue(given: dict[str, Any]) -> bool:
     return kind is not None and kind.carriage == "dialogue"
 
 
-def _writes_back(given: dict[str, Any]) -> bool:
-    return bool(given.get("both_ways"))
-
-
 def _parts(given: dict[str, Any]) -> int:
     """Rows of one flow in the result, subflows not counted."""
-    halves = 2 if given.get("relay") or _writes_back(given) else 1
+    halves = 2 if given.get("relay") or given.get("both_ways") else 1
     return 2 * halves if _is_dialogue(given) else halves
 
 

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from bentpipe import _core
+from bentpipe.plot.curves import need
 from bentpipe.plot.drawing import Drawing, blank, note
-from bentpipe.plot.given import need
 from bentpipe.plot.looks import HEIGHT, WIDTH, size, styled, text
 from bentpipe.registry import unknown
 from bentpipe.result import Result
@@ -66,7 +66,9 @@ def sequence(
     fig = blank(now.at_least(2 * WIDTH), max(now.height, 1.7 * HEIGHT))
     with styled():
         axes, strip = fig.subplots(2, 1, sharex=True, height_ratios=(12, 1.6))
-        parts = {key: rows.filter(pl.col("event") == key) for key in _events(rows)}
+        parts = {
+            key: rows.filter(pl.col("event") == key) for key in cast(pl.Enum, rows.schema["event"]).categories
+        }
         _sequence(axes, parts)
         _strip(strip, parts)
         strip.set_xlabel("time / s")
@@ -80,10 +82,6 @@ def sequence(
         note(fig, f"n = 1 (seed {result.json['seed']})")
     fig.data = data
     return fig
-
-
-def _events(rows: pl.DataFrame) -> list[str]:
-    return list(cast(pl.Enum, rows.schema["event"]).categories)
 
 
 def _sequence(axes: Axes, rows: dict[str, pl.DataFrame]) -> None:

@@ -15,8 +15,8 @@ from bentpipe.measures import measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing
 from bentpipe.plot.looks import size, styled
-from bentpipe.plot.many import SERIES, Many, ManyGiven, many
-from bentpipe.plot.measures import capacity, per_run
+from bentpipe.plot.many import SERIES, ManyGiven, many
+from bentpipe.plot.measures import per_run, runs, steady_rate
 from bentpipe.plot.over_key import failures, finish
 from bentpipe.plot.panels import logarithmic, panels
 
@@ -69,8 +69,9 @@ def throughput_delay(
             if across.log:
                 logarithmic(axes.xaxis)
             parts.append(panel.rows)
-        _frame(drawn[0].axes, across)
-        limit = _limit(found) if y == "goodput_bps" else None
+        low, high = sorted(drawn[0].axes.get_xlim())
+        drawn[0].axes.set_xlim(high, low if across.log else min(0.0, low))
+        limit = steady_rate(found) if y == "goodput_bps" else None
         for panel in drawn:
             if limit is not None:
                 rate = limit * up.factor
@@ -123,12 +124,6 @@ def _ellipse(axes: Axes, points: Any, look: dict[str, Any], *, log: bool) -> Non
     axes.add_patch(ring)
 
 
-def _frame(axes: Axes, across: words.Scaled) -> None:
-    """The delay grows to the left."""
-    low, high = sorted(axes.get_xlim())
-    axes.set_xlim(high, low if across.log else min(0.0, low))
-
-
 def _better(axes: Axes) -> None:
     """An arrow towards less delay and more throughput."""
     axes.annotate(
@@ -138,26 +133,17 @@ def _better(axes: Axes) -> None:
     )  # fmt: skip
 
 
-def _limit(found: Many) -> float | None:
-    """The rate of the slowest link, if it is the same in all runs."""
-    rates = capacity(found)
-    if not rates.height or rates["rate_bps"].n_unique() > 1:
-        return None
-    return float(rates["rate_bps"][0])
-
-
 def _told(rows: pl.DataFrame) -> str:
     """The number of runs behind each marker."""
     heads = [name for name in rows.columns if name not in ("run", "seed", "x", "y")]
     spread = [(pl.col(name).max() - pl.col(name).min()).alias(name) for name in ("x", "y")]
     markers = rows.group_by(heads).agg(pl.len().alias("n"), *spread)
-    least, most = int(str(markers["n"].min())), int(str(markers["n"].max()))
+    most, n = runs(markers["n"])
     if most == 1:
         return "n = 1: one run for each marker, so no ellipses"
-    n = f"{least}" if least == most else f"{least} to {most}"
     alike = markers.filter(pl.col("n") > 1, pl.col("x") == 0, pl.col("y") == 0).height
     if alike == markers.height:
-        return f"n = {n} runs for each marker, all alike: nothing random had an effect"
+        return f"{n} runs for each marker, all alike: nothing random had an effect"
     ring = "ellipse: one standard deviation" if most >= LEAST else f"fewer than {LEAST}, so no ellipses"
     same = f"; runs are alike at {alike} of {markers.height} markers" if alike else ""
-    return f"n = {n} runs for each marker, the mean; {ring}{same}"
+    return f"{n} runs for each marker, the mean; {ring}{same}"

@@ -30,12 +30,13 @@ _SUFFIX = re.compile(r"_(bps|s|bytes|packets|segments|bdp)$")
 
 @dataclass(frozen=True)
 class Scaled:
-    """A quantity on an axis: its name with the unit, and the factor for the values.
+    """A quantity on an axis: its name, its unit (empty for pure numbers), and the factor for the values.
 
     Values that are not numbers have `names`, and positions 0, 1, 2 and so on.
     """
 
-    label: str
+    name: str
+    unit: str
     factor: float
     log: bool
     names: tuple[Any, ...] = ()
@@ -47,34 +48,9 @@ class Scaled:
         return pl.Series([self.names.index(value) for value in values], dtype=pl.Float64)
 
     @property
-    def bare(self) -> str:
-        """The name without its unit."""
-        return self.label.rpartition(" / ")[0] or self.label
-
-    @property
-    def unit(self) -> str:
-        """The unit; empty for pure numbers."""
-        return self.label.rpartition(" / ")[2] if " / " in self.label else ""
-
-
-def about_loss(key: str) -> bool:
-    """Whether it is a loss rate of a link."""
-    return re.search(r"(^|\.)loss(\.|_|$)|(^|\.)(per|ber)$", key) is not None
-
-
-def about_buffer(key: str) -> bool:
-    """Whether it is the size of a buffer."""
-    return re.search(r"\.queue\.limit|buffer", key) is not None
-
-
-def about_round_trip(key: str) -> bool:
-    """Whether it changes a round trip."""
-    return re.search(r"delay_s$|rtt", key) is not None
-
-
-def about_size(key: str) -> bool:
-    """Whether it is the size of a transfer."""
-    return re.search(r"(\.size|^size)(_bytes)?$", key) is not None
+    def label(self) -> str:
+        """The name with the unit."""
+        return f"{self.name} / {self.unit}" if self.unit else self.name
 
 
 def scaled(column: str, values: pl.Series) -> Scaled:
@@ -86,14 +62,13 @@ def scaled(column: str, values: pl.Series) -> Scaled:
     """
     known = values.drop_nulls()
     if not known.dtype.is_numeric() or not known.len():
-        return Scaled(_name(column), 1.0, log=False, names=tuple(known.unique(maintain_order=True)))
+        return Scaled(_name(column), "", 1.0, log=False, names=tuple(known.unique(maintain_order=True)))
     low, high = (float(str(end)) for end in (known.min(), known.max()))
     log = low > 0 and high / low > LOG_FROM and measure(column).most is None
     log = log or ("." in column and low > 0 and _geometric(known))
     found = _SUFFIX.search(column)
     unit, factor = _unit(found[1] if found else "", high)
-    name = _name(column)
-    return Scaled(f"{name} / {unit}" if unit else name, factor, log)
+    return Scaled(_name(column), unit, factor, log)
 
 
 def valued(key: str, value: Any) -> str:
@@ -101,7 +76,7 @@ def valued(key: str, value: Any) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return text(named(str(value))) if chooses(key) else f"{_name(key)}: {text(str(value))}"
     how = scaled(key, pl.Series([value]))
-    return f"{how.bare}: {number(value * how.factor)} {how.unit}".rstrip()
+    return f"{how.name}: {number(value * how.factor)} {how.unit}".rstrip()
 
 
 def number(value: float) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 from bentpipe import _core, stats
 from bentpipe.pages import Page, Prose, Snippet
 from bentpipe.pages.prose import with_snippets
-from bentpipe.reports.means import interval
-from bentpipe.reports.measures import Parameter, Sample, Shown
+from bentpipe.reports.measures import Parameter, Sample, Shown, interval
 from bentpipe.sweeps.stored import Stored
 
 #: Most rows of a table; further rows are in the data files.
@@ -109,10 +108,6 @@ def data_files(page: Page, stored: Stored) -> None:
         page.paragraphs([file, Snippet("bentpipe sweep scenario.json --out again")])
     if single:
         page.command("\n".join(f"bentpipe run {shlex.quote(str(place))}" for place in single[:FEW]))
-    _versions(page, stored)
-
-
-def _versions(page: Page, stored: Stored) -> None:
     facts = [
         f"{name} {value}"
         for part in stored.parts

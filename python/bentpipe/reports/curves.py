@@ -9,8 +9,7 @@ import polars as pl
 
 from bentpipe import registry
 from bentpipe.pages import Axis, Curve, Page
-from bentpipe.reports.means import Means, at_points, interval, means
-from bentpipe.reports.measures import Parameter, Sample, Shown
+from bentpipe.reports.measures import Means, Parameter, Sample, Shown, at_points, interval, means
 
 #: Most points of the chart of all runs, and the number up to which each point names its run.
 POINTS, NOTED = 100_000, 20_000

@@ -27,6 +27,7 @@ _DRAWN = (
     ("srtt_s", "smoothed RTT, ms", "Smoothed RTT.", 1e3),
     ("retransmitted_packets", "segments sent again", "Segments sent again so far.", 1.0),
 )
+_DASHES: Sequence[Sequence[float]] = ([], [4, 2], [1, 2], [6, 2, 1, 2])
 
 Choices = dict[str, list[Curve]]
 
@@ -67,11 +68,13 @@ def over_time(page: Page, stored: Stored, found: Sample) -> None:
                 if sum(seen.values()) + len(seen) > FLOWS:
                     cut = True
                     continue
-                style = _style(found, algorithm, nth)
+                colour = registry.style(found.ids[algorithm])["colour"]
                 label = algorithm if nth == 0 else f"{algorithm} ({nth + 1})"
-                series = _series(rows, points) | {"goodput": _goodput(arrived[str(of)], result)}
+                mean = rates.means(arrived[str(of)], rates.window(result))
+                goodput = mean["t_s"].to_list(), (mean["goodput_bps"] * 1e-6).to_list()
+                series = _series(rows, points) | {"goodput": goodput}
                 for name, (x, y) in series.items():
-                    drawn[name].append(Curve(label, x, y, **style))
+                    drawn[name].append(Curve(label, x, y, colour=colour, dashes=_DASHES[nth % 4]))
         for name, of_name in drawn.items():
             curves[name][choice] = of_name
     _charts(page, curves, window, choose=", ".join(p.name for p in found.parameters) or "Run")
@@ -124,11 +127,6 @@ def _names(stored: Stored) -> dict[tuple[int, str], str]:
     }
 
 
-def _style(found: Sample, algorithm: str, nth: int) -> dict[str, Any]:
-    dashes = [[], [4, 2], [1, 2], [6, 2, 1, 2]][nth % 4]
-    return {"dashes": dashes, "colour": registry.style(found.ids[algorithm])["colour"]}
-
-
 def _series(rows: pl.DataFrame, points: int) -> dict[str, tuple[Sequence[float], Sequence[float]]]:
     """Columns of a trace against the time, thinned so that highs and lows stay."""
     t = rows["t_s"].to_numpy()
@@ -160,8 +158,3 @@ def _arrivals(result: Result) -> dict[str, pl.DataFrame]:
         return rates.arrivals(result)
     rows = result.trace.select("flow", "t_s", arrived_bytes=pl.col("delivered_bytes").cast(pl.Float64))
     return {str(flow): part for (flow,), part in rows.partition_by("flow", as_dict=True).items()}
-
-
-def _goodput(arrived: pl.DataFrame, result: Result) -> tuple[Sequence[float], Sequence[float]]:
-    means = rates.means(arrived, rates.window(result))
-    return means["t_s"].to_list(), (means["goodput_bps"] * 1e-6).to_list()

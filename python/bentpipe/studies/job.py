@@ -18,9 +18,8 @@ from bentpipe.progress import State
 from bentpipe.studies.outcome import gather, keys_of, row_of
 from bentpipe.studies.study import Plan, Study, StudyResult
 from bentpipe.sweeps.engine import BATCH, WAIT_S, Interrupted, share_out
-from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran, one_line
+from bentpipe.sweeps.execution import Batch, Executor, News, Processes, Ran, one_line
 from bentpipe.sweeps.kept import FOLDER, Kept
-from bentpipe.sweeps.pool import News
 
 Tell = Callable[[int], None]
 

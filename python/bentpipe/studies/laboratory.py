@@ -28,11 +28,9 @@ from bentpipe.studies.outcome import row_of
 from bentpipe.studies.search import Names, Tried
 from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
 from bentpipe.sweeps.engine import BATCH, WAIT_S, share_out
-from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran
-from bentpipe.sweeps.fingerprint import Fingerprints
+from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran, said
+from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import FOLDER, Kept
-from bentpipe.sweeps.pool import said
-from bentpipe.sweeps.sources import code_version
 
 Row = dict[str, Any]
 

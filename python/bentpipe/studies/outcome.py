@@ -11,9 +11,8 @@ import polars as pl
 
 from bentpipe.studies.study import Case, Outcome, Study
 from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.fingerprint import Fingerprints
+from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import ROWS, TRACES
-from bentpipe.sweeps.sources import code_version
 from bentpipe.sweeps.store import read_table
 
 

@@ -1,13 +1,19 @@
-"""One run among many: its keys, and its scenario as plain data."""
+"""One run among many: its keys, its scenario as plain data, and its controllers by name."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from bentpipe.drawn.lines import as_json
-from bentpipe.sweeps.portable import load_class, name_class
 
 Key = str | int | float | bool
 
@@ -16,7 +22,7 @@ Key = str | int | float | bool
 class Case:
     """One run. Studies, sweeps, comparisons and searches use this same class.
 
-    It can be pickled if its controllers can be found by name from another process (`portable.py`).
+    It can be pickled if its controllers can be found by name from another process (`portable`).
     """
 
     #: The keys that name the run in tables: a column each.
@@ -47,3 +53,75 @@ class Case:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state["controllers"] = {key: load_class(name) for key, name in state["controllers"].items()}
         vars(self).update(state)
+
+
+class ClassName(NamedTuple):
+    """The place of a class: a module that can be imported, or a file."""
+
+    module: str
+    file: str
+    name: str
+
+
+def source_file(cls: Callable[..., Any]) -> Path | None:
+    """The file that a class is written in; None if it was typed in."""
+    for value in vars(cls).values():
+        if inspect.isfunction(value):
+            file = Path(value.__code__.co_filename)
+            return file if file.is_file() else None
+    try:
+        return Path(inspect.getfile(cls))
+    except (OSError, TypeError):
+        return None
+
+
+def portable(cls: Callable[..., Any]) -> bool:
+    """Whether another process can load a class: not one of a notebook, the script itself, or a function."""
+    try:
+        name_class(cls)
+    except ValueError:
+        return False
+    return True
+
+
+def name_class(cls: Callable[..., Any]) -> ClassName:
+    """The name of a class.
+
+    Raises:
+        ValueError: another process could not load it.
+    """
+    file = source_file(cls)
+    if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ or file is None:
+        raise ValueError(
+            f"the class {cls.__qualname__} stands in a notebook, in the script itself or in a function; "
+            "other processes can load it from a file of its own"
+        )
+    spec = None if cls.__module__.startswith("bentpipe_user_") else _spec(cls.__module__)
+    if spec is not None and spec.origin is not None and Path(spec.origin).resolve() == file.resolve():
+        return ClassName(cls.__module__, "", cls.__qualname__)
+    return ClassName("", str(file.resolve()), cls.__qualname__)
+
+
+@cache
+def load_class(name: ClassName) -> type:
+    """The class of that name.
+
+    Raises:
+        ScenarioError: its file does not load, or the class is not a controller.
+        ImportError, AttributeError: its module is not there, or has no such class.
+    """
+    if name.file:
+        from bentpipe.controller import load_controller
+
+        return load_controller(f"{name.file}:{name.name}")
+    found = attrgetter(name.name)(importlib.import_module(name.module))
+    assert isinstance(found, type)
+    return found
+
+
+def _spec(module: str) -> importlib.machinery.ModuleSpec | None:
+    """The place of a module; None if it is not found by its name."""
+    try:
+        return importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return getattr(sys.modules.get(module), "__spec__", None)

@@ -66,13 +66,12 @@ def sweep_verb(
 
     A sweep that was interrupted goes on when the same command is given again.
     """
-    from bentpipe.sweeps import enough
-    from bentpipe.sweeps.job import run_plan
-    from bentpipe.sweeps.lock import WHOLE, Shard
+    from bentpipe.sweeps.job import relative, run_plan
     from bentpipe.sweeps.plan import Plan
     from bentpipe.sweeps.ray import on_ray
+    from bentpipe.sweeps.store import WHOLE, Shard
 
-    until = None if until_ci is None else enough.relative(until_ci)
+    until = None if until_ci is None else relative(until_ci)
     part = WHOLE if shard is None else Shard.of(shard)
     with terminal.Bar("planning"):
         plan = Plan(file, vary or (), _seeds(seeds), overrides=overrides(set_ or []), traces=traces)

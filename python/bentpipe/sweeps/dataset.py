@@ -14,19 +14,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core, foreign
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.differences import differences
-from bentpipe.sweeps.engine import Runs
+from bentpipe.sweeps.engine import TABLES, Clock, Interrupted, Runs, Tables, Types
 from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.lock import WHOLE, Shard
-from bentpipe.sweeps.rows import TABLES, Tables, Types
-from bentpipe.sweeps.store import PARTS, Store, Stored, read_table
+from bentpipe.sweeps.fingerprint import simulator_hash
+from bentpipe.sweeps.store import PARTS, WHOLE, Shard, Store, Stored, read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,6 +35,12 @@ if TYPE_CHECKING:
 ABOUT = "sweep.json"
 """The description of a dataset."""
 FORMAT, VERSION = "bentpipe sweep", 1
+#: Finished runs are written this often, in s, ...
+FLUSH_S = 1.0
+#: ... and when this number of runs waits for it.
+FLUSH_RUNS = 500
+#: Differences that a message names.
+_DIFFERENCES = 3
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
@@ -66,6 +71,8 @@ class Dataset:
         self.done: set[int] = set()
         #: Files that were not as they had been written; their runs are missing again.
         self.damaged: Sequence[Path] = ()
+        self._waiting: list[tuple[Case, Ran]] = []
+        self._written = time.monotonic()
 
     def __enter__(self) -> Self:
         self._store.__enter__()
@@ -83,7 +90,7 @@ class Dataset:
         Raises:
             ScenarioError: there are runs of another scenario or simulator, or of a later version.
         """
-        old = _about(self.place)
+        old = about(self.place)
         self.damaged = self._store.open()
         if fresh:
             self._store.clear()
@@ -92,7 +99,7 @@ class Dataset:
         others = sum(run.key not in numbers for run in self._store.runs())
         if others:
             there = sum(1 for _ in self._store.runs())
-            what = "; ".join(differences(old, self._plan.about())) or "its values are others"
+            what = "; ".join(_differences(old, self._plan.about())) or "its values are others"
             raise _core.ScenarioError(
                 f"{self.place} holds {there:,} runs, {others:,} of them not of this sweep ({what}); "
                 "choose another --out, or give --fresh to remove them"
@@ -101,48 +108,56 @@ class Dataset:
         self.done = {run.number for run in self._store.runs() if not run.failed}
         self._write_about()
 
-    def __len__(self) -> int:
-        """How many runs it has."""
-        return sum(1 for _ in self._store.runs())
+    def take(self, over: Sequence[tuple[Case, Ran]]) -> None:
+        """Takes runs that are over. They are written with others, about every second."""
+        self._waiting += over
+        late = time.monotonic() - self._written >= FLUSH_S
+        if self._waiting and (late or len(self._waiting) >= FLUSH_RUNS):
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes the runs that wait for it."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self.add(waiting)
+        self._written = time.monotonic()
 
     def add(self, over: Sequence[tuple[Case, Ran]]) -> None:
         """Writes runs that are over."""
         runs = [Stored(ran.number, self._plan.run_key(ran.number), ran.error is not None) for _, ran in over]
         self._store.add(self._tables.frames(sorted(over, key=lambda pair: pair[1].number)), sorted(runs))
 
-    def finish(self) -> None:
-        """Merges many files into few, and writes the final plan."""
+    def finish(self) -> Runs:
+        """Merges many files into few, writes the final plan, and gives all runs."""
         self._store.compact()
         self._write_about()
-
-    def read(self) -> Runs:
-        """The runs on disk."""
         return read(self.place)
+
+    def interrupted(self, clock: Clock) -> Interrupted:
+        """The end of a job that the user stopped."""
+        # The signal may have come while runs were written, which nothing but the store has counted then.
+        done = sum(1 for _ in self._store.runs())
+        return Interrupted(f"{done:,} of {clock.total:,} runs are in {self.place}; the same command goes on")
 
     def _fit(self, numbers: Mapping[str, int], *, columns: bool) -> None:
         """Renumbers runs, rewrites columns that have changed, and drops failed runs."""
         for part in list(self._store.parts):
             new = {run.number: numbers[run.key] for run in part.runs if not run.failed}
-            if len(new) == len(part.runs) and columns and all(old == now for old, now in new.items()):
-                continue
-            if not self._shard.owns(part.name):
-                if columns and all(old == now for old, now in new.items()):
+            owned = self._shard.owns(part.name)
+            if columns and all(old == now for old, now in new.items()):
+                if not owned or len(new) == len(part.runs):
                     continue  # the failed runs of other shards are theirs to repeat
+            elif not owned:
                 raise _core.ScenarioError(
                     f"{self.place} holds runs of another grid; give the command once without --shard"
                 )
             kept = [Stored(new[run.number], run.key, failed=False) for run in part.runs if not run.failed]
             named = {old: self._plan.named(now) for old, now in new.items()}
-            self._store.rewrite([part], kept, partial(self._renamed, named))
-
-    def _renamed(
-        self, named: Mapping[int, tuple[Mapping[str, Key], int, int]], table: str, frame: pl.DataFrame
-    ) -> pl.DataFrame:
-        return self._tables.renamed(frame, named)
+            self._store.rewrite([part], kept, partial(self._tables.renamed, named))
 
     def _write_about(self) -> None:
-        about = {"format": FORMAT, "version": VERSION, **self._plan.about()}
-        text = json.dumps(about, indent=1, default=str) + "\n"
+        now = {"format": FORMAT, "version": VERSION, **self._plan.about()}
+        text = json.dumps(now, indent=1, default=str) + "\n"
         path = self.place / ABOUT
         if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
             # Not by `files.replace`: shards on other machines may write the same at this moment.
@@ -162,7 +177,7 @@ def check_place(place: Path) -> None:
     if not place.is_dir():
         raise _core.ScenarioError(f"{place} exists and is no directory; choose another")
     if (place / ABOUT).is_file():
-        _about(place)
+        about(place)
         return
     ours = {*TABLES, PARTS, ABOUT}  # another shard may have written the last one since
     if any(path.name not in ours and not path.name.startswith(".") for path in place.iterdir()):
@@ -179,21 +194,16 @@ def read(place: str | Path) -> Runs:
     place = Path(place)
     if not (place / ABOUT).is_file():
         raise _core.ScenarioError(f"{place} is no dataset of bentpipe sweep: it has no {ABOUT}")
-    about = _about(place)
-    types = {entry["column"]: _KINDS[entry["type"]] for entry in about.get("keys", [])}
+    types = {entry["column"]: _KINDS[entry["type"]] for entry in about(place).get("keys", [])}
     return Runs(partial(_table, place, types))
 
 
-def about(place: str | Path) -> dict[str, Any]:
-    """The description of a dataset: its `sweep.json`.
+def about(place: Path) -> dict[str, Any]:
+    """The description of a dataset: its `sweep.json`; empty if there is none that can be read.
 
     Raises:
-        ScenarioError: it is damaged, or of a later version.
+        ScenarioError: it is of something else, or of a later version.
     """
-    return _about(Path(place))
-
-
-def _about(place: Path) -> dict[str, Any]:
     path = place / ABOUT
     if not path.is_file():
         return {}
@@ -212,3 +222,40 @@ def _about(place: Path) -> dict[str, Any]:
 def _table(place: Path, types: Types, name: str) -> pl.DataFrame:
     found = read_table(place, name)
     return Tables(types).frames([])[name] if found is None else found.sort("run", maintain_order=True)
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The first few differences between two descriptions: why existing runs are not the wanted ones."""
+    if not old:
+        return []
+    found = []
+    if old.get("simulator") not in (None, simulator_hash()):
+        found.append("they were made by another build of the simulator")
+    for what in ("files", "controllers"):
+        before, now = old.get(what, {}), new.get(what, {})
+        found += [f"{name} has changed" for name in before if name in now and before[name] != now[name]]
+    varied = {key for about in (old, new) for axis in about.get("vary", []) for key in axis["keys"]}
+    before, now = _flat(old.get("scenario")), _flat(new.get("scenario"))
+    for key in {**before, **now}:
+        if before.get(key) != now.get(key) and key not in ("title", "seed"):
+            if not any(key == v or key.startswith(f"{v}.") for v in varied):
+                found.append(f"{key} was {before.get(key)} and is {now.get(key)}")
+    was = {tuple(axis["keys"]): axis["values"] for axis in old.get("vary", [])}
+    for axis in new.get("vary", []):
+        gone = [row for row in was.get(tuple(axis["keys"]), []) if row not in axis["values"]]
+        if gone:
+            shown = ", ".join(str(value) for row in gone[:_DIFFERENCES] for value in row)
+            found.append(f"{' with '.join(axis['keys'])} had {shown}, too")
+    more = len(found) - _DIFFERENCES
+    return found[:_DIFFERENCES] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _flat(value: Any, at: str = "") -> dict[str, Any]:
+    """The values of a tree by dotted key."""
+    if isinstance(value, Mapping):
+        members: Iterable[tuple[Any, Any]] = value.items()
+    elif isinstance(value, list):
+        members = enumerate(value)
+    else:
+        return {at: value}
+    return {k: v for name, one in members for k, v in _flat(one, f"{at}.{name}" if at else str(name)).items()}

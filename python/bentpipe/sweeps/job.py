@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import time
+import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import stats
 from bentpipe._core import ScenarioError
 from bentpipe.progress import State
+from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.dataset import Dataset
+from bentpipe.sweeps.dataset import Dataset, read
 from bentpipe.sweeps.engine import Clock, Interrupted, Runs, in_memory, work_off
-from bentpipe.sweeps.enough import MOST_SEEDS, AllSeeds, UntilInterval, goodput, goodputs
 from bentpipe.sweeps.execution import Executor, Ran
-from bentpipe.sweeps.lock import WHOLE, Shard
 from bentpipe.sweeps.plan import Given, Plan
-from bentpipe.sweeps.store import repeated
+from bentpipe.sweeps.store import WHOLE, Shard, repeated
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: Finished runs are written this often, in s, ...
-FLUSH_S = 1.0
-#: ... and when this number of runs waits for it.
-FLUSH_RUNS = 500
+MOST_SEEDS = 100
+"""Seeds of a point at most, if their number follows from the interval, unless the caller says otherwise."""
 
 
 def sweep(
@@ -127,15 +125,14 @@ def run_plan(
     if until is not None:
         rule = UntilInterval(plan, until, most_seeds, shard)
     with ExitStack() as held:
-        kept: _Memory | _Disk
+        kept: _Memory | Dataset
         if place is None:
             kept = _Memory(plan)
         else:
-            dataset = held.enter_context(Dataset(place, plan, shard))
-            dataset.prepare(fresh=fresh)
-            kept = _Disk(dataset)
+            kept = held.enter_context(Dataset(place, plan, shard))
+            kept.prepare(fresh=fresh)
             if until is not None:
-                for number, value in goodputs(dataset.read().flows).items():
+                for number, value in goodputs(read(place).flows).items():
                     rule.learn(number, value)
         clock = Clock(0, 0, progress)
         clock.warnings = repeated(kept.damaged)
@@ -167,6 +164,95 @@ def run_plan(
             raise
 
 
+class AllSeeds:
+    """Every point with every seed of the plan."""
+
+    def __init__(self, plan: Sequence[Any], shard: Shard = WHOLE) -> None:
+        #: The runs; seeds that are on disk beyond the plan's are not asked for.
+        self._numbers = [n for n in range(len(plan)) if shard.has(n)]
+
+    def next(self) -> Sequence[int]:
+        """The runs that are known to be needed; none if there are enough."""
+        numbers, self._numbers = self._numbers, []
+        return numbers
+
+    def learn(self, number: int, goodput: float | None) -> None:
+        """A run is over."""
+
+
+class UntilInterval:
+    """More seeds for each point until the interval of its mean goodput is narrow enough.
+
+    The goodput of a run is that of all its flows together. `stats.enough` is asked after 5 seeds, or as many
+    as the plan has, and then after each quarter more. A point with a run that failed gets no more. The seeds
+    of a point do not depend on the order in which runs end.
+
+    Args:
+        plan: its seeds come first, then those that follow its last.
+        relative: 0.02 for an interval of ±2 % of the mean.
+        most: seeds of a point at most.
+        shard: it has whole points.
+    """
+
+    def __init__(self, plan: Plan, relative: float, most: int = MOST_SEEDS, shard: Shard = WHOLE) -> None:
+        self._plan, self._relative = plan, relative
+        self._most = max(most, len(plan.seeds))
+        self._first = max(len(plan.seeds), stats.LEAST_RUNS)
+        self._goodputs: dict[int, float | None] = {}
+        #: The number of seeds of each unfinished point.
+        self._open = dict.fromkeys((p for p in range(plan.points) if shard.has(p)), 0)
+
+    def next(self) -> Sequence[int]:
+        """The runs that are known to be needed; none if there are enough."""
+        numbers: list[int] = []
+        for point, count in list(self._open.items()):
+            if count and self._done(point, count):
+                del self._open[point]
+                continue
+            more = min(max(count + max(1, count // 4), self._first), self._most)
+            while len(self._plan.seeds) < more:
+                self._plan.seeds.append(max(self._plan.seeds) + 1)
+            numbers += [nth * self._plan.points + point for nth in range(count, more)]
+            self._open[point] = more
+        return sorted(numbers)
+
+    def learn(self, number: int, goodput: float | None) -> None:
+        """A run is over; None is one that failed."""
+        self._goodputs[number] = goodput
+
+    def _done(self, point: int, count: int) -> bool:
+        values = [self._goodputs.get(nth * self._plan.points + point) for nth in range(count)]
+        known = [value for value in values if value is not None]
+        return count >= self._most or len(known) < count or stats.enough(known, self._relative)
+
+
+def relative(text: str) -> float:
+    """The share of "2%" or "0.02".
+
+    Raises:
+        ScenarioError: it is not a share between 0 and 1.
+    """
+    number = text.strip()
+    try:
+        value = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
+        raise ScenarioError(f"--until-ci {text}: write a share of the mean, for example 2%")
+    return value
+
+
+def goodput(flows: Iterable[Mapping[str, Any]]) -> float:
+    """The goodput of all flows of a run. Parts of one count with the whole."""
+    return math.fsum(flow["goodput_bps"] for flow in each_once(flows))
+
+
+def goodputs(flows: pl.DataFrame) -> dict[int, float]:
+    """The same for each run of a table of flows, by its number."""
+    runs = flows.select("run", "half", "goodput_bps").partition_by("run", as_dict=True)
+    return {run: goodput(rows.iter_rows(named=True)) for (run,), rows in runs.items()}
+
+
 class _Memory:
     """Runs that stay in memory."""
 
@@ -190,35 +276,3 @@ class _Memory:
 
     def interrupted(self, clock: Clock) -> Interrupted:
         return Interrupted(f"{clock.done:,} of {clock.total:,} runs were done", self.finish())
-
-
-class _Disk:
-    """Runs that are written as they are over, about every second."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self.done = dataset.done
-        self.damaged = dataset.damaged
-        self._waiting: list[tuple[Case, Ran]] = []
-        self._written = time.monotonic()
-
-    def take(self, some: Sequence[tuple[Case, Ran]]) -> None:
-        self._waiting += some
-        late = time.monotonic() - self._written >= FLUSH_S
-        if self._waiting and (late or len(self._waiting) >= FLUSH_RUNS):
-            self.flush()
-
-    def flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            self._dataset.add(waiting)
-        self._written = time.monotonic()
-
-    def finish(self) -> Runs:
-        self._dataset.finish()
-        return self._dataset.read()
-
-    def interrupted(self, clock: Clock) -> Interrupted:
-        # The signal may have come while runs were written, which nothing but the dataset has counted then.
-        done, place = len(self._dataset), self._dataset.place
-        return Interrupted(f"{done:,} of {clock.total:,} runs are in {place}; the same command goes on")

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
+
 from bentpipe import _core
 from bentpipe._core import ScenarioError
 from bentpipe.controller import is_own
@@ -16,10 +18,9 @@ from bentpipe.plain import toml
 from bentpipe.scenario import Scenario
 from bentpipe.source import Source
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.columns import Column, column, value_at, words
+from bentpipe.sweeps.engine import Types
 from bentpipe.sweeps.fingerprint import Fingerprints, run_key, simulator_hash
-from bentpipe.sweeps.rows import Types
-from bentpipe.sweeps.vary import Axis, axes, axis_of_text, value_of
+from bentpipe.sweeps.vary import Axis, Column, axes, axis_of_text, column, value_at, value_of, words
 
 MOST_RUNS = 100_000_000
 """Runs of one sweep."""
@@ -146,10 +147,7 @@ class Plan(Sequence[Case]):
             "points": self.points,
             "seeds": self.seeds,
             "keys": [found.as_dict() for found in self.columns],
-            "vary": [
-                {"keys": list(axis.keys), "values": [[_plain(value) for value in row] for row in axis.rows]}
-                for axis in self.axes
-            ],
+            "vary": [axis.as_dict() for axis in self.axes],
             "scenario": self.scenario,
             "traces": self.traces,
             "bentpipe": _core.__version__,
@@ -251,7 +249,9 @@ class Plan(Sequence[Case]):
                     g if t is None or (relay and isinstance(g, str)) else t
                     for g, t in zip(given, there, strict=True)
                 ]
-                made, shown = column(key, [_plain_name(value) for value in values])
+                made, shown = column(
+                    key, [v.removeprefix("python:") if isinstance(v, str) else v for v in values]
+                )
                 columns.append(made)
                 for row_keys, value in zip(named, shown, strict=True):
                     row_keys[made.name] = value
@@ -288,11 +288,7 @@ class Plan(Sequence[Case]):
 
     def _indices(self, point: int) -> list[int]:
         """The value of each axis at a point; the last axis changes first."""
-        found = []
-        for axis in reversed(self.axes):
-            point, at = divmod(point, len(axis.rows))
-            found.append(at)
-        return found[::-1]
+        return [int(at) for at in np.unravel_index(point, [len(axis.rows) for axis in self.axes])]
 
     def _scenario(self, point: int) -> dict[str, Any]:
         indices = self._indices(point)
@@ -338,15 +334,3 @@ class Plan(Sequence[Case]):
             if numbers.count(seed) > 1 if len(numbers) < 1000 else len(set(numbers)) < len(numbers):
                 raise ScenarioError(f"{where}: {seed} is there twice")
         return numbers
-
-
-def _plain(value: Any) -> Any:
-    """A value of an axis as JSON has it."""
-    if isinstance(value, type):
-        return value.__name__
-    return value.item() if hasattr(value, "item") else value
-
-
-def _plain_name(value: Any) -> Any:
-    """A controller in Python by its name alone."""
-    return value.removeprefix("python:") if isinstance(value, str) else value

@@ -1,26 +1,40 @@
 """A Ray cluster as an executor of runs: `--ray ADDRESS`.
 
-A batch of runs is a task. The inputs of a run travel with it (`parcel.py`). Its results come back through
-Ray's object store, and the process that the user started writes it. So the nodes need no disk in common. Ray
-repeats tasks whose worker or node was lost, and a repeated run gives the same bits.
+A batch of runs is a task. The inputs of a run travel with it. Its results come back through Ray's object
+store, and the process that the user started writes it. So the nodes need no disk in common. Ray repeats tasks
+whose worker or node was lost, and a repeated run gives the same bits.
+
+Files that a scenario names are sent as their contents. Code that is not Bentpipe's own nor of an installed
+package (a user's controllers, the measures of a user's study) is sent itself. The rest must be the same on
+both machines, which `versions` checks.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import pickle
+import platform
 import socket
+import sys
+import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import bentpipe
 from bentpipe import _core, extras
-from bentpipe.sweeps.execution import Batch, Ran
-from bentpipe.sweeps.fingerprint import named_files
-from bentpipe.sweeps.parcel import pack, run_packed, versions
+from bentpipe.sweeps.execution import Batch, Ran, run_case
+from bentpipe.sweeps.fingerprint import LIBRARIES, named_files, simulator_hash, with_files
 
 #: Repetitions of a task whose worker or node was lost, before its run counts as failed.
 RETRIES = 5
@@ -148,8 +162,9 @@ def _connect(address: str) -> tuple[Any, bool]:
     # numbers make minutes, which look as if it hung.
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", "10")
     os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
+    # Ray warns of its own future versions, which does not concern the user of a sweep.
     try:
-        with _quietly():
+        with warnings.catch_warnings(action="ignore"):
             ray: Any = import_module("ray")
             worker: Any = import_module("ray._private.worker")
             import_module("ray.exceptions")
@@ -174,7 +189,7 @@ def _connect(address: str) -> tuple[Any, bool]:
     # Ray writes of lost nodes to the standard output, which is for results. It has no setting for that.
     worker._worker_logs_enabled = False
     try:
-        with _quietly():
+        with warnings.catch_warnings(action="ignore"):
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as failure:  # of many kinds
         raise _core.ScenarioError(
@@ -188,14 +203,6 @@ def _knock(address: str) -> None:
     """Raises OSError or OverflowError unless something listens at HOST:PORT."""
     host, _, port = address.rpartition(":")
     socket.create_connection((host, int(port)), timeout=3).close()
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Ray warns of its own future versions, which does not concern the user of a sweep."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _serve(wanted: dict[str, str], packed: bytes, *contents: bytes) -> tuple[str, list[Ran]]:
@@ -217,3 +224,98 @@ def _last_line(failure: BaseException) -> str:
     """The essential message of a failure: Ray's messages are pages with a traceback."""
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
     return lines[-1] if lines else type(failure).__name__
+
+
+def pack(batch: Batch, files: Sequence[str]) -> bytes:
+    """A batch, and the names of the files that go with it, as bytes."""
+    cloudpickle: Any = import_module("ray.cloudpickle")
+    cases = [replace(case, controllers={}) for case in batch.cases]
+    controllers = [dict(case.controllers) for case in batch.cases]
+    measure = getattr(batch.measure, "__self__", batch.measure)
+    classes = [cls for some in controllers for cls in some.values()]
+    by_value = _own_modules([*classes, *([] if measure is None else [measure])])
+    for module in by_value:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        given = (list(batch.numbers), cases, controllers, batch.measure, list(files))
+        packed: bytes = cloudpickle.dumps(given)
+        return packed
+    finally:
+        for module in by_value:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def run_packed(packed: bytes, contents: Sequence[bytes]) -> list[Ran]:
+    """Runs a batch that came as bytes, with the contents of its files, in their order."""
+    # polars shares out its sums over its threads: their number must be the same on every machine.
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    numbers, cases, controllers, measure, files = pickle.loads(packed)
+    over = []
+    with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
+        here = {}
+        for i, (name, content) in enumerate(zip(files, contents, strict=True)):
+            here[name] = str(Path(folder, f"{i}-{Path(name).name}"))
+            Path(here[name]).write_bytes(content)
+        for number, case, classes in zip(numbers, cases, controllers, strict=True):
+            moved = replace(
+                case,
+                scenario=with_files(case.scenario, lambda name: here.get(name, name)),
+                controllers=classes,
+            )
+            over.append(_as_named(run_case(number, moved, measure), here))
+    return over
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The inputs of a run's bits beside its case, with their versions or hashes on this machine."""
+    assert bentpipe.__file__ is not None
+    package = Path(bentpipe.__file__).parent
+    code = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        code.update(f"{path.relative_to(package)} ".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return {
+        "simulator": simulator_hash()[:12],
+        "Python code of Bentpipe": code.hexdigest()[:12],
+        "Python": platform.python_version(),
+        **{library: version(library) for library in LIBRARIES},
+    }
+
+
+def _own_modules(things: Iterable[Any]) -> list[ModuleType]:
+    """The user's modules that classes and functions come from, and those of the same folders."""
+    folders = set()
+    for thing in things:
+        module = sys.modules.get(getattr(thing, "__module__", None) or type(thing).__module__)
+        if module is not None and not _installed(module):
+            with suppress(AttributeError, TypeError):
+                folders.add(Path(module.__file__).resolve().parent)  # type: ignore[arg-type]
+    if not folders:
+        return []
+    return [
+        module
+        for module in list(sys.modules.values())
+        if isinstance(getattr(module, "__file__", None), str)
+        and not _installed(module)
+        and not folders.isdisjoint(Path(str(module.__file__)).resolve().parents)
+    ]
+
+
+def _installed(module: ModuleType) -> bool:
+    """Whether every machine has a module: Bentpipe's, and those of packages."""
+    top = module.__name__.partition(".")[0]
+    return (
+        top in ("bentpipe", "__main__")
+        or top in sys.stdlib_module_names
+        or "site-packages" in str(module.__file__)
+    )
+
+
+def _as_named(ran: Ran, here: Mapping[str, str]) -> Ran:
+    """The result of a run, with the user's names for the files in its texts."""
+    report, error = ran.report, ran.error
+    for name, path in here.items():
+        as_text = json.dumps(name, ensure_ascii=False)[1:-1]
+        report = None if report is None else report.replace(path, as_text)
+        error = None if error is None else error.replace(path, name)
+    return replace(ran, report=report, error=error, raw=None, failure=None)

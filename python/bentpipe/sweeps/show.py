@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import measures, stats, terminal, units
 from bentpipe.result import each_once
-from bentpipe.sweeps.enough import goodput
+from bentpipe.sweeps.job import goodput
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,28 +6,31 @@
 A part appears complete or not at all: its files are written under other names and renamed, and the last one
 is that in `parts/`. A file of a table that no such file names is unfinished, and the next writer removes it.
 A changed byte may read as another number, so sums show whether files are as they were written. This module
-does not depend on the contents of tables: a sweep has flows and links, a study its measures.
+does not depend on the contents of tables: a sweep has flows and links, a study its measures. A lock on the
+folder admits one writer alone, or the shards of one division together.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
+import re
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from bentpipe import foreign
 from bentpipe._core import ScenarioError
 from bentpipe.files import Changed, check_file, make_folder, read_frame, replace_frame, replace_text
-from bentpipe.sweeps.lock import WHOLE, Lock, Shard
 
 if TYPE_CHECKING:
     import polars as pl
 
+_LOCK = ".lock"
 PARTS = "parts"
 """The folder of the files that list the parts."""
 _VERSION = 1
@@ -38,6 +41,48 @@ _LARGE = 64 << 20
 _MANY = 50_000
 #: This number of small parts is merged while runs go on.
 _SCATTERED = 200
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several writers that share a folder, each with its own part of the runs.
+
+    Attributes:
+        index: from 1.
+        count: number of all shards; 1 is a single writer.
+    """
+
+    index: int
+    count: int
+
+    @classmethod
+    def of(cls, text: str) -> Shard:
+        """The shard of "2/4".
+
+        Raises:
+            ScenarioError: it is not a shard.
+        """
+        found = re.fullmatch(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*", text)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise ScenarioError(f"--shard {text}: write I/N with I from 1 to N, for example 2/4")
+        return cls(int(found[1]), int(found[2]))
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the names of its parts."""
+        return "part-" if self.count == 1 else f"shard-{self.index}-of-{self.count}-"
+
+    def owns(self, name: str) -> bool:
+        """Whether this writer may change a part of that name."""
+        return self.count == 1 or name.startswith(self.prefix)
+
+    def has(self, number: int) -> bool:
+        """Whether this is the shard of a number."""
+        return number % self.count == self.index - 1
+
+
+WHOLE = Shard(1, 1)
+"""A single writer."""
 
 
 class Stored(NamedTuple):
@@ -64,8 +109,8 @@ class Part:
     replaces: Sequence[str] = ()
 
 
-Change = Callable[[str, "pl.DataFrame"], "pl.DataFrame"]
-"""The new contents of a table when its part is rewritten: from the table's name and its rows."""
+Change = Callable[["pl.DataFrame"], "pl.DataFrame"]
+"""The new contents of a table when its part is rewritten, from its rows."""
 
 
 class Store:
@@ -74,7 +119,6 @@ class Store:
     Args:
         folder: made if it is not there.
         tables: the names of the tables; each is a folder with a file of every part that has rows of it.
-        key: the column by which rows are ordered.
         always: the tables that have a file in every part, also without rows.
         many: parts with fewer runs are put together.
         shard: the owner of these parts, if several writers share the folder.
@@ -85,12 +129,11 @@ class Store:
         folder: Path,
         tables: Sequence[str],
         *,
-        key: str = "run",
         always: Sequence[str] = (),
         many: int = _MANY,
         shard: Shard = WHOLE,
     ) -> None:
-        self.folder, self.tables, self._key, self._always = folder, tables, key, always
+        self.folder, self.tables, self._always = folder, tables, always
         self._many = many
         self.shard = shard
         self.parts: list[Part] = []
@@ -190,15 +233,16 @@ class Store:
         kept = [run for part in parts for run in part.runs] if runs is None else list(runs)
         frames = {}
         for table in self.tables:
-            read = [self._read(part, table) for part in parts if f"{table}/{part.name}.parquet" in part.sums]
+            names = [(f"{table}/{part.name}.parquet", part.sums) for part in parts]
+            read = [read_frame(self.folder / name, sums[name]) for name, sums in names if name in sums]
             if read:
                 whole = pl.concat(read, how="diagonal")
-                whole = whole if change is None else change(table, whole)
-                frames[table] = whole.sort(self._key, maintain_order=True)
-        names = [part.name for part in parts]
+                whole = whole if change is None else change(whole)
+                frames[table] = whole.sort("run", maintain_order=True)
+        old = [part.name for part in parts]
         with _undisturbed():
-            new = [self._write(frames, sorted(kept), names)] if kept else []
-            self.parts = [part for part in self.parts if part.name not in names] + new
+            new = [self._write(frames, sorted(kept), old)] if kept else []
+            self.parts = [part for part in self.parts if part.name not in old] + new
             for part in parts:
                 (self.folder / PARTS / f"{part.name}.json").unlink(missing_ok=True)
                 for name in part.sums:
@@ -241,14 +285,8 @@ class Store:
     def _small(self, part: Part) -> bool:
         return len(part.runs) < self._many and self._size(part) < _LARGE
 
-    def _read(self, part: Part, table: str) -> pl.DataFrame:
-        name = f"{table}/{part.name}.parquet"
-        return read_frame(self.folder / name, part.sums[name])
-
     def _damaged(self, part: Part) -> Path | None:
-        """A file of a part that is not the one that was written; those of others are theirs to check."""
-        if not self.shard.owns(part.name):
-            return None
+        """A file of a part that is not the one that was written."""
         for name, wanted in part.sums.items():
             try:
                 check_file(self.folder / name, wanted)
@@ -263,14 +301,9 @@ class Store:
             for path in self._listed(table):
                 if f"{table}/{path.name}" not in named and self.shard.owns(path.stem):
                     path.unlink(missing_ok=True)
-        for folder in (PARTS, *self.tables):
-            self._remove_half_written(self.folder / folder)
-
-    def _remove_half_written(self, folder: Path) -> None:
-        """Nobody else writes under these names now: their writers were killed."""
-        if folder.is_dir():
-            for path in folder.iterdir():
-                if path.name.startswith(".") and self.shard.owns(path.name[1:]):
+        for folder in (PARTS, *self.tables):  # nobody else writes under these names now
+            for path in (self.folder / folder).glob(".*"):
+                if self.shard.owns(path.name[1:]):
                     path.unlink(missing_ok=True)
 
     def _listed(self, folder: str) -> list[Path]:
@@ -278,6 +311,65 @@ class Store:
         place = self.folder / folder
         kind = ".json" if folder == PARTS else ".parquet"
         return sorted(place.glob(f"[!.]*{kind}")) if place.is_dir() else []
+
+
+class Lock:
+    """Keeps others out of a folder. It ends with the process, however that ends."""
+
+    def __init__(self, folder: Path, shard: Shard = WHOLE) -> None:
+        self._folder, self._shard = folder, shard
+        self._held: list[IO[str]] = []
+
+    def take(self) -> None:
+        """Takes the lock.
+
+        Raises:
+            ScenarioError: another process has it.
+        """
+        whole = (self._folder / _LOCK).open("a+", encoding="utf-8")
+        self._held.append(whole)
+        alone = _try(whole, fcntl.LOCK_EX)
+        if self._shard.count == 1:
+            if not alone:
+                self._refuse(f"another run is writing to {self._folder}")
+            _mark(whole, "")
+            return
+        if alone:  # the first of the shards defines the number of shards
+            _mark(whole, str(self._shard.count))
+        if not _try(whole, fcntl.LOCK_SH):
+            self._refuse(f"another run is writing to {self._folder}")
+        whole.seek(0)
+        count = whole.read().strip()
+        if count != str(self._shard.count):
+            self._refuse(f"{self._folder} is being written to by {count or 'other'} shards; wait for them")
+        own = (self._folder / f"{_LOCK}-{self._shard.index}").open("a+", encoding="utf-8")
+        self._held.append(own)
+        if not _try(own, fcntl.LOCK_EX):
+            self._refuse(f"shard {self._shard.index}/{self._shard.count} is running in {self._folder}")
+
+    def release(self) -> None:
+        """Lets others write."""
+        for held in self._held:
+            held.close()
+        self._held.clear()
+
+    def _refuse(self, why: str) -> None:
+        self.release()
+        raise ScenarioError(why)
+
+
+def _try(file: IO[str], kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _mark(file: IO[str], text: str) -> None:
+    file.truncate(0)
+    file.write(text)
+    file.flush()
 
 
 def read_part(path: Path) -> Part | None:

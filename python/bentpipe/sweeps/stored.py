@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,8 @@ def read(places: Sequence[Path]) -> Stored:
 
 def _read(place: Path) -> Stored:
     if (place / "sweep.json").is_file():
-        return _dataset(place)
+        runs = dataset.read(place)
+        return Stored([place], runs.flows, runs.links, runs.traces, runs.failed, dataset.about(place))
     if (place / "run.json").is_file():
         return _result(place)
     if not place.exists():
@@ -106,11 +107,6 @@ def _read(place: Path) -> Stored:
         f"{place} is no dataset of `bentpipe sweep --out` and no result of `bentpipe run --out`: "
         "it has neither sweep.json nor run.json"
     )
-
-
-def _dataset(place: Path) -> Stored:
-    runs = dataset.read(place)
-    return Stored([place], runs.flows, runs.links, runs.traces, runs.failed, dataset.about(place))
 
 
 def _result(place: Path) -> Stored:
@@ -147,15 +143,8 @@ def _named(one: Stored, place: Path, places: Sequence[Path]) -> Stored:
     def named(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.select(name, pl.all().exclude("directory")) if frame.height else pl.DataFrame()
 
-    return Stored(
-        one.places,
-        named(one.flows),
-        named(one.links),
-        named(one.traces),
-        named(one.failed),
-        one.about,
-        one.results,
-    )
+    flows, links, traces, failed = map(named, (one.flows, one.links, one.traces, one.failed))
+    return replace(one, flows=flows, links=links, traces=traces, failed=failed)
 
 
 def _joined(found: Sequence[Stored]) -> Stored:

@@ -25,7 +25,7 @@ from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
 from bentpipe.experiments.leo import page, paths
 from bentpipe.experiments.starlink.measured import PLACE
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.measuring import Row
+from bentpipe.sweeps.kept import Row
 from bentpipe.timeline.traces import mahimahi
 from bentpipe.truth.writing import stored_rows, write_rows
 

@@ -19,7 +19,7 @@ from bentpipe.experiments.starlink.experiment import Floats, OfStarlink, Tests, 
 from bentpipe.experiments.starlink.model import CAR, FAMILIES, Setting
 from bentpipe.experiments.starlink.race import RACED
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.measuring import Row
+from bentpipe.sweeps.kept import Row
 
 LENGTH_S, SEEDS = 60.0, 12
 WAYS = ("down", "up")

@@ -36,7 +36,7 @@ from bentpipe.experiments.starlink.measured import (
 )  # fmt: skip
 from bentpipe.pages.markdown import markdown, texts
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.measuring import Row
+from bentpipe.sweeps.kept import Row
 from bentpipe.toml_tables import beside
 
 SHARES = (10, 25, 50, 75, 90)

@@ -19,7 +19,7 @@ from bentpipe.experiments.starlink.counts import MSS, QUIET, SLOT_S, WAYS, of_re
 from bentpipe.experiments.starlink.measured import TO_WIRE, measured, near
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.measuring import Row
+from bentpipe.sweeps.kept import Row
 from bentpipe.units import seconds
 
 Floats = NDArray[np.float64]

@@ -29,7 +29,7 @@ from bentpipe.experiments.starlink.experiment import (
 )
 from bentpipe.experiments.starlink.statistics import STATISTICS, fit, of_day, split
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.measuring import Row
+from bentpipe.sweeps.kept import Row
 
 CAR = PROFILES["car-2024"]
 FAMILIES = {"D": (0.25, 1.0), "S": (2.5, 0.65)}

@@ -10,7 +10,7 @@ import numpy as np
 from bentpipe.experiments.starlink.experiment import OfStarlink, by_setting, put
 from bentpipe.experiments.starlink.model import FAMILIES, Setting
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.measuring import Row
+from bentpipe.sweeps.kept import Row
 
 RACED = {
     "BBR": "bbr", "BBRv3": "bbr3", "LeoCC": "leocc", "Illinois": "illinois", "CUBIC": "cubic",

@@ -1,6 +1,6 @@
 "use strict";
 // Charts in a page of somebody else that gives new data from time to time: {id of a figure: chart, id of another
-// element: HTML}, as JSON in an element of class "bentpipe-data" (pages/live.py).
+// element: HTML}, as JSON in an element of class "bentpipe-data" (explore/shown.py).
 document.addEventListener("DOMContentLoaded", () => {
   const { Chart, all } = globalThis.bentpipe;
   let last = "", style = "", given = [];

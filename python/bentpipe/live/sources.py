@@ -1,7 +1,8 @@
-"""Live page of an emulation: both ways of the link, and the connections over it."""
+"""Sources of the numbers of live pages, with their pages: an emulation, and the flows of the kernel."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import terminal
 from bentpipe.connections import Connection, Connections
 from bentpipe.live.board import Family, LiveChart, LivePage, Reading, Series
-from bentpipe.live.flows import Largest
 from bentpipe.live.server import Shown, serve
 
 if TYPE_CHECKING:
@@ -20,9 +20,16 @@ _LEGS = ("first", "second")
 #: Bytes by which the far end must be ahead before a connection is its own: handshakes and short questions.
 _SMALL = 3000
 _DROPS = {"dropped_queue": "queue", "dropped_error": "error"}
+#: Flows that a page shows at once.
+SHOWN = 8
+#: The part of a new rate in the mean that ranks flows.
+_NEW = 0.1
+_WINDOWS = LiveChart(
+    "Congestion window.", "congestion window, segments", Family("cwnd/"), "As the kernel has it."
+)
 
 
-def page(title: str, lead: str = "", *, relay: bool = False) -> LivePage:
+def emulation_page(title: str, lead: str = "", *, relay: bool = False) -> LivePage:
     """The page; `title` names the link, `lead` is the command. With a relay both of its sides are shown."""
     ways = [f"{leg} {way}" for leg in _LEGS for way in _WAYS] if relay else list(_WAYS)
 
@@ -41,9 +48,7 @@ def page(title: str, lead: str = "", *, relay: bool = False) -> LivePage:
                 Family("rtt/", 1e3),
                 "Of each connection, where its data is sent; named by the ports of both ends." + half,
             ),
-            LiveChart(
-                "Congestion window.", "congestion window, segments", Family("cwnd/"), "As the kernel has it."
-            ),
+            _WINDOWS,
             LiveChart(
                 "Losses.",
                 "losses, packets/s",
@@ -88,7 +93,7 @@ def watching(address: str, emulation: Emulation, title: str, lead: str = "") -> 
         ScenarioError: the address is not of this machine's loopback, or it is taken.
     """
     ends: dict[str, Connections] = {side: emulation.within(side, Connections) for side in emulation.sides}
-    shown = page(title, lead, relay="relay" in ends)
+    shown = emulation_page(title, lead, relay="relay" in ends)
     try:
         with serve(address, shown, EmulationSource(emulation.snapshot, ends)) as served:
             terminal.note(f"{served.address} shows the link while the command runs")
@@ -108,7 +113,7 @@ class EmulationSource:
         self._largest = Largest()
 
     def __call__(self) -> dict[str, float]:
-        """Names and numbers, as `page` uses them."""
+        """Names and numbers, as `emulation_page` uses them."""
         now = self._snapshot()
         before, self._before = self._before, now
         past = now["t_s"] - before["t_s"] if before else 0.0
@@ -127,17 +132,14 @@ class EmulationSource:
         numbers["lost"] = sum(now[way][what] for way in _WAYS for what in _DROPS)
         for part in ("p50", "p99", "max"):
             numbers[f"late/{part}"] = max(now[way][f"lateness_{part}_s"] for way in _WAYS)
-        connections = sending({end: _over_the_link(at) for end, at in self._ends.items()})
+        ends = {end: [c for c in at.read() if not c.over_loopback] for end, at in self._ends.items()}
+        connections = sending(ends)
         rates = self._largest.rates(now["t_s"], {name: at.acked_bytes for name, at in connections.items()})
         for name, bps in rates.items():
             numbers[f"bps/{name}"] = bps
             numbers[f"cwnd/{name}"] = connections[name].cwnd_segments
             numbers[f"rtt/{name}"] = connections[name].srtt_s
         return numbers
-
-
-def _over_the_link(end: Connections) -> list[Connection]:
-    return [connection for connection in end.read() if not connection.over_loopback]
 
 
 def _rows(snapshot: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -170,3 +172,97 @@ def sending(ends: Mapping[str, Sequence[Connection]]) -> dict[str, Connection]:
             way = "→" if is_near else "←"
             found[pair] = f"{here.port} {way} {there.port}{half}", at
     return dict(found.values())
+
+
+def kernel_page(title: str) -> LivePage:
+    """The page; `title` names the algorithm."""
+    return LivePage(
+        title,
+        [
+            LiveChart("Rate.", "rate, Mbit/s", Family("bps/", 1e-6), "Data that the receiver acknowledged."),
+            _WINDOWS,
+            LiveChart("Smoothed RTT.", "smoothed RTT, ms", Family("rtt/", 1e3)),
+            LiveChart("In flight.", "in flight, segments", Family("flight/"), "Sent and not acknowledged."),
+            LiveChart(
+                "Age of the last order.",
+                "age, ms",
+                Family("age/", 1e3),
+                "Since the agent last told the kernel a window. Not there for programs in the kernel.",
+            ),
+        ],
+        readings=[
+            Reading("flows", "flows"),
+            Reading("rate", "rate of all", "Mbit/s", 1e-6),
+            Reading("fallbacks", "fallbacks"),
+            Reading("dropped", "reports dropped"),
+            Reading("applied", "99 % of orders applied in", "ms", 1e3),
+        ],
+        rank="bps/",
+    )
+
+
+class KernelSource:
+    """The current numbers of the kernel's flows."""
+
+    def __init__(
+        self, status: Callable[[], Mapping[str, Any]], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`status` gives the output of `bentpipe kernel status --json` for one algorithm."""
+        self._status, self._clock = status, clock
+        self._largest = Largest()
+        self._before: tuple[float, dict[str, float]] | None = None
+
+    def __call__(self) -> dict[str, float | None]:
+        """Names and numbers, as `kernel_page` uses them."""
+        t_s, status = self._clock(), self._status()
+        flows = {f"{flow['local']} → {flow['remote']}": flow for flow in status["flows"]}
+        delivered = {name: float(flow["delivered_bytes"]) for name, flow in flows.items()}
+        numbers: dict[str, float | None] = {
+            "flows": len(flows),
+            "fallbacks": sum(flow.get("fallbacks") or 0 for flow in flows.values()),
+            "dropped": status.get("dropped_reports"),
+            "applied": ((status.get("latency") or {}).get("ack_to_applied_s") or {}).get("p99"),
+        }
+        if self._before is not None and t_s > self._before[0]:
+            past, before = t_s - self._before[0], self._before[1]
+            more = sum(max(now - before.get(name, now), 0) for name, now in delivered.items())
+            numbers["rate"] = 8 * more / past
+        self._before = t_s, delivered
+        for name, bps in self._largest.rates(t_s, delivered).items():
+            flow = flows[name]
+            numbers[f"bps/{name}"] = bps
+            numbers[f"cwnd/{name}"] = flow["cwnd_segments"]
+            numbers[f"rtt/{name}"] = flow["srtt_s"]
+            numbers[f"flight/{name}"] = flow["in_flight_segments"]
+            numbers[f"age/{name}"] = flow.get("order_age_s")
+        return numbers
+
+
+class Largest:
+    """Rates of flows from their delivered bytes, and the flows with the greatest recent rates."""
+
+    def __init__(self, most: int = SHOWN) -> None:
+        self._most = most
+        self._t_s = 0.0
+        self._bytes: dict[str, float] = {}
+        self._means: dict[str, float] = {}
+
+    def rates(self, t_s: float, delivered: Mapping[str, float]) -> dict[str, float]:
+        """Rates of the largest since the last call, in bit/s; all are 0 at the first.
+
+        Args:
+            t_s: the time of now, in seconds.
+            delivered: bytes of each flow since its beginning. A flow that is missing has gone.
+        """
+        past, self._t_s = t_s - self._t_s, t_s
+        rates = {}
+        for name, now in delivered.items():
+            # Data that a flow delivered before it was first seen has no time.
+            rate = 8 * max(now - self._bytes.get(name, now), 0) / past if past > 0 else 0.0
+            rates[name] = rate
+            mean = self._means.get(name)
+            self._means[name] = rate if mean is None else mean + _NEW * (rate - mean)
+        self._means = {name: self._means[name] for name in delivered}
+        self._bytes = dict(delivered)
+        largest = sorted(delivered, key=lambda name: (-self._means[name], -delivered[name]))[: self._most]
+        return {name: rates[name] for name in delivered if name in set(largest)}
