@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import qemu
-from debian import Kernel
-from guest import assemble, network
-from links import Link
-from tools import Missing, need
+from debian import Kernel, Missing, need
+from guest import Link, assemble, network
 
 LINK = Link("kernels", "5 Mbit/s, RTT 300 ms, every 400th packet lost", 5000, 300, 150, 6.0, drop_every=400)
 NATIVE = ("star", "a-liad", "hswa", "vegas-l", "hybla")
