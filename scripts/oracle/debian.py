@@ -1,4 +1,4 @@
-"""What the oracle needs of Debian: programs, and kernel images, which apt and dpkg bring; they are kept."""
+"""Programs and kernel images of Debian, which apt and dpkg bring; the images are kept."""
 
 from __future__ import annotations
 
