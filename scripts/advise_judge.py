@@ -117,7 +117,7 @@ def answers_place(place: Path, *, measured: bool, budget: str) -> Path:
     """The folder of answers; another one if the code that makes them has changed."""
     code = hashlib.sha256(simulator_hash().encode())
     root = Path(str(bp.__file__)).parent
-    for path in sorted([*root.glob("advice/*.py"), *root.glob("measured/*.py"), Path(advise_files.__file__)]):
+    for path in sorted([*root.glob("advice/*.*"), *root.glob("measured/*.py"), Path(advise_files.__file__)]):
         code.update(path.read_bytes())
     mode = "measured" if measured else "described"
     return place / "answers" / code.hexdigest()[:12] / f"{mode}-{budget.replace(' ', '')}"

@@ -7,8 +7,8 @@
 Nothing but this traffic crosses the link. Each program says "ready" and then reads a line: the instant of the
 connection or of the first datagram on the monotonic clock, which all namespaces of a machine share. `--for`
 is the time for which the transfer is watched from then on. The receiver at the end prints its count as JSON,
-and writes its course where a file is given. The sender samples `TCP_INFO` and writes its samples as JSON, a list
-for each quantity. Datagrams are the unresponsive traffic of kind `cbr`: nothing answers them. None needs
+and writes its course where a file is given. The sender samples `TCP_INFO` and writes its samples as JSON, a
+list for each quantity. Datagrams are the unresponsive traffic of kind `cbr`: nothing answers them. None needs
 anything but the standard library, so that a machine can start many at once.
 """
 
