@@ -1,4 +1,7 @@
-"""Answers of `bentpipe advise` to the links of the truth set, and their losses against the truth."""
+"""Answers of `bentpipe advise` to the links of the truth set, and their losses against the truth.
+
+The page with all of them is docs/advise-truth.md.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,19 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import advise_files
+import advise_links
 import advise_table
+import md
 from advise_links import Drawn
-from advise_table import INTERVAL, Truth
+from advise_table import GOAL, INTERVAL, Truth
 
 import bentpipe as bp
 from bentpipe import files
+from bentpipe.pages.markdown import markdown
 from bentpipe.sweeps.fingerprint import simulator_hash
 
 GOOD, FAIR = 0.05, 0.15
@@ -96,13 +103,8 @@ def ask(
             continue
         answer = _ask(one, place, measured=measured, budget=budget)
         place.mkdir(parents=True, exist_ok=True)
-        _store(_path(place, one), json.dumps(asdict(answer)))
+        files.replace_text(_path(place, one), json.dumps(asdict(answer)))
         tell(f"link {one.number}: {answer.taken} in {answer.took_s:.0f} s, plan {answer.plan}")
-
-
-def _store(path: Path, text: str) -> None:
-    """Writes a small file, whole or not at all."""
-    files.replace_text(path, text)
 
 
 def stored(some: Sequence[Drawn], place: Path) -> list[tuple[Drawn, Answer]]:
@@ -115,7 +117,7 @@ def answers_place(place: Path, *, measured: bool, budget: str) -> Path:
     """The folder of answers; another one if the code that makes them has changed."""
     code = hashlib.sha256(simulator_hash().encode())
     root = Path(str(bp.__file__)).parent
-    for path in sorted([*root.glob("advice/*.py"), *root.glob("measured/*.py"), Path(advise_files.__file__)]):
+    for path in sorted([*root.glob("advice/*.*"), *root.glob("measured/*.py"), Path(advise_files.__file__)]):
         code.update(path.read_bytes())
     mode = "measured" if measured else "described"
     return place / "answers" / code.hexdigest()[:12] / f"{mode}-{budget.replace(' ', '')}"
@@ -153,3 +155,77 @@ def verdicts(answers: Sequence[tuple[Drawn, Answer]], table: Mapping[int, Truth]
     if lacking:
         raise ValueError(f"the table has no link {lacking[0]}: run `measure` to its end, then `table`")
     return [Verdict(one, answer, table[one.number]) for one, answer in answers]
+
+
+def page(table: Mapping[int, Truth], described: Sequence[Verdict], measured: Sequence[Verdict]) -> str:
+    """docs/advise-truth.md."""
+    seeds = sorted({int(row["seeds"]) for truth in table.values() for row in truth.rows.values()})
+    return md.page(
+        "advise_judge.md",
+        None,
+        links=advise_links,
+        seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
+        moving=advise_links.MOVING * len(advise_links.SETS),
+        asked={
+            "Asked with the link's values": described,
+            "Asked with files of ping and iperf3": measured,
+        },
+        summary=summary,
+        by_set=_by_set,
+        miss=miss,
+        row=row,
+    )
+
+
+def summary(found: Sequence[Verdict]) -> str:
+    """The number of answers that are as good as the best."""
+    hits = sum(one.hit for one in found)
+    doubtful = [one.truth.regret(one.answer.taken) for one in found]
+    good, fair = (sum(regret < bound for regret in doubtful) for bound in (GOOD, FAIR))
+    return (
+        f"**{hits} of {len(found)} are hits.** If the best may be in doubt, {good} lose less than 5 % and "
+        f"{fair} less than 15 %."
+    )
+
+
+def _by_set(found: Sequence[Verdict]) -> str:
+    """A table with a row for each set, and one for all."""
+    ends = list(accumulate(advise_links.SETS, initial=0))
+    rows = []
+    for first, end in [*pairwise(ends), (0, ends[-1])]:
+        some = [one for one in found if first <= one.drawn.number < end]
+        losses = [one.regret for one in some]
+        counts = [str(sum(loss < bound for loss in losses)) for bound in (GOOD, FAIR)]
+        worst, reckless = max(losses, default=0.0), sum(bool(one.reckless) for one in some)
+        if some:
+            rows.append([f"{first} to {end - 1}", *counts, f"{100 * worst:.1f} %", str(reckless)])
+    return markdown(["<links", "lose less than 5 %", "less than 15 %", "worst", "reckless"], rows)
+
+
+def row(one: Verdict) -> str:
+    """A row of the table."""
+    best, taken = one.best, one.answer.taken
+    cells = [
+        one.drawn.number, one.drawn.words(), best, _goal(one, best), taken or "none",
+        _goal(one, taken) if taken else "-", f"{100 * one.regret:.1f} %",
+        "yes" if one.reckless else "no", "hit" if one.hit else "**miss**",
+    ]  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def miss(one: Verdict) -> str:
+    """A line of the list of misses."""
+    best = one.best
+    why = [f"it loses {100 * one.regret:.1f} %"] if one.regret >= GOOD else []
+    why += [f"it is reckless: {one.reckless}"] if one.reckless else []
+    why += [f"the answer calls {best} reckless"] if best in one.answer.flagged else []
+    why += [] if one.answer.known else ['the answer begins with "Not yet known"']
+    taken = one.answer.taken or "no answer"
+    return f"- {one.drawn.number}: {taken} instead of {best}; {'; '.join(why)} (plan {one.answer.plan})"
+
+
+def _goal(one: Verdict, cc: str) -> str:
+    """Mean of the goal and the half of its 95 % interval, Mbit/s."""
+    row = one.truth.rows[cc]
+    error = INTERVAL * row[GOAL + "_se"] / 1e6
+    return f"{row[GOAL] / 1e6:.4g} ± {error if error > 1e-4 else 0:.1g}"

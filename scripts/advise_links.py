@@ -14,6 +14,7 @@ import numpy as np
 import bentpipe as bp
 from bentpipe import timeline
 from bentpipe.advice.question import Question
+from bentpipe.spans import radical_inverse
 from bentpipe.units import seconds
 
 SEED = 24
@@ -126,7 +127,7 @@ class Drawn:
         if not self.scenario:
             return 0.0
         first, last = _played(self.scenario)
-        return round(first + _corput(n) * (last - self.run_s - first), 3)
+        return round(first + radical_inverse(n + 1, 2) * (last - self.run_s - first), 3)
 
     def words(self) -> str:
         """The link in words."""
@@ -220,14 +221,6 @@ def _draw(number: int, scenario: str) -> Drawn:
 def _log(rng: np.random.Generator, ends: tuple[float, float]) -> float:
     """A value between two ends, all magnitudes alike, with three digits."""
     return float(f"{math.exp(rng.uniform(math.log(ends[0]), math.log(ends[1]))):.3g}")
-
-
-def _corput(n: int) -> float:
-    """Point `n` of van der Corput's sequence of base 2: 1/2, 1/4, 3/4, 1/8 ... for n from 0 on."""
-    share, digit, n = 0.0, 0.5, n + 1
-    while n:
-        share, digit, n = share + digit * (n & 1), digit / 2, n >> 1
-    return share
 
 
 @cache

@@ -19,15 +19,13 @@ from pathlib import Path
 import advise_judge
 import advise_links
 import advise_measure
-import advise_page
 import advise_table
+import md
 
 from bentpipe import files
 from bentpipe.advice import schedule
 
-ROOT = Path(__file__).resolve().parent.parent
-DOCS = ROOT / "docs"
-PLACE = ROOT / "out" / "advise-truth"
+PLACE = md.ROOT / "out" / "advise-truth"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,16 +65,14 @@ def judge(given: argparse.Namespace) -> None:
         answers = advise_judge.stored(advise_links.chosen(None, sealed=given.sealed), place)
         found[measured] = advise_judge.verdicts(answers, table)
     for one in found[given.measured]:
-        print(advise_page.row(one))
-    print(advise_page.summary(found[given.measured]))
-    text = advise_page.page(table, found[False], found[True])
+        print(advise_judge.row(one))
+    print(advise_judge.summary(found[given.measured]))
+    text = advise_judge.page(table, found[False], found[True])
     files.replace_text(given.docs / "advise-truth.md", text)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = md.command_line(__doc__)
     parser.add_argument("step", choices=["draw", "measure", "table", "judge"])
     parser.add_argument("--seeds", type=int, default=advise_measure.SEEDS, help="of the truth")
     parser.add_argument("--measured", action="store_true", help="give advise nothing but measurements")
@@ -92,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--fresh", action="store_true", help="ask again what was asked")
     parser.add_argument("--place", type=Path, default=PLACE, help="where runs and answers are kept")
-    parser.add_argument("--docs", type=Path, default=DOCS, help="where table and page are written")
+    parser.add_argument("--docs", type=Path, default=md.DOCS, help="where table and page are written")
     return parser
 
 

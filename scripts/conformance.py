@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import validate
-import validation_page
 
 from bentpipe.files import csv_text, replace_text
 
@@ -133,7 +132,7 @@ def listed(rows: list[Ran], causes: dict[str, str]) -> list[list[str]]:
 
 def store(name: str, lines: list[list[str]]) -> None:
     """Writes a data file."""
-    replace_text(validation_page.DATA / f"{name}.csv", csv_text(lines))
+    replace_text(validate.DATA / f"{name}.csv", csv_text(lines))
 
 
 def main() -> int:

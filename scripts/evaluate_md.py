@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from md import DOCS, table
+from md import DOCS, filled, table
 
 from bentpipe.evaluation.assessment import EXPERIMENTS
 from bentpipe.evaluation.criteria import CRITERIA, LINES, TITLES
-from bentpipe.pages.markdown import replaced
 
 PAGE = DOCS / "evaluate.md"
 
@@ -66,7 +65,4 @@ def _place(c: object) -> str:
 def pages() -> dict[Path, str]:
     """The page with its tables as they should be."""
     assert all(c.document in TITLES for c in CRITERIA)
-    page = PAGE.read_text(encoding="utf-8")
-    for name, make in PARTS.items():
-        page = replaced(page, name, make())
-    return {PAGE: page}
+    return filled(PAGE, {name: make() for name, make in PARTS.items()})

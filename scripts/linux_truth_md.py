@@ -29,7 +29,7 @@ from matplotlib.figure import Figure
 from md import DOCS
 
 from bentpipe.experiments.table import STYLE
-from bentpipe.pages.markdown import markdown, replaced
+from bentpipe.pages.markdown import markdown
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
 from bentpipe.truth.comparison import CURVE, GOODPUT, RTT, Verdict, verdict
@@ -305,12 +305,9 @@ def draw_errors(table: Sequence[Row]) -> str:
 def pages() -> dict[Path, str]:
     """The files that follow from the stored numbers."""
     rows = read_rows(CELLS)
-    page = PAGE.read_text(encoding="utf-8")
-    for name, part in parts(rows).items():
-        page = replaced(page, name, part)
     with mpl.rc_context({**STYLE, "svg.fonttype": "none"}):
         errors, curves = draw_errors(comparison.table(rows)), draw_curves(read_rows(CURVES))
-    return {PAGE: page, ERRORS_FIGURE: errors, CURVES_FIGURE: curves}
+    return {**md.filled(PAGE, parts(rows)), ERRORS_FIGURE: errors, CURVES_FIGURE: curves}
 
 
 def stale() -> list[str]:

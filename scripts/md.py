@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bentpipe.pages.markdown import laid_out, markdown, rendered, texts
+from bentpipe.pages.markdown import laid_out, markdown, rendered, replaced, texts
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -24,6 +24,14 @@ def page(template: str, width: int | None = 110, /, **values: Any) -> str:
     """
     text = rendered(ROOT / "scripts" / template, **values)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n" if width is None else laid_out(text, width)
+
+
+def filled(page: Path, parts: Mapping[str, str]) -> dict[Path, str]:
+    """A page of docs with other texts between its marks; a part has the name of its marks."""
+    text = page.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        text = replaced(text, name, part)
+    return {page: text}
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

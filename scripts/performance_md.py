@@ -15,11 +15,11 @@ import tomllib
 from pathlib import Path
 
 from instructions import FILE, PROFILED
-from md import DOCS
+from md import DOCS, filled
 
 from bentpipe.bench.page import data, tables
 from bentpipe.files import csv_text
-from bentpipe.pages.markdown import markdown, replaced
+from bentpipe.pages.markdown import markdown
 
 PAGE = DOCS / "performance.md"
 ROWS = DOCS / "performance.csv"
@@ -44,8 +44,5 @@ def counts() -> dict[str, str]:
 
 def pages() -> dict[Path, str]:
     """Page and table."""
-    page = PAGE.read_text(encoding="utf-8")
     timings = json.loads(TIMINGS.read_text(encoding="utf-8"))
-    for name, part in {**tables(timings), **counts()}.items():
-        page = replaced(page, name, part)
-    return {PAGE: page, ROWS: csv_text(data(timings))}
+    return {**filled(PAGE, {**tables(timings), **counts()}), ROWS: csv_text(data(timings))}

@@ -16,10 +16,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from md import command_line
+from md import command_line, filled
 from programs import ROOT, built
 
-from bentpipe.pages.markdown import markdown, replaced
+from bentpipe.pages.markdown import markdown
 from bentpipe.truth.quic_cell import SIMULATED, QuicCell
 from bentpipe.truth.quic_table import page_rows, tcp
 from bentpipe.truth.simulated import simulate
@@ -107,13 +107,10 @@ def simulate_again() -> None:
 
 def pages() -> dict[Path, str]:
     """The page."""
-    page = PAGE.read_text(encoding="utf-8")
     parts = {"carried": table(carried(FEATURES))}
     if ROWS.exists():
         parts["comparison"] = markdown(*page_rows(read_rows(ROWS)))
-    for name, part in parts.items():
-        page = replaced(page, name, part)
-    return {PAGE: page}
+    return filled(PAGE, parts)
 
 
 if __name__ == "__main__":

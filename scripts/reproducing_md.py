@@ -1,27 +1,268 @@
 """Writes docs/reproducing.md and docs/reproducing/ from a run: `scripts/reproducing_md.py OUT [--to FILE]`.
 
 OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of
-the page comes from there, and from the files of `bentpipe study fit NAME --keep docs/fits`.
+the page comes from there, and from the files of `bentpipe study fit NAME --keep docs/fits`. Each paper has a
+page of its own, with its figures, its claims check by check, and the readings that were tried.
 """
 
-import argparse
+from __future__ import annotations
+
 import json
+import re
+import shutil
 import sys
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import md
-from reproducing_paper import WIDTH, Paper, page, read, safe, table
+import polars as pl
 
-from bentpipe.studies.claim import COUNTED, RULE, Verdict
+from bentpipe import studies
+from bentpipe.stats import Mean
+from bentpipe.studies import show
+from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
+from bentpipe.studies.page import interval, least, plain, shown
+from bentpipe.studies.places import Kind, Place
+from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
-from bentpipe.studies.summary import count, row
+from bentpipe.studies.summary import count, held, row
 from bentpipe.studies.tolerance import every
+from bentpipe.studies.write import WORDS as FIGURES
 
 PAGE = md.DOCS / "reproducing.md"
 FITS = PAGE.parent / "fits"
+#: Columns of a line.
+WIDTH = 126
+#: A figure must not be larger than this, bytes.
+LARGEST = 150_000
+#: Printed numbers of a figure that its line in the list has, at most.
+NUMBERS = 6
+#: The beginning of the sentence that lists the checks that fail.
+FAILING = does_not_hold([]).rstrip(" .")
+
+
+class Paper(NamedTuple):
+    """A study as ``claims.json`` of all has it, its folder in the run, and where its page goes."""
+
+    study: dict[str, Any]
+    run: Path
+    mode: str
+    to: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return str(self.study["name"])
+
+    def places(self) -> list[Place]:
+        """The figures and tables of the paper; none if the study is of no paper."""
+        return list(studies.get(self.name).places()) if self.name in studies.available() else []
+
+
+def page(paper: Paper, fit: dict[str, Any] | None) -> None:
+    """Write the page, its figures and its table of sensitivity."""
+    study, places = paper.study, paper.places()
+    paper.to.mkdir(exist_ok=True)
+    file = f"{paper.name}-sensitivity.csv"
+    under = pl.read_parquet(paper.run / "sensitivity.parquet")
+    under.with_columns(pl.col(pl.Float64).round_sig_figs(5)).write_csv(paper.to / file)
+    text = md.page(
+        "reproducing_paper.md",
+        WIDTH,
+        study=study,
+        mode=paper.mode,
+        all=paper.to.name,
+        places=[_listed(paper, place) for place in places],
+        given=[_given(paper, place) for place in places if place.given],
+        claims=claims(study),
+        checks=checks,
+        reproduced=Verdict.REPRODUCED,
+        failing=FAILING,
+        tried=[head.lower() for head in TRIED],
+        readings=study["readings"],
+        fit=fit,
+        file=file,
+        **readings(study),
+        searched=searched(fit),
+        sensitivity=sensitivity(under),
+        safe=safe,
+        laid_out=laid_out,
+        table=table,
+    )
+    (paper.to / f"{paper.name}.md").write_text(text, encoding="utf-8")
+
+
+def _listed(paper: Paper, place: Place) -> list[str]:
+    """The line of a figure or table in the list."""
+    claims = [claim for claim in paper.study["claims"] if claim["id"] in place.claims]
+    here = f"[{_title(place)}](#{place.name})" if place.given else safe(place.why)
+    holds, counted = place.agreement(claims)
+    links = ", ".join(f"[{claim['id']}](#{claim['id'].lower()})" for claim in claims)
+    numbers = [
+        f"{shown(check['paper'])}: {plain(check['measured'])} {check['unit']}".rstrip()
+        for check in place.checks(claims)
+        if check["kind"] == "number" and not isinstance(check["paper"], str)
+    ]
+    some = "; ".join(numbers[:NUMBERS]) + (
+        f"; {len(numbers) - NUMBERS} more" if len(numbers) > NUMBERS else ""
+    )
+    agree = f"{holds} of {counted} ({links})" if counted else links or "none"
+    return [_title(place), safe(place.shows), here, safe(some), agree]
+
+
+def _title(place: Place) -> str:
+    return f"ours: {place.number}" if place.kind == Kind.OWN else place.title
+
+
+def _given(paper: Paper, place: Place) -> dict[str, str]:
+    """A figure or a table: its name, title, itself, and its caption."""
+    if place.draw is None:
+        of = show.show(studies.get(paper.name), [place.kind], place.number, paper.mode, paper.run)
+        heads = [name.partition(" (")[0] if name.endswith(")") else name for name in of.data.columns]
+        shown = table(heads, list(of.data.iter_rows()), safe)
+        return {"name": place.name, "title": of.title, "shown": shown, "caption": of.caption}
+    words = json.loads((paper.run / FIGURES).read_text(encoding="utf-8"))["figures"][place.name]
+    source, file = paper.run / "figures" / f"{place.name}.svg", f"{paper.name}-{place.name}.svg"
+    if (size := source.stat().st_size) > LARGEST:
+        raise ValueError(f"{source} has {size:,} bytes, more than {LARGEST:,}")
+    shutil.copyfile(source, paper.to / file)
+    alt = safe(words["alt"]).replace("[", "(").replace("]", ")")
+    return {"name": place.name, "shown": f"![{alt}]({file})", **words}
+
+
+def readings(study: dict[str, Any]) -> dict[str, list[list[str]]]:
+    """Rows for the declared joint readings, and for the checks that none of them meets."""
+    found = study["readings"]
+    rows = [
+        [
+            safe(of["title"]),
+            safe("; ".join(map(choice, of["choices"])) or "as in the set-up"),
+            *_numbers(of),
+        ]
+        for of in found.get("readings", [])
+    ]
+    notes = {claim["id"]: (claim["title"], claim["note"]) for claim in study["claims"]}
+    never = [
+        [f"{claim} {safe(notes[claim][0])}", safe(failing), safe(notes[claim][1])]
+        for claim, each in found.get("never", {}).items()
+        for failing in each
+    ]
+    return {"whole": rows, "never": never}
+
+
+def searched(fit: dict[str, Any] | None) -> list[list[str]]:
+    """The rows of a search over the choices of a study; none if there was none."""
+    if fit is None:
+        return []
+
+    def words(of: dict[str, Any]) -> str:
+        return safe("; ".join(choice(fit["choices"][name]) for name in of["variants"]) or "the base")
+
+    few = [[words(of), f"1 to {fit['seeds']}", *_numbers(of)] for of in fit["front"]]
+    return few + [[words(of), of["seeds"], *_numbers(of)] for of in fit["confirmed"]]
+
+
+def _numbers(of: dict[str, Any]) -> list[str]:
+    return [str(of["free"]), f"{of['held']} of {of['checks']}", each_claim(of)]
+
+
+def claims(study: dict[str, Any]) -> list[list[str]]:
+    """A row for each claim of a study."""
+    rows = []
+    for claim in map(row, study["claims"]):
+        cells = [f"{claim.what}: {claim.paper}", claim.measured, claim.verdict, claim.note]
+        rows.append([f"[{claim.id}](#{claim.id.lower()}) {safe(claim.title)}", *map(safe, cells)])
+    return rows
+
+
+def checks(claim: dict[str, Any]) -> list[list[str]]:
+    """A row for each check of a claim."""
+    rows = []
+    for check in claim["checks"]:
+        unit = f" {check['unit']}" if check["unit"] else ""
+        paper = shown(check["paper"]) + ("" if isinstance(check["paper"], str) else unit)
+        middle, high = check["measured"], check["ci95"][1]
+        holds = "yes" if check["holds"] else "**no**"
+        if check["few_seeds"] and not check["holds"]:
+            holds += ", too few seeds"
+        if not check["counted"] or claim["verdict"] == Verdict.REFERENCE:
+            holds = f"{'yes' if check['holds'] else 'no'}, not counted" + (
+                f": {check['basis']}" if not check["counted"] else ""
+            )
+        what = check["what"] + (f" ({check['remark']})" if check["remark"] else "")
+        lowest = least(check["kind"], check["paper"], check["unit"])
+        ours = interval(Mean(middle, high - middle, check["n"]), lowest) + unit
+        rows.append([safe(what), safe(paper), safe(ours), safe(check["rule"]), holds])
+    return rows
+
+
+def sensitivity(under: pl.DataFrame) -> dict[str, Any]:
+    """How many open choices were tried, those that change a verdict in rows, and of which claims."""
+    verdicts = under.unique(["variant", "claim"], maintain_order=True)
+    base = dict(verdicts.filter(variant=BASE).select("claim", "verdict").iter_rows())
+    tried = [v for v in under["variant"].unique(maintain_order=True) if v != BASE]
+    rows, decided, deciding = [], set(), 0
+    for variant in tried:
+        mine = verdicts.filter(variant=variant)
+        changes = [
+            (claim, few, f"{claim} {base[claim]} -> {verdict}{' (too few seeds)' if few else ''}")
+            for claim, verdict, few in mine.select("claim", "verdict", "few_seeds").iter_rows()
+            if claim in base and base[claim] != verdict
+        ]
+        if changes:
+            surely = {claim for claim, few, _ in changes if not few}
+            decided |= surely
+            deciding += bool(surely)
+            rows.append([safe(mine["choice"][0]), safe("; ".join(text for *_, text in changes))])
+    order = [claim for claim in base if claim in decided]
+    return {"tried": len(tried), "order": order, "deciding": deciding, "rows": rows}
+
+
+def safe(text: str) -> str:
+    """Text in which Markdown sees nothing but text."""
+    return re.sub(r"([\\`*_<>|])", r"\\\1", " ".join(text.split()))
+
+
+def laid_out(text: str, lead: str = "") -> str:
+    """A paragraph, its long lists as lists and tables; ``lead`` is Markdown that comes first."""
+    parts = []
+    for block in blocks(text):
+        parts.append(lead + (safe(block) if isinstance(block, str) else f"{safe(block.head)}:"))
+        if isinstance(block, Items):
+            parts.append("\n".join(f"- {safe(item)}" for item in block.items))
+        elif isinstance(block, Grid):
+            rows = [[*([label] if block.labelled else []), *values] for label, values in block.rows]
+            parts.append(table([*([""] if block.labelled else []), *block.columns], rows, safe))
+        lead = ""
+    return "\n\n".join(parts)
+
+
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], cell: Callable[[str], str] = lambda text: text
+) -> str:
+    """A table, whose cells are written by ``cell``."""
+    lines = ["| " + " | ".join(map(cell, cells)) + " |" for cells in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
+
+
+def read(study: dict[str, Any]) -> list[dict[str, Any]]:
+    """The readings of a study, the base first, which is all that a study without readings has."""
+    if declared := study["readings"].get("readings"):
+        return list(declared)
+    holding, checks = held(study["claims"])
+    claims = {
+        claim["id"]: {"verdict": claim["verdict"], "tally": "{}/{}".format(*held([claim]))}
+        for claim in study["claims"]
+    }
+    return [{"name": BASE, "free": 0, "choices": [], "held": holding, "checks": checks, "claims": claims}]
+
+
+def each_claim(of: dict[str, Any]) -> str:
+    """The claims of a reading with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
+    return ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())
 
 
 def counted(study: dict[str, Any], fit: dict[str, Any] | None, below: str) -> list[str]:
@@ -66,7 +307,7 @@ class Best(NamedTuple):
         return str(self.reading["claims"][self.claim["id"]]["tally"]).split()[-1]
 
 
-def best(studies: list[dict[str, Any]]) -> list[Best]:
+def best(done: list[dict[str, Any]]) -> list[Best]:
     """Each judged claim with its best reading: by verdict, then checks, then the fewest free choices."""
 
     def rank(of: Best) -> tuple[int, Fraction, int]:
@@ -74,7 +315,7 @@ def best(studies: list[dict[str, Any]]) -> list[Best]:
 
     return [
         min((Best(study, claim, reading) for reading in read(study)), key=rank)
-        for study in studies
+        for study in done
         for claim in study["claims"]
         if claim["verdict"] != Verdict.REFERENCE
     ]
@@ -104,17 +345,17 @@ def whole(out: Path, to: Path, fits: Path) -> str:
     found = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     if found["failed"]:
         raise ValueError(f"the run is not complete: {', '.join(f['name'] for f in found['failed'])} failed")
-    studies = found["studies"]
-    rows = [row(claim) for study in studies for claim in study["claims"]]
-    found_by = {study["name"]: kept(fits / f"{study['name']}.json") for study in studies}
+    done = found["studies"]
+    rows = [row(claim) for study in done for claim in study["claims"]]
+    found_by = {study["name"]: kept(fits / f"{study['name']}.json") for study in done}
     below = to.with_suffix("")
-    for study in studies:
+    for study in done:
         name = study["name"]
         page(Paper(study, out / name, found["mode"], below), found_by[name])
     (below / "tolerances.md").write_text(
         md.page("reproducing_tolerances.md", every=every(), safe=safe), encoding="utf-8"
     )
-    judged = best(studies)
+    judged = best(done)
     verdicts = [of.verdict for of in judged]
     some = (of for of in judged if of.claim["cause"] and of.verdict == Verdict.REPRODUCED)
     return md.page(
@@ -127,7 +368,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         union=", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED),
         # How to read a row, by the first claim that another reading reproduces and the base does not.
         example=next(some, None),
-        papers=[counted(study, found_by[study["name"]], below.name) for study in studies],
+        papers=[counted(study, found_by[study["name"]], below.name) for study in done],
         below=below.name,
         rule=RULE,
         row=row,
@@ -145,7 +386,7 @@ def kept(path: Path) -> dict[str, Any] | None:
 
 def main() -> int:
     """Writes the page; 1 if the run is not there or not complete."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = md.command_line(__doc__)
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("--to", type=Path, metavar="FILE", default=PAGE)
     parser.add_argument("--fits", type=Path, metavar="DIR", default=FITS)

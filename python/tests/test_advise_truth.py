@@ -21,7 +21,7 @@ TABLE = ROOT / "docs" / "advise-truth.csv"
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.syspath_prepend(ROOT / "scripts")
-    names = ("links", "measure", "table", "files", "judge", "page", "truth")
+    names = ("links", "measure", "table", "files", "judge", "truth")
     return SimpleNamespace(**{name: __import__(f"advise_{name}") for name in names})
 
 
@@ -280,20 +280,20 @@ def test_an_answer_is_a_hit_if_it_loses_little_and_is_not_reckless(scripts):
         return scripts.judge.Verdict(one, answer(scripts, **values), truth)
 
     assert verdict().hit
-    assert not verdict(recommended="bbr").hit and "reckless: it drops" in scripts.page.miss(
+    assert not verdict(recommended="bbr").hit and "reckless: it drops" in scripts.judge.miss(
         verdict(recommended="bbr")
     )
     slow = verdict(recommended="yeah", flagged=["hybla"], known=False)
     assert not slow.hit and slow.regret == pytest.approx(1 - 3.2 / 4.1)
-    assert 'calls hybla reckless; the answer begins with "Not yet known"' in scripts.page.miss(slow)
+    assert 'calls hybla reckless; the answer begins with "Not yet known"' in scripts.judge.miss(slow)
     # What no user can have counts as the best that the answer names for Linux.
     assert verdict(recommended="xcp").answer.taken == "cubic"
     assert verdict(recommended=None, recommended_in_linux=None).regret == 1
     found = [verdict(), slow, verdict(recommended="bbr")]
-    assert scripts.page.summary(found) == (
+    assert scripts.judge.summary(found) == (
         "**1 of 3 are hits.** If the best may be in doubt, 2 lose less than 5 % and 2 less than 15 %."
     )
-    text = scripts.page.page({0: truth}, found, [])
+    text = scripts.judge.page({0: truth}, found, [])
     assert text.count("| 0 to 29 | 2 | 2 | 22.0 % | 1 |") == 1
     assert text.count("**miss**") == 2 and text.count("\n- 0: ") == 2
     assert "60 seeds\nfrom 100000 on" in text

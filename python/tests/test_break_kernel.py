@@ -12,11 +12,11 @@ import pytest
 from kernel_link import MARKS
 
 from bentpipe.breaking.conditions import Change, Conditions, scenario
-from bentpipe.breaking.datagrams import instants
 from bentpipe.breaking.observation import outages
 from bentpipe.breaking.real import LEAD_S, delayed
 from bentpipe.breaking.record import Record, read
 from bentpipe.breaking.replay import Replayed, share, unplayable, with_linux
+from bentpipe.truth.transfer import instants
 
 ZOO = Path(__file__).parents[2] / "scenarios" / "zoo"
 

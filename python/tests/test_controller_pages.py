@@ -46,9 +46,10 @@ def test_a_page_that_differs_or_has_no_source_is_found(scripts: ModuleType, monk
 
 def test_the_whole_head_of_the_source_is_on_the_page(scripts: ModuleType) -> None:
     """Word by word, but for the links and the marks of lists."""
-    page = importlib.import_module("controller_page")
     for entry in controllers():
-        head = re.findall(r"^//!(.*)$", page.source_of(entry["id"]).read_text(encoding="utf-8"), re.MULTILINE)
+        head = re.findall(
+            r"^//!(.*)$", scripts.source_of(entry["id"]).read_text(encoding="utf-8"), re.MULTILINE
+        )
         text = (DOCS / "controllers" / f"{entry['id']}.md").read_text(encoding="utf-8")
         there = text[text.index("## Rules and deviations") : text.index("## Parameters")]
         assert len(words(there)) > len(words(" ".join(head))), entry["id"]
@@ -82,7 +83,6 @@ def test_the_command_of_a_page_works(cli, cc: str) -> None:
 
 
 def test_names_of_witnesses_mean_one_controller(scripts: ModuleType) -> None:
-    page = importlib.import_module("controller_page")
     for name, cc in {
         "newreno-100ms-per-0": "reno",
         "westwood-20ms-per-0": "westwood-plus",
@@ -93,4 +93,4 @@ def test_names_of_witnesses_mean_one_controller(scripts: ModuleType) -> None:
         "Vegas, Linux's rules": "vegas",
         "FAST, alpha = 20": "fast",
     }.items():
-        assert [entry["id"] for entry in controllers() if entry["id"] in page.named(name, entry)] == [cc]
+        assert [entry["id"] for entry in controllers() if entry["id"] in scripts.meant(name, entry)] == [cc]

@@ -15,7 +15,7 @@ BTF = Path("/sys/kernel/btf/vmlinux")
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts/oracle"))
     yield
-    for name in ("btf", "debian", "guest", "initramfs", "links", "tools", "trace_table"):
+    for name in ("btf", "debian", "guest", "qemu", "trace_table"):
         sys.modules.pop(name, None)
 
 
@@ -119,7 +119,7 @@ def test_members_stand_where_the_kernels_types_say():
 
 @pytest.mark.skipif(shutil.which("cpio") is None, reason="cpio is missing")
 def test_the_archive_is_one_that_cpio_reads(tmp_path):
-    from initramfs import pack
+    from qemu import pack
 
     archive = pack(
         {"init": (0o100755, b"#!/bin/sh\n"), "a/b/c": (0o100644, b"x" * 5), "a/l": (0o120777, b"b")}
@@ -131,7 +131,7 @@ def test_the_archive_is_one_that_cpio_reads(tmp_path):
 
 
 def test_what_is_missing_is_named(monkeypatch):
-    from tools import Missing, need
+    from debian import Missing, need
 
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(Missing, match="no-such-qemu is missing; apt-get install qemu-system-x86"):

@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from bentpipe.pages.markdown import replaced
+
 ROOT = Path(__file__).parents[2]
 PAGE = "before\n<!-- a -->\n\n| old |\n\n<!-- end a -->\nafter <!-- b -->\n<!-- end b -->\n"
 
@@ -19,19 +21,18 @@ PAGE = "before\n<!-- a -->\n\n| old |\n\n<!-- end a -->\nafter <!-- b -->\n<!-- 
 def _validate(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The script, which imports its neighbours."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    for name in ("validate", "validation_page"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.delitem(sys.modules, "validate", raising=False)
     yield importlib.import_module("validate")
 
 
 def test_a_table_takes_the_place_of_the_old_one(validate: ModuleType) -> None:
-    assert validate.replaced(PAGE, "a", "| new |\n\nwords\n") == PAGE.replace("| old |", "| new |\n\nwords")
+    assert replaced(PAGE, "a", "| new |\n\nwords\n") == PAGE.replace("| old |", "| new |\n\nwords")
 
 
 @pytest.mark.parametrize("page", [PAGE.replace("<!-- a -->", ""), PAGE.replace("<!-- end a -->", "")])
 def test_a_missing_marker_is_an_error(validate: ModuleType, page: str) -> None:
     with pytest.raises(ValueError, match="has no <!-- a --> or no <!-- end a -->"):
-        validate.replaced(page, "a", "| new |")
+        replaced(page, "a", "| new |")
 
 
 def test_the_page_is_what_the_data_files_give(validate: ModuleType) -> None:
@@ -39,20 +40,18 @@ def test_the_page_is_what_the_data_files_give(validate: ModuleType) -> None:
 
 
 def test_every_witness_has_its_data_file_and_a_part_of_the_page(validate: ModuleType) -> None:
-    parts = validate.validation_page.parts()
+    parts = validate.parts()
     for name, command in validate.COMMANDS.items():
-        assert (validate.WITNESSES / command[0]).is_file()
+        assert (validate.PROGRAMS / command[0]).is_file()
         assert f"validation/{name}.csv" in parts[name]
 
 
 def copied(validate: ModuleType, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the script work on copies of the page and the data files."""
-    shutil.copytree(validate.validation_page.DATA, folder / "validation")
+    shutil.copytree(validate.DATA, folder / "validation")
     shutil.copy(validate.PAGE, folder / "validation.md")
     monkeypatch.setattr(validate, "PAGE", folder / "validation.md")
-    monkeypatch.setattr(validate.validation_page, "DATA", folder / "validation")
-    parts = validate.validation_page.parts
-    monkeypatch.setattr(validate.validation_page, "parts", lambda: parts(folder / "validation"))
+    monkeypatch.setattr(validate, "DATA", folder / "validation")
 
 
 @pytest.mark.parametrize(("status", "verdict"), [(0, "agrees"), (1, "differs")])
@@ -64,7 +63,7 @@ def test_what_a_witness_prints_becomes_its_data_file_and_shows_on_the_page(
     printed = f'{head}\n"red, drops",a quantity,1,0.1,1.5,0.1,+50.0,10,{verdict}\n'
     witness = tmp_path / "witness.py"
     witness.write_text(f"import sys\nprint({printed!r}, end='')\nsys.exit({status})\n", encoding="utf-8")
-    monkeypatch.setattr(validate, "WITNESSES", tmp_path)
+    monkeypatch.setattr(validate, "PROGRAMS", tmp_path)
     monkeypatch.setattr(validate, "COMMANDS", {"ns2-queues": ["witness.py"]})
     monkeypatch.setattr(sys, "argv", ["validate.py"])
     assert validate.main() == status
@@ -83,7 +82,7 @@ def test_a_witness_that_fails_or_prints_other_columns_leaves_its_data_file(
     stored = tmp_path / "validation" / "ns2-queues.csv"
     before = stored.read_text(encoding="utf-8")
     (tmp_path / "witness.py").write_text("print('other,columns')\n", encoding="utf-8")
-    monkeypatch.setattr(validate, "WITNESSES", tmp_path)
+    monkeypatch.setattr(validate, "PROGRAMS", tmp_path)
     monkeypatch.setattr(validate, "COMMANDS", {"ns2-queues": ["witness.py"]})
     monkeypatch.setattr(sys, "argv", ["validate.py"])
     assert validate.main() == 1
@@ -118,8 +117,8 @@ def test_a_row_that_agrees_by_rule_stands_beside_the_difference_without_it(valid
             ("three", "Rule", "3", "-20.0", "open"),
         )
     ]
-    witness = validate.validation_page.Witness("", "cells", "ns-9", {"cell": "cell", "rule": "rule"})
-    made = validate.validation_page.section("x", witness, rows).splitlines()
+    witness = validate.Witness("", "cells", "ns-9", {"cell": "cell", "rule": "rule"})
+    made = validate.section("x", witness, rows).splitlines()
     assert made[0].startswith("3 cells: 1 agree, 1 agree with ns-9's rule, 1 open.")
     assert made[2:] == [
         "| cell | rule | difference, % | without the rule, % | verdict |",

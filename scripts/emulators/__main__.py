@@ -31,12 +31,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import loads
-from md import DOCS
+from md import DOCS, filled, stale
 from tools import Bentpipe, Mahimahi, Netem, Tool
 
 from bentpipe.bench.machine import describe
 from bentpipe.emulation.session import LATENESS_BOUND_S
-from bentpipe.pages.markdown import markdown, rendered, replaced
+from bentpipe.pages.markdown import markdown, rendered
 
 PAGE, NUMBERS = DOCS / "emulator.md", DOCS / "emulator.json"
 RATES_MBPS = (10, 100, 300, 1000)
@@ -120,8 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.check:
         stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
-        page = PAGE.read_text(encoding="utf-8")
-        if replaced(page, "measured", tables(stored)) != page:
+        if stale(filled(PAGE, {"measured": tables(stored)})):
             say("docs/emulator.md is not that of docs/emulator.json")
             return 1
         return 0
@@ -143,8 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(tables(stored))
         return 0
     NUMBERS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(replaced(page, "measured", tables(stored)), encoding="utf-8")
+    PAGE.write_text(filled(PAGE, {"measured": tables(stored)})[PAGE], encoding="utf-8")
     return 0
 
 

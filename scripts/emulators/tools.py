@@ -135,16 +135,13 @@ class Mahimahi:
                 process.wait()
 
 
-class _Nested:
-    """Programs in the namespace of mahimahi's shell, the near end, and around it, the far end."""
+class _Spaces:
+    """Programs in two namespaces, those of processes at either end."""
 
-    def __init__(self, outer: int, inner: int) -> None:
-        self._root = outer
-        self._pids = {"near": inner, "far": outer}
-        environment = Path(f"/proc/{inner}/environ").read_bytes().split(b"\0")
-        self.peer = next(
-            item.partition(b"=")[2].decode() for item in environment if item.startswith(b"MAHIMAHI_BASE=")
-        )
+    peer = "10.77.0.2"
+
+    def __init__(self, near: int, far: int) -> None:
+        self._pids = {"near": near, "far": far}
         for pid in self._pids.values():
             subprocess.run([*_inside(pid), "sysctl", "-qw", *_SETTINGS], check=True)
 
@@ -152,10 +149,24 @@ class _Nested:
         return subprocess.Popen([*_inside(self._pids[side]), *words], **given)
 
     def processor_s(self) -> float:
-        return sum(_processor_s(one) for one in _family(self._root) if _name(one).startswith("mm-"))
+        return 0.0  # part of the kernel's work for the programs
 
     def lateness(self) -> dict[str, Any]:
         return {}
+
+
+class _Nested(_Spaces):
+    """Programs in the namespace of mahimahi's shell, the near end, and around it, the far end."""
+
+    def __init__(self, outer: int, inner: int) -> None:
+        super().__init__(inner, outer)
+        environment = Path(f"/proc/{inner}/environ").read_bytes().split(b"\0")
+        self.peer = next(
+            item.partition(b"=")[2].decode() for item in environment if item.startswith(b"MAHIMAHI_BASE=")
+        )
+
+    def processor_s(self) -> float:
+        return sum(_processor_s(one) for one in _family(self._pids["far"]) if _name(one).startswith("mm-"))
 
 
 class Netem:
@@ -194,28 +205,11 @@ class Netem:
                 # Offloads would make one packet of many.
                 off = ["ethtool", "-K", "v", "tso", "off", "gso", "off", "gro", "off"]
                 subprocess.run([*_inside(pid), *off], check=True)
-                subprocess.run([*_inside(pid), "sysctl", "-qw", *_SETTINGS], check=True)
-            yield _Veth(near, far)
+            yield _Spaces(near, far)
         finally:
             for process in ends.values():
                 process.kill()
                 process.wait()
-
-
-class _Veth:
-    peer = "10.77.0.2"
-
-    def __init__(self, near: int, far: int) -> None:
-        self._pids = {"near": near, "far": far}
-
-    def popen(self, words: Sequence[str], side: str, **given: Any) -> subprocess.Popen[Any]:
-        return subprocess.Popen([*_inside(self._pids[side]), *words], **given)
-
-    def processor_s(self) -> float:
-        return 0.0  # part of the kernel's work for the programs
-
-    def lateness(self) -> dict[str, Any]:
-        return {}
 
 
 def _inside(pid: int) -> list[str]:

@@ -29,8 +29,8 @@ import debian
 import guest
 import qemu
 import trace_table
-from links import LINKS, MODULES, Link, Module
-from tools import Missing, need
+from debian import Missing, need
+from guest import LINKS, MODULES, Link, Module
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

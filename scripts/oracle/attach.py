@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import qemu
-from debian import Kernel
-from guest import assemble, network
-from links import Link
-from tools import Missing, need
+from debian import Kernel, Missing, need
+from guest import Link, assemble, network, script
 
 LINK = Link("kernels", "5 Mbit/s, RTT 300 ms, every 400th packet lost", 5000, 300, 150, 6.0, drop_every=400)
 NATIVE = ("star", "a-liad", "hswa", "vegas-l", "hybla")
@@ -54,24 +52,10 @@ def program(root: Path) -> Path:
 
 def _one(how: str, cc: str, port: int) -> str:
     name = ("bp_" if how == "agent" else "bpn_") + cc.replace("-", "_")
-    result = f"/out/{how}-{cc}"
-    received = "ip netns exec d sh -c \"grep d0: /proc/net/dev | tr -s ' ' | cut -d ' ' -f 3\""
-    return f"""
-oracle_guest {how} {cc} 10 > {result}.json 2> {result}.err &
-sleep 2
-ip -n s route replace 10.0.2.0/24 via 10.0.1.2 congctl lock {name} initcwnd 10 2> {result}.route
-{received} > {result}.before
-ip netns exec d transfer receive {port} &
-sleep 0.5
-ip netns exec s transfer send 10.0.2.1 {port} {LINK.seconds:g} &
-sleep {LINK.seconds - 1:g}
-ip netns exec s ss -tin > {result}.ss 2>&1
-sleep 1
-{received} > {result}.after
-sleep 4
-ip -n s route replace 10.0.2.0/24 via 10.0.1.2
-cat /proc/sys/net/ipv4/tcp_available_congestion_control > {result}.left
-"""
+    return script(
+        "attach", how=how, cc=cc, name=name, port=port, result=f"/out/{how}-{cc}", seconds=LINK.seconds,
+        but_one=LINK.seconds - 1,
+    )  # fmt: skip
 
 
 def attach(kernel: Kernel, root: Path, transfer: Path, limit_s: float) -> list[Attached]:

@@ -1,19 +1,31 @@
-"""Debian's kernel images: found, downloaded and unpacked with apt and dpkg, and kept."""
+"""Programs and kernel images of Debian, which apt and dpkg bring; the images are kept."""
 
 from __future__ import annotations
 
 import lzma
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
-
-from tools import Missing, need
 
 # By series: the pattern for apt's list of packages, and the suite of the version.
 SERIES = {
     "6.1": (r"linux-image-6\.1\.0-(\d+)-amd64", "bookworm"),
     "6.12": (r"linux-image-6\.12\.(\d+)\+deb12-amd64", "bookworm-backports"),
 }
+
+
+class Missing(Exception):
+    """Something that the oracle needs is missing; the message names it, and how to get it."""
+
+
+def need(program: str, package: str) -> Path:
+    """The path of `program`; raises Missing with the Debian package that has it."""
+    found = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
+    if found is None:
+        raise Missing(f"{program} is missing; apt-get install {package}")
+    return Path(found)
 
 
 class Kernel:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from bentpipe import _core, linux, registry, stats
-from bentpipe.advice import ranking
 from bentpipe.advice.question import FILE, GOALS
-from bentpipe.advice.verdict import BOUNDS, Advice
+from bentpipe.advice.verdict import MOST, Advice
 from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
 
-GOAL_COLUMNS = {
-    "throughput": ("Goodput, Mbit/s", 1e-6),
-    "delay": ("Queueing delay, 95th percentile, ms", 1e3),
-    "fair": ("Goodput of the worse-off of two flows, Mbit/s", 1e-6),
-    "completion": (f"Completion of {FILE}, s", 1.0),
-}
-"""By goal: the head of its column, and the factor for its values."""
 COSTS = (
     ("queue_p95_s", "Queue, p95, ms", 1e3),
     ("loss", "Lost, %", 100.0),
@@ -29,15 +20,6 @@ COSTS = (
     ("harm_reno", "Reno beside it loses, %", 100.0),
 )
 """Costs of an algorithm: quantity, head of its column, factor."""
-
-
-def write_page(advice: Advice, path: Path) -> Path:
-    """Writes the page, and returns its path.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    return build(advice).write(path)
 
 
 def build(advice: Advice) -> Page:
@@ -98,15 +80,13 @@ def _turning_on(page: Page, advice: Advice) -> None:
 
 
 def _ranked(page: Page, advice: Advice) -> None:
-    goal = advice.question.goal
-    name, _ = ranking.QUANTITIES[goal]
-    label, scale = GOAL_COLUMNS[goal]
+    goal = GOALS[advice.question.goal]
     page.section(
         "Who is best",
         [
-            f"The goal is {goal}: {GOALS[goal]}. Means over the seeds with 95 % intervals. Algorithms of one "
-            "group are tied: chance explains their differences, or they are at most 2 % apart. What needs "
-            "routers or is only simulated is never recommended."
+            f"The goal is {advice.question.goal}: {goal.means}. Means over the seeds with 95 % intervals. "
+            "Algorithms of one group are tied: chance explains their differences, or they are at most 2 % "
+            "apart. What needs routers or is only simulated is never recommended."
         ],
     )
     rows: list[list[Prose]] = []
@@ -119,13 +99,13 @@ def _ranked(page: Page, advice: Advice) -> None:
             [
                 row["label"],
                 "-" if row["rank"] is None else f"{row['rank']}{', tied' if row['tied'] else ''}",
-                _shown([value * scale for value in advice.trials[row["cc"]].of(name)], least=0.0),
+                _shown([value * goal.scale for value in advice.trials[row["cc"]].of(goal.quantity)]),
                 str(row["seeds"]),
                 row["how"],
                 judged,
             ]
         )
-    page.table(["Algorithm", "Group", label, "Seeds", "Had", "Judgement"], rows)
+    page.table(["Algorithm", "Group", goal.column, "Seeds", "Had", "Judgement"], rows)
     _trade_off(page, advice)
 
 
@@ -187,7 +167,7 @@ def _costs(page: Page, advice: Advice) -> None:
     for row in advice.final_rows():
         trials = advice.trials[row["cc"]]
         cells = [
-            _shown([value * scale for value in trials.of(name)], *_bounds(name, scale))
+            _shown([value * scale for value in trials.of(name)], MOST[name] * scale if name in MOST else None)
             for name, _, scale in COSTS
         ]
         rows.append([row["label"], *cells])
@@ -208,13 +188,8 @@ def _flagged(page: Page, advice: Advice) -> None:
     page.table(["Algorithm", "Why"], rows)
 
 
-def _bounds(name: str, scale: float) -> tuple[float | None, float | None]:
-    low, high = BOUNDS[name]
-    return (None if low is None else low * scale, None if high is None else high * scale)
-
-
-def _shown(values: Sequence[float], least: float | None = None, most: float | None = None) -> str:
+def _shown(values: Sequence[float], most: float | None = None) -> str:
     """Centre and interval; "-" if it was never measured."""
     if not values:
         return "-"
-    return stats.shown(stats.interval(values, least=least, most=most)).replace(" (all runs alike)", "")
+    return stats.shown(stats.interval(values, least=0.0, most=most)).replace(" (all runs alike)", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,13 +26,6 @@ from bentpipe.units import seconds
 if TYPE_CHECKING:
     from bentpipe.measured.draws import Draw
 
-GOALS = {
-    "throughput": "the most goodput of all flows together",
-    "delay": "the least queueing delay at no less than 80 % of the most goodput",
-    "fair": "the most goodput for the worse-off of two flows, one of them CUBIC or Reno",
-    "completion": "the shortest time for a file on an idle link",
-}
-"""The goals, and the quantity that measures each."""
 FILE = "2 MB"
 """The file whose completion time is measured."""
 RIVALS = ("cubic", "reno")
@@ -44,6 +38,38 @@ _JITTER = "1 s"
 _ROWS = 400
 LONGEST_WHOLE_S = 600.0
 """A time line up to this length is played whole; of a longer one each seed plays another window."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A goal, from goals.toml.
+
+    Attributes:
+        means: its definition.
+        quantity: what is compared.
+        more: whether more of it is better.
+        roles: the runs of each seed. "alone" is always one: it shows standing queues and losses.
+        words: the quantity in a sentence.
+        column: the head of its column on paper and on a page.
+        head: the head of its column in a terminal.
+        unit: of its values in sentences and tables.
+        scale: the factor from SI units to that.
+    """
+
+    means: str
+    quantity: str
+    more: bool
+    roles: Sequence[str]
+    words: str
+    column: str
+    head: str
+    unit: str
+    scale: float
+
+
+_GIVEN = Path(__file__).with_name("goals.toml").read_text(encoding="utf-8").format(file=FILE)
+GOALS = {name: Goal(**of) for name, of in tomllib.loads(_GIVEN).items()}
+"""The goals by their names."""
 
 
 @dataclass(frozen=True)

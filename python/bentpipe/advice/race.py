@@ -13,7 +13,7 @@ from functools import partial
 from bentpipe import _core, linux
 from bentpipe.advice import flags, ranking, schedule, trials
 from bentpipe.advice.flags import Flag
-from bentpipe.advice.question import RIVALS, Candidate, Question
+from bentpipe.advice.question import GOALS, RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget, Plan
 from bentpipe.advice.trials import Trials, Wanted
 
@@ -21,13 +21,6 @@ Told = Callable[[str, int, int], None]
 """Called with the current task, the runs done of it, and all of its runs."""
 FINALISTS = 12
 """The costs of this number of the best are measured."""
-_ROLES = {
-    "throughput": ("alone",),
-    "delay": ("alone",),
-    "fair": ("alone", *RIVALS),
-    "completion": ("alone", "file"),
-}
-"""The runs of each seed that a goal needs. "alone" is always one: it shows standing queues and losses."""
 _CLEARING = 3
 """Seeds beside CUBIC after which a leader may be called harmless ..."""
 _CONDEMNING = 10
@@ -105,7 +98,7 @@ class Race:
         self.plan = plan = Plan(len(self.asked), seeds, full_s, costs)
         if self._seed(self.asked, 0, plan, budget, budget.part(schedule.TRYING)) or self.interrupted:
             return plan
-        done = sum(map(len, self._found.values())) / (len(self.asked) * len(_ROLES[self.question.goal]))
+        done = sum(map(len, self._found.values())) / (len(self.asked) * len(GOALS[self.question.goal].roles))
         self._found.clear()
         seed = budget.spent / max(done, 1 / len(self.asked))
         left = budget.part(schedule.RACING) - budget.spent
@@ -117,7 +110,7 @@ class Race:
         found = {}
         for one in self.asked:
             rows = {role: self._found.get((one.id, role), []) for role in trials.ROLES}
-            if rows[_ROLES[self.question.goal][0]]:
+            if rows[GOALS[self.question.goal].roles[0]]:
                 found[one.id] = Trials(one, _values(rows, floors))
         if all(rival in found for rival in RIVALS):
             trials.harm(found)
@@ -130,7 +123,7 @@ class Race:
     def finalists(self) -> list[str]:
         """The best that stay in the race, and CUBIC and Reno."""
         known, goal = self.compared(), self.question.goal
-        flagged = self._flagged(known)
+        flagged = flags.all_flags(known, self.question)
         fine = ranking.order({one: known[one] for one in known if one not in flagged}, goal)
         reckless = ranking.order({one: known[one] for one in flagged}, goal)
         ahead = [one for one in fine if one not in self.left]
@@ -167,13 +160,13 @@ class Race:
         alive = [one for one in runners if one.id not in self.left]
         goal = self.question.goal
         together = schedule.TOGETHER if n == 0 else len(alive)
-        whole = len(alive) * len(_ROLES[goal])
+        whole = len(alive) * len(GOALS[goal].roles)
         for first in range(0, len(alive), together):
             if n == 0 and first and budget.spent >= most:
                 return False
             some = alive[first : first + together]
-            wanted = [Wanted(one, role, n) for one in some for role in _ROLES[goal]]
-            done = n * whole + first * len(_ROLES[goal])
+            wanted = [Wanted(one, role, n) for one in some for role in GOALS[goal].roles]
+            done = n * whole + first * len(GOALS[goal].roles)
             told = partial(self._told, f"racing {len(runners)} algorithms", done, plan.seeds * whole)
             if not self._add(wanted, budget, told, partly=n == 0, needed=first == 0):
                 return False
@@ -228,7 +221,7 @@ class Race:
         """
         while True:
             known = self.compared()
-            flagged = self._flagged(known)
+            flagged = flags.all_flags(known, self.question)
             condemned = {name for name, found in flagged.items() if not self._is_open(found, name, seeds)}
             best, leader = self._first(known, condemned), self._first(known, flagged)
             for name, least in ((best, _CONDEMNING if best in flagged else _CLEARING), (leader, _CLEARING)):
@@ -305,7 +298,7 @@ class Race:
 
         With `needed`, those of the rivals, which come first, are made whatever the time.
         """
-        least = len(RIVALS) * len(_ROLES[self.question.goal]) if partly and needed else 0
+        least = len(RIVALS) * len(GOALS[self.question.goal].roles) if partly and needed else 0
         found, self.interrupted = trials.run_all(
             self.question, wanted, self.plan.run_s, budget, needed=least, progress=told
         )
@@ -314,9 +307,6 @@ class Race:
             if not missing or (partly and one.candidate.id not in missing):
                 self._found.setdefault((one.candidate.id, one.role), []).append(found[one])
         return not missing
-
-    def _flagged(self, known: dict[str, Trials]) -> dict[str, list[Flag]]:
-        return flags.all_flags(known, self.question)
 
     def _floors(self) -> list[float]:
         """The least round-trip time that any algorithm saw, seed by seed."""

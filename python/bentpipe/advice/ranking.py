@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from bentpipe import stats
+from bentpipe.advice.question import GOALS
 from bentpipe.advice.trials import Trials
 
 SAME = 0.02
@@ -18,13 +19,6 @@ SURE = 0.998
 LIKELY = 0.95
 """Confidence of the intervals that separate two algorithms in the answer."""
 
-QUANTITIES = {
-    "throughput": ("goodput_bps", True),
-    "delay": ("queue_p95_s", False),
-    "fair": ("worse_bps", True),
-    "completion": ("file_s", False),
-}
-"""By goal: the quantity that is compared, and whether more of it is better."""
 _DUST_S = 1e-3
 """Queueing delays below this are equally good."""
 
@@ -36,7 +30,7 @@ def order(trials: Mapping[str, Trials], goal: str) -> list[str]:
 
 def as_good(one: Trials, best: Trials, goal: str, within: float = SAME) -> bool:
     """Whether its mean is at most this share behind that of the best."""
-    name, highest = QUANTITIES[goal]
+    name, highest = GOALS[goal].quantity, GOALS[goal].more
     ours, theirs = one.mean(name), best.mean(name)
     return ours >= theirs * (1 - within) if highest else ours <= theirs * (1 + within) + _least(name)
 
@@ -54,7 +48,7 @@ def lead(best: Trials, one: Trials, goal: str, confidence: float) -> tuple[float
     Negative where `one` is better. Seeds that either lacks are left out; with fewer than two in common
     nothing is known: minus and plus infinity. An unfinished file counts as infinitely worse.
     """
-    name, highest = QUANTITIES[goal]
+    name, highest = GOALS[goal].quantity, GOALS[goal].more
     ahead, behind = best.values.get(name, []), one.values.get(name, [])
     pairs = [(a, b) for a, b in zip(ahead, behind, strict=False) if not math.isnan(a)]
     known = [(a, b) for a, b in pairs if not math.isnan(b)]
@@ -70,7 +64,7 @@ def lead(best: Trials, one: Trials, goal: str, confidence: float) -> tuple[float
 
 def is_behind(best: Trials, one: Trials, goal: str) -> bool:
     """Whether its interval lies below that of the best by more than `SAME`. If so, it leaves the race."""
-    name, _ = QUANTITIES[goal]
+    name = GOALS[goal].quantity
     if goal == "delay" and lead(best, one, "throughput", SURE)[0] > 1 - ENOUGH:
         return True
     dust = _least(name) / max(best.mean(name), 1e-12) if name == "queue_p95_s" else 0.0
@@ -90,7 +84,7 @@ def groups(trials: Mapping[str, Trials], goal: str) -> list[list[str]]:
     means differ by no more than `SAME` are one. Algorithms that lack the quantity in some seed, or that left
     the race before its end, are groups of their own, for example those that did not finish a file.
     """
-    name, highest = QUANTITIES[goal]
+    name, highest = GOALS[goal].quantity, GOALS[goal].more
     ranked = order(trials, goal)
     runs = max((len(trials[one].values.get(name, ())) for one in ranked), default=0)
     whole = [one for one in ranked if len(trials[one].of(name)) == runs]
@@ -109,7 +103,7 @@ def groups(trials: Mapping[str, Trials], goal: str) -> list[list[str]]:
 
 def _place(one: str, trials: Mapping[str, Trials], goal: str) -> tuple[int, float]:
     """The sort key of algorithms."""
-    name, highest = QUANTITIES[goal]
+    name, highest = GOALS[goal].quantity, GOALS[goal].more
     mean = trials[one].mean(name)
     if math.isnan(mean):
         return 2, 0.0

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, extras, linux, registry, stats
-from bentpipe.advice import ranking
-from bentpipe.advice.page import COSTS, GOAL_COLUMNS
+from bentpipe.advice.page import COSTS
+from bentpipe.advice.question import GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.registry import unknown
 from bentpipe.units import digits
@@ -117,17 +117,16 @@ def _text(pdf: FPDF, text: str, size: float, *, bold: bool = False) -> None:
 
 def _table(pdf: FPDF, advice: Advice, size: float) -> None:
     """The best and the reckless algorithms, with their costs."""
-    label, scale = GOAL_COLUMNS[advice.question.goal]
+    goal = GOALS[advice.question.goal]
     costs = [(name, head, factor) for name, head, factor in COSTS if name in _SHOWN]
-    name, _ = ranking.QUANTITIES[advice.question.goal]
     pdf.set_font("text", "", 0.85 * size)
     with pdf.table(
         line_height=0.45 * size, borders_layout="SINGLE_TOP_LINE", text_align="LEFT", padding=0.4,
         col_widths=(2.2, 2.6, 2.6, *(1.5 for _ in costs), 2.2),
     ) as table:  # fmt: skip
-        table.row(["Algorithm", label, "Had", *(head for _, head, _ in costs), "Reckless by"])
+        table.row(["Algorithm", goal.column, "Had", *(head for _, head, _ in costs), "Reckless by"])
         for row in _rows(advice):
-            values = [value * scale for value in advice.trials[row["cc"]].of(name)]
+            values = [value * goal.scale for value in advice.trials[row["cc"]].of(goal.quantity)]
             table.row(
                 [
                     row["label"] + (" ◀" if row["cc"] == advice.recommended else ""),

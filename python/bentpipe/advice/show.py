@@ -5,17 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from bentpipe import linux, stats, terminal
-from bentpipe.advice import ranking
 from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.units import milliseconds, percent
 
-_HEADS = {
-    "throughput": ("goodput\nMbit/s", 1e-6),
-    "delay": ("queueing\np95 ms", 1e3),
-    "fair": ("worse-off\nMbit/s", 1e-6),
-    "completion": (f"{FILE}\ns", 1.0),
-}
 _RECKLESS = {
     "loss": "drops at the queue, several times CUBIC's",
     "harm": "a CUBIC flow beside it loses most",
@@ -46,14 +39,12 @@ def show(advice: Advice) -> None:
             terminal.line(f"  {command}")
         for lack in way.lacks:
             console.print(f"  In the kernel: {terminal.plain(lack)}.")
-    goal = advice.question.goal
-    head, scale = _HEADS[goal]
+    goal = GOALS[advice.question.goal]
     rows = advice.final_rows()
-    best = terminal.table("", ["", "~algorithm", head, "seeds", "~had", "~reckless by"])
+    best = terminal.table("", ["", "~algorithm", goal.head, "seeds", "~had", "~reckless by"])
     costs = []
-    name, _ = ranking.QUANTITIES[goal]
     for row in rows:
-        values = [value * scale for value in advice.trials[row["cc"]].of(name)]
+        values = [value * goal.scale for value in advice.trials[row["cc"]].of(goal.quantity)]
         best.add_row(
             "" if row["rank"] is None else f"{row['rank']}{'=' if row['tied'] else ''}",
             terminal.plain(row["label"]),
@@ -75,7 +66,7 @@ def show(advice: Advice) -> None:
             ]
         )
     terminal.line()
-    console.print(f"Goal: {goal}, {GOALS[goal]}.")
+    console.print(f"Goal: {advice.question.goal}, {goal.means}.")
     console.print(best)
     terminal.show_table("What each costs (means)", _COSTS, costs)
     terminal.line("=: tied with others of that number. Had: how Linux gets it.")

@@ -26,25 +26,13 @@ module, a module before an agent. Beyond that the effort gains nothing. Over mea
 are less certain, it must be a tie (`ranking.SAME`)."""
 OPEN = 0.1
 """If another available algorithm may be better by more than this share, the answer is open."""
-BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
-    "goodput_bps": (0.0, None),
-    "jain": (0.0, 1.0),
-    "queue_p50_s": (0.0, None),
-    "queue_p95_s": (0.0, None),
-    "loss": (0.0, 1.0),
-    "own_loss": (0.0, 1.0),
-    "resent": (0.0, None),
-    "startup_s": (0.0, None),
-    "file_s": (0.0, None),
-    "beside_cubic_bps": (0.0, None),
-    "cubic_bps": (0.0, None),
-    "beside_reno_bps": (0.0, None),
-    "reno_bps": (0.0, None),
-    "worse_bps": (0.0, None),
-    "harm_cubic": (0.0, 1.0),
-    "harm_reno": (0.0, 1.0),
-}
-"""The quantities of an answer, and between which bounds each can lie."""
+QUANTITIES = (
+    "goodput_bps", "jain", "queue_p50_s", "queue_p95_s", "loss", "own_loss", "resent", "startup_s", "file_s",
+    "beside_cubic_bps", "cubic_bps", "beside_reno_bps", "reno_bps", "worse_bps", "harm_cubic", "harm_reno",
+)  # fmt: skip
+"""The quantities of an answer. None is below 0."""
+MOST = dict.fromkeys(("jain", "loss", "own_loss", "harm_cubic", "harm_reno"), 1.0)
+"""The greatest value of those that are shares."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +184,7 @@ class Advice:
 
     @property
     def _quantity(self) -> str:
-        return ranking.QUANTITIES[self.question.goal][0]
+        return GOALS[self.question.goal].quantity
 
     def group_of(self, one: str) -> Sequence[str]:
         """The algorithms that are tied with this one, itself included; itself alone if it is flagged."""
@@ -211,7 +199,7 @@ class Advice:
         for row in self.rows():
             entry = {key: value for key, value in row.items() if not isinstance(value, dict | list)}
             entry["flags"] = "; ".join(flag["text"] for flag in row["flags"])
-            for name in BOUNDS:
+            for name in QUANTITIES:
                 value = row[name] or {}
                 entry |= {
                     name: value.get("centre"),
@@ -258,7 +246,7 @@ class Advice:
             "best": self.best,
             "question": self.question.title,
             "goal": self.question.goal,
-            "goal_means": GOALS[self.question.goal],
+            "goal_means": GOALS[self.question.goal].means,
             "plan": str(self.plan),
             "interrupted": self.interrupted,
             "groups": [list(group) for group in self.groups],
@@ -277,13 +265,13 @@ class Advice:
         """
         import json
 
-        from bentpipe.advice.page import write_page
+        from bentpipe.advice.page import build
         from bentpipe.files import replace_text
 
         place = Path(directory)
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
         replace_text(place / "advice.json", text)
-        return write_page(self, place / "advice.html")
+        return build(self).write(place / "advice.html")
 
     def _close(self, one: str, best: str) -> bool:
         ours, theirs = self.compared[one], self.compared[best]
@@ -306,7 +294,7 @@ class Advice:
             "lacks": list(way.lacks),
             "commands": list(way.commands),
             "flags": [{"kind": flag.kind, "text": flag.text} for flag in self.flagged.get(one, ())],
-            **{name: _object(trials.of(name), *bounds) for name, bounds in BOUNDS.items()},
+            **{name: _object(trials.of(name), MOST.get(name)) for name in QUANTITIES},
         }
 
 
@@ -315,10 +303,10 @@ def _easiest(some: Sequence[str]) -> str | None:
     return min(some, key=lambda one: -1 if one == "cubic" else linux.way(one).effort, default=None)
 
 
-def _object(values: list[float], least: float | None, most: float | None) -> dict[str, Any] | None:
+def _object(values: list[float], most: float | None) -> dict[str, Any] | None:
     if not values:
         return None
-    found = stats.interval(values, least=least, most=most)
+    found = stats.interval(values, least=0.0, most=most)
     ends = {"low": found.low, "high": found.high}
     return {
         "centre": found.centre,

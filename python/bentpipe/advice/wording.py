@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import linux, stats
 from bentpipe.advice import open_ends, ranking
-from bentpipe.advice.question import FILE, Question
+from bentpipe.advice.question import GOALS, Question
 from bentpipe.units import digits
 
 if TYPE_CHECKING:
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from bentpipe.advice.schedule import Plan
     from bentpipe.advice.verdict import Advice
 
-GOAL_WORDS = {
-    "throughput": "goodput",
-    "delay": "queueing delay (95th percentile)",
-    "fair": "for the worse-off of two flows",
-    "completion": f"for a file of {FILE}",
-}
 _NAMED = 3
 """Ties and reckless algorithms that are named in the sentences; the table has all."""
 _STARLINK = (
@@ -38,13 +32,11 @@ _PLAYED = {"buffer": False, "loss": False}
 
 def amount(goal: str, values: list[float], *, of_what: bool = True) -> str:
     """The quantity of a goal in words: "46.61 ± 0.02 Mbit/s goodput", or without the last word."""
-    name, _ = ranking.QUANTITIES[goal]
-    scale, unit = (
-        (1e6, "Mbit/s") if name.endswith("_bps") else (1e-3, "ms") if goal == "delay" else (1.0, "s")
-    )
-    head, bracket, rest = stats.shown(stats.interval([v / scale for v in values], least=0.0)).partition(" (")
-    what = f" {GOAL_WORDS[goal]}" if of_what else ""
-    return f"{head} {unit}{what}{bracket}{rest}"
+    of = GOALS[goal]
+    shown = stats.shown(stats.interval([value * of.scale for value in values], least=0.0))
+    head, bracket, rest = shown.partition(" (")
+    what = f" {of.words}" if of_what else ""
+    return f"{head} {of.unit}{what}{bracket}{rest}"
 
 
 def sentences(advice: Advice) -> list[str]:
@@ -146,7 +138,7 @@ def _reckless(advice: Advice, chosen: str) -> list[str]:
 
 def _got(advice: Advice, one: str, *, of_what: bool = True) -> str:
     goal = advice.question.goal
-    values = advice.trials[one].of(ranking.QUANTITIES[goal][0])
+    values = advice.trials[one].of(GOALS[goal].quantity)
     return amount(goal, values, of_what=of_what) if values else "no file was finished"
 
 

@@ -38,7 +38,6 @@ from bentpipe.truth.real import PORT, PROGRAM, TransferFailed
 OWN = ("name", "extra_delay", "ack_jitter")
 """Keys of a flow that the emulated link has for it alone. The name selects the stream of its jitter."""
 
-DATAGRAMS = str(Path(__file__).with_name("datagrams.py"))
 LEAD_S = 3.0
 """From the begin of the emulated link to that of the run: by then all programs must be ready."""
 DRAIN_S = 8.0
@@ -147,7 +146,7 @@ def _programs(
         on, off = (seconds(traffic[key]) if "off" in traffic else length for key in ("on", "off"))
         given = {"rate": bits(traffic["rate"]), "packet": PACKET, "on": on, "off": off}
         options = [word for name, value in given.items() for word in (f"--{name}", repr(value))]
-        return {"near": [DATAGRAMS, peer, *options, *shared]}
+        return {"near": [PROGRAM, "datagrams", peer, *options, *shared]}
     shared += ["--every", str(EVERY_S), "--out"]
     near, far = (str(folder / f"{flow['name']}.{side}") for side in ("near", "far"))
     return {

@@ -133,7 +133,7 @@ def replay(
             reason = unplayable(case.pair, case.scenario)
             try:
                 if not reason:
-                    case.sender = str(kernel.sender(case.pair.subject))
+                    case.sender = str(kernel.sender(case.pair.subject)[0])
                     kernel.sender(case.pair.yardstick)
             except _core.KernelError as wrong:
                 reason = str(wrong)
@@ -212,19 +212,12 @@ class _Kernel:
         self._held = held
         self._names: dict[str, tuple[Sender, str]] = {}
 
-    def sender(self, algorithm: Algorithm) -> Sender:
-        """Who sends with an algorithm.
+    def sender(self, algorithm: Algorithm) -> tuple[Sender, str]:
+        """Who sends with an algorithm, and the kernel's name of it.
 
         Raises:
             KernelError: the kernel does not take it.
         """
-        return self._known(algorithm)[0]
-
-    def name(self, algorithm: Algorithm) -> str:
-        """The kernel's name of an algorithm."""
-        return self._known(algorithm)[1]
-
-    def _known(self, algorithm: Algorithm) -> tuple[Sender, str]:
         key = json.dumps(algorithm.cc)
         if key not in self._names:
             self._names[key] = self._given(algorithm)
@@ -273,7 +266,7 @@ def _judged(case: _Case) -> Replayed:
 
 def _run(pair: Pair, scenario: Mapping[str, Any], kernel: _Kernel, folder: Path, stop: Event) -> Played:
     """A run; once more if it failed, or if the emulator did not keep time."""
-    algorithms = {json.dumps(one.cc): kernel.name(one) for one in (pair.yardstick, pair.subject)}
+    algorithms = {json.dumps(one.cc): kernel.sender(one)[1] for one in (pair.yardstick, pair.subject)}
     names = {
         flow["name"]: algorithms[json.dumps(flow["cc"])] for flow in scenario["flow"] if flow["name"] != CROSS
     }

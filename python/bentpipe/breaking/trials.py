@@ -242,16 +242,11 @@ class Reporter:
         self._tell, self._trials = tell, trials
         self._began = time.monotonic()
 
-    @property
-    def elapsed_s(self) -> float:
-        """Time since the search began, s."""
-        return time.monotonic() - self._began
-
     def at(self, what: str, share: float | None = None) -> None:
         """The current work, and the share of it that is done, if that is known."""
         if self._tell is None:
             return
-        runs, elapsed = self._trials.runs, self.elapsed_s
+        runs, elapsed = self._trials.runs, time.monotonic() - self._began
         total = round(runs / share) if share else 0
         left = elapsed * (1 - share) / share if share else None
         self._tell(

@@ -1,13 +1,15 @@
-"""One bulk transfer over plain sockets, as a program of its own at each end.
+"""One bulk transfer over plain sockets, as a program of its own at each end; or datagrams of a steady rate.
 
     transfer.py receive --port P --for S [--every S --out FILE]
     transfer.py send HOST --port P --for S --cc NAME --every S --out FILE
+    transfer.py datagrams HOST --port P --for S --rate BITS_PER_SECOND --packet BYTES --on S --off S
 
-Nothing but one TCP connection crosses the link. Either says "ready" and then reads a line: the instant of
-the connection on the monotonic clock, which all namespaces of a machine share. `--for` is the time for which
-the transfer is watched from then on. The receiver at the end prints its count as JSON, and writes its course
-where a file is given. The sender samples `TCP_INFO` and writes its samples as JSON, a list for each quantity.
-Neither needs anything but the standard library, so that a machine can start many at once.
+Nothing but this traffic crosses the link. Each program says "ready" and then reads a line: the instant of the
+connection or of the first datagram on the monotonic clock, which all namespaces of a machine share. `--for`
+is the time for which the transfer is watched from then on. The receiver at the end prints its count as JSON,
+and writes its course where a file is given. The sender samples `TCP_INFO` and writes its samples as JSON, a
+list for each quantity. Datagrams are the unresponsive traffic of kind `cbr`: nothing answers them. None needs
+anything but the standard library, so that a machine can start many at once.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -44,6 +47,8 @@ A segment takes more than 2 KiB of it.
 """
 SO_SNDBUFFORCE = 32
 CHUNK = bytes(256 << 10)
+HEADERS = 28
+"""Bytes of IPv4 and UDP in front of the payload of a datagram."""
 
 
 def sample(sock: socket.socket) -> dict[str, int]:
@@ -158,10 +163,33 @@ def send(host: str, port: int, length: float, cc: str, every: float, out: str) -
         json.dump(said, file)
 
 
+def instants(interval: float, on: float, off: float, length: float) -> Iterator[float]:
+    """When a datagram is sent: every `interval` while on, which takes turns with off."""
+    begin = 0.0
+    while begin < length:
+        number = 0
+        while (after := number * interval) < on and begin + after < length:
+            yield begin + after
+            number += 1
+        begin += on + off
+
+
+def datagrams(to: tuple[str, int], length: float, rate: float, packet: float, on: float, off: float) -> None:
+    """Sends datagrams from the instant on."""
+    payload = bytes(int(packet) - HEADERS)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.connect(to)
+        begin = instant()
+        for at in instants(8 * packet / rate, on, off, length):
+            time.sleep(max(0.0, begin + at - time.monotonic()))
+            with suppress(OSError):  # nothing listens any more
+                sock.send(payload)
+
+
 def main() -> None:
     """Entry point of the program."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["send", "receive"])
+    parser.add_argument("what", choices=["send", "receive", "datagrams"])
     parser.add_argument("host", nargs="?", default="")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--for", dest="length", type=float, required=True)
@@ -169,8 +197,13 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=0.05)
     parser.add_argument("--drain", type=float, default=2.0)
     parser.add_argument("--out", default="")
+    for name in ("rate", "packet", "on", "off"):
+        parser.add_argument(f"--{name}", type=float)
     given = parser.parse_args()
-    if given.what == "receive":
+    if given.what == "datagrams":
+        to = given.host, given.port
+        datagrams(to, given.length, given.rate, given.packet, given.on, given.off)
+    elif given.what == "receive":
         receive(given.port, given.length, given.drain, given.every, given.out)
     else:
         send(given.host, given.port, given.length, given.cc, given.every, given.out)
