@@ -15,6 +15,7 @@ import polars as pl
 from bentpipe import studies
 from bentpipe.stats import Mean
 from bentpipe.studies import show
+from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import BASE
 from bentpipe.studies.page import interval, least, plain, shown
@@ -22,7 +23,6 @@ from bentpipe.studies.places import Kind, Place
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import held, row
-from bentpipe.studies.write import WORDS as FIGURES
 
 #: Columns of a line.
 WIDTH = 126

@@ -15,8 +15,7 @@ from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.measure import measure
 from bentpipe.studies.claim import at_least, at_most
 from bentpipe.studies.design import BASE, FITTED, Evidence, Replication, Size, Variant
-from bentpipe.studies.judge import evaluate, sensitivity
-from bentpipe.studies.rows import linearity
+from bentpipe.studies.judge import evaluate, linearity, sensitivity
 from bentpipe.studies.study import Case
 
 IDS = [f"A{i}" for i in range(1, 11)]

@@ -13,9 +13,8 @@ from test_study_design import DESIGN, points, scenario
 
 from bentpipe import studies
 from bentpipe.studies import design, readings, tables
-from bentpipe.studies.change import UNSET, change, changed, clash
 from bentpipe.studies.claim import Claim, number
-from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
+from bentpipe.studies.design import UNSET, Choices, Design, Evidence, Reading, change, changed, clash, where
 
 
 @dataclass(frozen=True)

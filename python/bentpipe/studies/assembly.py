@@ -1,19 +1,25 @@
-"""The report of a paper, put together from its claims, figures, reasons and sections."""
+"""The report of a paper, put together from its claims, figures, reasons and sections, and its files."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from bentpipe.studies import draw, readings
+from bentpipe import _core
+from bentpipe.files import replace_frame, replace_text
+from bentpipe.studies import draw, page, readings
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.explain import Explanation
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.judge import Sentence, evaluate, judged, sensitivity
-from bentpipe.studies.study import Figure, Outcome, Plan, Report, Section
+from bentpipe.studies.judge import Findings, Sentence, evaluate, judged, sensitivity
+from bentpipe.studies.study import Figure, Outcome, Plan, Report, Section, Study, StudyResult
+
+#: The file of the figures' words, by figure, with the study, the mode, its note, and the version.
+WORDS = "figures.json"
 
 
 def every_run(runs: pl.DataFrame) -> pl.DataFrame:
@@ -59,3 +65,58 @@ class Assembly:
             sections.append(table)
         data = {"sensitivity": found.sensitivity.frame()}
         return Report(found.claims, figures, sections, data, whole.as_dict())
+
+
+def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path) -> StudyResult:
+    """Write ``OUT/index.html``, ``OUT/claims.json``, ``OUT/figures*`` and ``OUT/*.parquet``."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "figures").mkdir(exist_ok=True)
+    files: list[Path] = []
+    for fig in report.figures:
+        files += draw.save(fig.draw, out / "figures" / fig.name)
+        path = out / f"{fig.name}.parquet"
+        replace_frame(path, fig.data)
+        files.append(path)
+    for name, frame in {"runs": outcome.runs, **report.data}.items():
+        path = out / f"{name}.parquet"
+        replace_frame(path, frame)
+        files.append(path)
+    claims = [claim.as_dict() for claim in report.claims]
+    claims_path = out / "claims.json"
+    replace_text(claims_path, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
+    readings_path = out / "readings.json"
+    replace_text(readings_path, json.dumps(report.readings, indent=1, ensure_ascii=False) + "\n")
+    words_path = out / WORDS
+    replace_text(words_path, json.dumps(_words(study, plan, report), indent=1, ensure_ascii=False) + "\n")
+    index = out / "index.html"
+    page.render(study, plan, outcome, report, out).write(index)
+    files += [claims_path, readings_path, words_path, index]
+    return StudyResult(
+        name=study.name,
+        title=study.title,
+        citation=study.citation,
+        mode=plan.mode,
+        note=str(plan.settings["note"]),
+        runs=outcome.runs.height,
+        packets=outcome.packets,
+        cpu_s=outcome.cpu_s,
+        claims=claims,
+        readings=report.readings,
+        previews=[_preview(report, name, out) for name in study.previews],
+        page=index,
+        files=files,
+    )
+
+
+def _words(study: Study, plan: Plan, report: Report) -> dict[str, Any]:
+    figures = {f.name: {"title": f.title, "caption": f.caption, "alt": f.alt} for f in report.figures}
+    of = {"study": study.name, "mode": plan.mode, "note": plan.settings["note"], "version": _core.__version__}
+    return {**of, "figures": figures}
+
+
+def _preview(report: Report, name: str, out: Path) -> tuple[str, str, Path]:
+    for figure in report.figures:
+        if figure.name == name:
+            return figure.title, figure.alt, out / "figures" / f"{name}.svg"
+    known = ", ".join(figure.name for figure in report.figures)
+    raise ValueError(f"the study names {name} as a preview, which is none of its figures: {known}")

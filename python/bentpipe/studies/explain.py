@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bentpipe.studies.claim import Cause, Claim, Verdict, does_not_hold
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.judge import Sensitivity
+from bentpipe.studies.judge import Findings, Sensitivity
 from bentpipe.studies.page import plain, shown
 
 #: A sentence names at most this many choices one by one.

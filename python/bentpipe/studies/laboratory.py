@@ -22,9 +22,8 @@ from bentpipe.progress import SearchProgress
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
-from bentpipe.studies.job import StudyFailed, Tell
+from bentpipe.studies.job import StudyFailed, Tell, row_of
 from bentpipe.studies.judge import evaluate, judged
-from bentpipe.studies.outcome import row_of
 from bentpipe.studies.search import Names, Tried
 from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
 from bentpipe.sweeps.engine import BATCH, WAIT_S, share_out

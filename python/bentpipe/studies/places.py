@@ -15,7 +15,7 @@ from bentpipe.studies.design import BASE, Where, where
 from bentpipe.studies.prose import rows
 
 if TYPE_CHECKING:
-    from bentpipe.studies.findings import Findings
+    from bentpipe.studies.judge import Findings
     from bentpipe.studies.study import Figure, Table
 
 #: The number of a place's checks that hold, and the number that count.

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from bentpipe.studies.change import clash
 from bentpipe.studies.claim import Claim, Standing
-from bentpipe.studies.design import Design
+from bentpipe.studies.design import Design, clash
 from bentpipe.studies.judge import RANK
 
 #: The names of the choices that are taken together; none for the base.

@@ -14,15 +14,13 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.plot import looks
+from bentpipe.studies.assembly import WORDS
 from bentpipe.studies.design import BASE, Design
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.job import StudyFailed
-from bentpipe.studies.judge import Sensitivity, evaluate, judged
+from bentpipe.studies.job import StudyFailed, gather, keys_of, outcome_of
+from bentpipe.studies.judge import Findings, Sensitivity, evaluate, judged
 from bentpipe.studies.laboratory import assembly
-from bentpipe.studies.outcome import gather, keys_of, outcome_of
 from bentpipe.studies.places import Kind, Place, find
 from bentpipe.studies.study import Case, Figure, Outcome, Plan, Study
-from bentpipe.studies.write import WORDS
 from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.kept import FOLDER as RUNS
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import BASE, Evidence
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.prose import paragraphs, rows
 from bentpipe.studies.study import Section, Table, Tally

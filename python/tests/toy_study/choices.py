@@ -12,8 +12,7 @@ from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import above, number
 from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
 from bentpipe.studies.explain import Explanation
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import column
+from bentpipe.studies.judge import column, sentences
 
 
 @dataclass(frozen=True)

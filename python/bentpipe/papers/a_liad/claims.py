@@ -36,8 +36,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import Groups, column, linearity
+from bentpipe.studies.judge import Groups, column, linearity, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:

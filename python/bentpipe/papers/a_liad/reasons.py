@@ -11,10 +11,9 @@ from bentpipe.papers.a_liad.setup import BASE, BDP, GEO_S, HIGH, INTRA_S, LOW, N
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import INDEX_TOLERANCE
 from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings, linearity
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import drawn, listed
-from bentpipe.studies.rows import linearity
 from bentpipe.studies.study import Section, Table, Tally
 from bentpipe.studies.tables import MARKS, choices_section, decision, numbers, set_up
 from bentpipe.studies.words import Words

@@ -8,8 +8,7 @@ import polars as pl
 
 from bentpipe.papers.hswa.setup import BERS, INCREMENT, PAPER
 from bentpipe.studies.claim import Check, above, near, number, ratio_at_least
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import column
+from bentpipe.studies.judge import column, sentences
 from bentpipe.studies.words import Words
 
 #: Mbit/s printed in the paper (sections I and IV-B): (algorithm, orbit, BER).

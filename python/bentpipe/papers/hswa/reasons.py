@@ -10,7 +10,7 @@ from bentpipe.papers.hswa.figures import implied
 from bentpipe.papers.hswa.setup import BASE, BERS, HEADER_BYTES, PACKET_BYTES, PAPER, SPAN_S, bdp_packets
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import drawn, listed
 from bentpipe.studies.study import Section, Table

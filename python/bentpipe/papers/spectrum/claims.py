@@ -26,8 +26,7 @@ from bentpipe.studies.claim import (
     ratio_at_least,
 )
 from bentpipe.studies.design import where
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import Groups, by_algorithm, column
+from bentpipe.studies.judge import Groups, by_algorithm, column, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from bentpipe.papers.spectrum.setup import BETA, CHAIN, FIVE, FRIENDLY, LABELS, 
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
 from bentpipe.studies.design import where
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings, column
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.rows import column
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.words import Words
 

@@ -16,11 +16,9 @@ from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import where
 from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.judge import Sensitivity
+from bentpipe.studies.judge import Findings, Sensitivity, column
 from bentpipe.studies.page import plus_minus
 from bentpipe.studies.places import drawn, listed
-from bentpipe.studies.rows import column
 from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import choices_section, decided, set_up
 from bentpipe.studies.words import Words, each

@@ -9,7 +9,7 @@ from bentpipe.analysis import spectrum
 from bentpipe.papers.spectrum.figures import COLOURS, WORDS
 from bentpipe.papers.spectrum.setup import BETA, LABELS, SUBTRACT
 from bentpipe.studies import draw
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings
 from bentpipe.studies.study import Figure
 
 #: The window before the loss, packets, and the time shown, round trips.

@@ -12,7 +12,7 @@ from bentpipe.studies.study import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bentpipe.studies.findings import Findings
+    from bentpipe.studies.judge import Findings
 
 
 def _checked(checks: Iterable[Check], begins: str, caption: str) -> Table:

@@ -16,9 +16,8 @@ from bentpipe.papers.tcp_star.setup import ALGORITHMS, BDP, BERS, COUNTS, OFTEN,
 from bentpipe.stats import jain
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings, column, over_seeds
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.rows import column, over_seeds
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.tables import MEAN, means
 from bentpipe.studies.words import Words

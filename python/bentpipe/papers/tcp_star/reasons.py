@@ -14,10 +14,9 @@ from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, PAPER, RARE
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import INDEX_TOLERANCE
 from bentpipe.studies.explain import Explanation, Reason, fares_both_ways
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings, column
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import drawn, listed
-from bentpipe.studies.rows import column
 from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import choices_section, decided, numbers, set_up
 from bentpipe.studies.words import Words, each

@@ -20,8 +20,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import Groups, by_algorithm, seed_means
+from bentpipe.studies.judge import Groups, by_algorithm, seed_means, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import spread
 from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings
 from bentpipe.studies.places import drawn, listed
 from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Section, Table
