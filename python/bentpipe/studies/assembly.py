@@ -16,7 +16,8 @@ from bentpipe.studies import draw, page, readings
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.explain import Explanation
 from bentpipe.studies.judge import Findings, Sentence, evaluate, judged, sensitivity
-from bentpipe.studies.study import Figure, Outcome, Plan, Report, Section, Study, StudyResult
+from bentpipe.studies.places import Place
+from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, StudyResult
 
 #: The file of the figures' words, by figure, with the study, the mode, its note, and the version.
 WORDS = "figures.json"
@@ -35,8 +36,9 @@ class Assembly:
     #: In the order of the page.
     claims: Sequence[Sentence]
     explanation: Explanation
-    #: The figures, drawn in the studies' style, and the sections below them.
-    figures: Callable[[Findings], list[Figure]]
+    #: The figures and tables of the paper; those that have a function are drawn, in the studies' style.
+    places: Sequence[Place]
+    #: The sections below the figures.
     sections: Callable[[Findings], list[Section]]
     #: The runs over which base and variants can be compared, of all that have the seeds of the variants.
     comparable: Callable[[pl.DataFrame], pl.DataFrame] = every_run
@@ -57,7 +59,7 @@ class Assembly:
         for claim in found.claims:
             self.explanation.add(claim, found)
         with draw.styled():
-            figures = self.figures(found)
+            figures = [place.draw(found) for place in self.places if place.draw is not None]
         sections = self.sections(found)
         free = next((s.free for s in sections if s.free is not None), None)
         whole = readings.read(self.claims, design, plan, runs, found.sensitivity, free)

@@ -5,6 +5,7 @@ With them the columns of the runs that checks need, picked by the keys of the ru
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +69,12 @@ def sentences(
         for id, title, statement in rows(block)
         for of in [declared.get(id, {})]
     ]
+
+
+def by_claim(functions: Mapping[str, Any]) -> dict[str, Any]:
+    """The functions that are named after claims, by the ids of these: of ``"K1"`` it is ``_k1``."""
+    named = {name: re.fullmatch(r"_([a-z]\d+)", name) for name in functions}
+    return {claim[1].upper(): functions[name] for name, claim in named.items() if claim}
 
 
 def evaluate(claims: Sequence[Sentence], runs: pl.DataFrame) -> list[Claim]:

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +24,7 @@ from bentpipe.studies.design import BASE, Size, Variant
 from bentpipe.studies.job import StudyFailed, Tell, row_of
 from bentpipe.studies.judge import evaluate, judged
 from bentpipe.studies.search import Names, Tried
-from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
+from bentpipe.studies.study import Case, Key, Loaded, Plan, Study
 from bentpipe.sweeps.engine import BATCH, WAIT_S, share_out
 from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran
 from bentpipe.sweeps.fingerprint import Fingerprints
@@ -42,7 +41,7 @@ def assembly(study: Study) -> Assembly:
     Raises:
         ValueError: it is not made of claims and choices.
     """
-    built = import_module(study.report.module).build if isinstance(study.report, ReportOf) else None
+    built = study.report.value if isinstance(study.report, Loaded) else None
     if not isinstance(built, Assembly):
         raise ValueError(f"the study {study.name} has no choices to combine")
     return built

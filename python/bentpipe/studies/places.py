@@ -150,12 +150,6 @@ def listed(
     return tuple(found.values())
 
 
-def drawn(places: Iterable[Place]) -> Callable[[Findings], list[Figure]]:
-    """The functions that draw the figures of a list, in its order."""
-    draws = [place.draw for place in places if place.draw is not None]
-    return lambda found: [draw(found) for draw in draws]
-
-
 def find(places: Sequence[Place], kinds: Sequence[Kind], number: str) -> Place:
     """The place with this number: ``"5"``, ``"7b"`` (which is a part of 7), ``"figure-5"``.
 

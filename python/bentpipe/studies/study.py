@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,39 +110,20 @@ class Report:
 
 
 @dataclass(frozen=True)
-class PlanOf:
-    """The plans of the ``DESIGN`` of a module (`bentpipe.studies.design`); loaded when it is called."""
+class Loaded:
+    """A value of a module, by its dotted name; the module is loaded, with matplotlib, when it is used."""
 
     module: str
+    name: str
 
-    def __call__(self, mode: str) -> Plan:
-        """The runs of ``mode``."""
-        plan: Plan = import_module(self.module).DESIGN.plan(mode)
-        return plan
+    @property
+    def value(self) -> Any:
+        """The value."""
+        return attrgetter(self.name)(import_module(self.module))
 
-
-@dataclass(frozen=True)
-class ReportOf:
-    """The function ``build(plan, outcome)`` of a module; loaded, with matplotlib, when it is called."""
-
-    module: str
-
-    def __call__(self, plan: Plan, outcome: Outcome) -> Report:
-        """The report of the module."""
-        report: Report = import_module(self.module).build(plan, outcome)
-        return report
-
-
-@dataclass(frozen=True)
-class PlacesOf:
-    """The ``PLACES`` of a module; loaded, with matplotlib, when it is called."""
-
-    module: str
-
-    def __call__(self) -> Sequence[Place]:
-        """All figures and tables of the paper."""
-        places: Sequence[Place] = import_module(self.module).PLACES
-        return places
+    def __call__(self, *given: Any) -> Any:
+        """The answer of the value, a function, to some arguments; without any the value itself."""
+        return self.value(*given) if given else self.value
 
 
 @dataclass(frozen=True)
@@ -177,7 +159,7 @@ def paper(
 
     Args:
         package: the package of the paper; its last part names the study. Its module ``setup`` has a
-            ``DESIGN``, ``reasons`` a function ``build(plan, outcome)`` and a list ``PLACES``.
+            ``DESIGN``, ``reasons`` an `Assembly` called ``build``.
         measure: as in `Study`, from its module of that name.
         words: its texts, with a title, a citation (authors, title, year, and the sections and figures that
             are repeated) and a summary (the runs and the claims of the paper).
@@ -188,11 +170,11 @@ def paper(
         title=words.text("Title"),
         citation=words.text("Citation"),
         summary=words.text("Summary"),
-        plan=PlanOf(f"{package}.setup"),
+        plan=Loaded(f"{package}.setup", "DESIGN.plan"),
         measure=measure,
-        report=ReportOf(f"{package}.reasons"),
+        report=Loaded(f"{package}.reasons", "build"),
         previews=previews,
-        places=PlacesOf(f"{package}.reasons"),
+        places=Loaded(f"{package}.reasons", "build.places"),
     )
 
 

@@ -13,6 +13,7 @@ from bentpipe.studies.claim import above, number
 from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
 from bentpipe.studies.explain import Explanation
 from bentpipe.studies.judge import column, sentences
+from bentpipe.studies.places import Kind, Place
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,15 @@ def sections(found):
     return [set_up(given), choices_section(found, "Text.")]
 
 
-def figures(found):
+def figure(found):
     from bentpipe.studies import draw
     from bentpipe.studies.study import Figure
 
     fig, (ax,) = draw.figure(1.5)
     ax.plot([0, 1], [0, 1])
-    return [Figure("figure-1", "Figure 1.", "A caption.", "A line", fig, pl.DataFrame({"x": [1]}))]
+    return Figure("figure-1", "Figure 1.", "A caption.", "A line", fig, pl.DataFrame({"x": [1]}))
 
 
+PLACES = (Place(Kind.FIGURE, "1", "a line", draw=figure),)
 REASONS = dict.fromkeys("RW", lambda _: ("a reason", ["A paragraph."]))
-build = Assembly(DESIGN, CLAIMS, Explanation(REASONS), figures, sections)
+build = Assembly(DESIGN, CLAIMS, Explanation(REASONS), PLACES, sections)

@@ -11,9 +11,9 @@ from bentpipe.papers.a_liad.setup import BASE, BDP, GEO_S, HIGH, INTRA_S, LOW, N
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import INDEX_TOLERANCE
 from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.judge import Findings, linearity
+from bentpipe.studies.judge import Findings, by_claim, linearity
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn, listed
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table, Tally
 from bentpipe.studies.tables import MARKS, choices_section, decision, numbers, set_up
 from bentpipe.studies.words import Words
@@ -194,9 +194,10 @@ def _choices(found: Findings) -> Section:
     return choices_section(found, said, untouched=untouched, numbers=numbers(PAPER.numbers))
 
 
-REASONS = (_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10)
-EXPLANATION = Explanation(
-    {f"A{i}": reason for i, reason in enumerate(REASONS, start=1)}, PAPER.claims, lists_failing=True
+build = Assembly(
+    setup.DESIGN,
+    claims.CLAIMS,
+    Explanation(by_claim(vars()), PAPER.claims, lists_failing=True),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars(figures)),
+    sections,
 )
-PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
-build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, drawn(PLACES), sections)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import fmean
 
 import polars as pl
 
 from bentpipe.papers.hswa.setup import BERS, INCREMENT, PAPER
 from bentpipe.studies.claim import Check, above, near, number, ratio_at_least
-from bentpipe.studies.judge import column, sentences
+from bentpipe.studies.judge import by_claim, column, sentences
 from bentpipe.studies.words import Words
 
 #: Mbit/s printed in the paper (sections I and IV-B): (algorithm, orbit, BER).
@@ -117,13 +118,5 @@ def _h7(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-WORDS = Words.beside(__file__)
-CLAIMS = sentences(
-    WORDS["Claims"],
-    {
-        "H1": lambda runs: _times(runs, 1e-8),
-        "H2": lambda runs: _times(runs, 1e-5),
-        **{"H3": _h3, "H4": _h4, "H5": _h5, "H6": _h6, "H7": _h7},
-    },
-    PAPER.claims,
-)
+_h1, _h2 = partial(_times, ber=1e-8), partial(_times, ber=1e-5)
+CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)

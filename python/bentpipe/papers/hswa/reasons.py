@@ -10,9 +10,9 @@ from bentpipe.papers.hswa.figures import implied
 from bentpipe.papers.hswa.setup import BASE, BERS, HEADER_BYTES, PACKET_BYTES, PAPER, SPAN_S, bdp_packets
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.judge import Findings
+from bentpipe.studies.judge import Findings, by_claim
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn, listed
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import choices_section, decision, held, numbers, set_up
 from bentpipe.studies.words import Words
@@ -162,16 +162,10 @@ def _choices(found: Findings) -> Section:
     return choices_section(found, " ".join(said), numbers=numbers(PAPER.numbers))
 
 
-PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
-    Explanation(
-        {"H1": _h1, "H2": _h2, "H3": _h3, "H4": _h4, "H5": _h5, "H6": _h6, "H7": _h7},
-        PAPER.claims,
-        lists_failing=True,
-        counts_choices=True,
-    ),
-    drawn(PLACES),
+    Explanation(by_claim(vars()), PAPER.claims, lists_failing=True, counts_choices=True),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars(figures)),
     sections,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean
@@ -26,7 +26,7 @@ from bentpipe.studies.claim import (
     ratio_at_least,
 )
 from bentpipe.studies.design import where
-from bentpipe.studies.judge import Groups, by_algorithm, column, sentences
+from bentpipe.studies.judge import Groups, by_algorithm, by_claim, column, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -365,12 +365,5 @@ def _k10(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-Checks = Callable[["pl.DataFrame"], list[Check]]
-CHECKS: Sequence[Checks] = (
-    closed_forms.k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, closed_forms.k11, closed_forms.k12,
-)  # fmt: skip
-CLAIMS = sentences(
-    Words.beside(__file__)["Claims"],
-    {f"K{i}": checks for i, checks in enumerate(CHECKS, start=1)},
-    PAPER.claims,
-)
+_k1, _k11, _k12 = closed_forms.k1, closed_forms.k11, closed_forms.k12
+CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)

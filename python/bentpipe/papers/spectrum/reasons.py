@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from statistics import fmean
 
@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 
 from bentpipe.analysis import convergence
-from bentpipe.papers.spectrum import claims, closed_forms, figures, setup, sketches, tables
+from bentpipe.papers.spectrum import claims, closed_forms, figures, setup, tables
 from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import where
 from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.judge import Findings, Sensitivity, column
+from bentpipe.studies.judge import Findings, Sensitivity, by_claim, column
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.places import drawn, listed
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import choices_section, decided, set_up
 from bentpipe.studies.words import Words, each
@@ -233,7 +233,7 @@ def _k12(_: Findings) -> Reason:
 
 def sections(found: Findings) -> list[Section]:
     """Simulation and analysis, the set-up, and the influence of the choices on the verdicts."""
-    return [figures.runs_section(found.base), setup_section(), _choices(found)]
+    return [tables.runs_section(found), setup_section(), _choices(found)]
 
 
 def comparable(few: pl.DataFrame) -> pl.DataFrame:
@@ -280,29 +280,16 @@ def setup_section() -> Section:
     return set_up(given, WORDS["About the set-up"])
 
 
-WHY: Sequence[Callable[[Findings], Reason]] = (_k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, _k11, _k12)
-
-
 def configuration(_: Findings) -> Table:
     """Table 4, and the values that the text leaves open."""
     return setup_section().tables[0]
 
 
-PLACES = listed(
-    WORDS["Figures and tables"],
-    PAPER.figures,
-    {**vars(figures), **vars(sketches), **vars(tables), "configuration": configuration},
-)
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
-    Explanation(
-        {f"K{i}": reason for i, reason in enumerate(WHY, start=1)},
-        PAPER.claims,
-        clause_if_failing=True,
-        fares=fares,
-    ),
-    drawn(PLACES),
+    Explanation(by_claim(vars()), PAPER.claims, clause_if_failing=True, fares=fares),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars() | vars(figures) | vars(tables)),
     sections,
     comparable,
 )

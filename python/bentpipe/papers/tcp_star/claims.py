@@ -31,7 +31,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.judge import Groups, by_algorithm, column, seed_means, sentences
+from bentpipe.studies.judge import Groups, by_algorithm, by_claim, column, seed_means, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -169,9 +169,4 @@ def _s7(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-WORDS = Words.beside(__file__)
-CLAIMS = sentences(
-    WORDS["Claims"],
-    {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},
-    PAPER.claims,
-)
+CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)

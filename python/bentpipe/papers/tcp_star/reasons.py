@@ -14,9 +14,9 @@ from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, PAPER, RARE
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import INDEX_TOLERANCE
 from bentpipe.studies.explain import Explanation, Reason, fares_both_ways
-from bentpipe.studies.judge import Findings, column
+from bentpipe.studies.judge import Findings, by_claim, column
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn, listed
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import choices_section, decided, numbers, set_up
 from bentpipe.studies.words import Words, each
@@ -223,7 +223,10 @@ def parameters(found: Findings) -> Table:
     return setup_section(found.base).tables[0]
 
 
-REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
-EXPLANATION = Explanation(REASONS, PAPER.claims, lists_failing=True, fares=fares_both_ways)
-PLACES = listed(WORDS["Figures and tables"], PAPER.figures, {**vars(figures), "parameters": parameters})
-build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, drawn(PLACES), sections)
+build = Assembly(
+    setup.DESIGN,
+    claims.CLAIMS,
+    Explanation(by_claim(vars()), PAPER.claims, lists_failing=True, fares=fares_both_ways),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars() | vars(figures)),
+    sections,
+)

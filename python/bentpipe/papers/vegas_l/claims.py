@@ -20,7 +20,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.judge import Groups, by_algorithm, seed_means, sentences
+from bentpipe.studies.judge import Groups, by_algorithm, by_claim, seed_means, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -130,9 +130,4 @@ def _v6(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-WORDS = Words.beside(__file__)
-CLAIMS = sentences(
-    WORDS["Claims"],
-    {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
-    PAPER.claims,
-)
+CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)

@@ -13,8 +13,8 @@ from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import spread
 from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.judge import Findings
-from bentpipe.studies.places import drawn, listed
+from bentpipe.studies.judge import Findings, by_claim
+from bentpipe.studies.places import listed
 from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Section, Table
 from bentpipe.studies.tables import choices_section, decision, held, numbers, set_up
@@ -245,16 +245,10 @@ def setup_section(base: pl.DataFrame) -> Section:
     return replace(chosen, tables=[*chosen.tables, table])
 
 
-PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
-    Explanation(
-        {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
-        PAPER.claims,
-        clause_if_failing=True,
-        counts_choices=True,
-    ),
-    drawn(PLACES),
+    Explanation(by_claim(vars()), PAPER.claims, clause_if_failing=True, counts_choices=True),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars(figures)),
     sections,
 )
