@@ -26,32 +26,12 @@ import numpy as np
 
 from bentpipe.stats import Mean, mean
 from bentpipe.studies.tolerance import Tolerance
+from bentpipe.toml_tables import beside
 
-INDEX_TOLERANCE = Tolerance(
-    0.05,
-    "Jain's index meets a printed one, or two are alike, if they differ by at most this",
-    "a tenth of the range from 0.5 to 1 that two flows can have",
-)
-RELATIVE_TOLERANCE = Tolerance(
-    0.20,
-    "a number holds if the mean lies within this share of the printed value",
-    "papers print two digits of single runs or few seeds; a fifth is less than the effects that they claim",
-)
-ALIKE_RATIO = Tolerance(
-    1.25,
-    "quantities are alike if the largest mean is at most this many times the smallest",
-    "the ratio of two numbers of which the smaller is just within the 20 % of the larger",
-)
-
-RULE = (
-    "A number holds if the mean over the seeds lies within 20 % of the printed value (a fairness index: "
-    "within 0.05 of it, and two indices are alike if they differ by at most that). An order holds if the 95 "
-    "% interval of the difference, paired by seed, lies above zero; 'too few seeds' is said where only the "
-    "mean does. Quantities are alike if the largest mean is at most 1.25 times the smallest. All checks "
-    "hold: reproduced. All orders and trends hold but some number does not: same order. Otherwise: not "
-    "reproduced. A check of something that the paper does not print is shown and not counted. So is one of "
-    "something that it prints and contradicts itself. So is a reference, a sentence that the paper quotes."
-)
+_GIVEN = beside(__file__, "claim.toml")
+RULE: str = _GIVEN["rule"]
+TOLERANCES = {name: Tolerance(**of) for name, of in _GIVEN["tolerances"].items()}
+INDEX_TOLERANCE, RELATIVE_TOLERANCE, ALIKE_RATIO = TOLERANCES.values()
 
 
 class Verdict(StrEnum):

@@ -5,7 +5,7 @@ The module `judge` reads ``[claims.ID]``, `places` ``[figures."TITLE"]``, and `t
 modules of the paper read ``[given]``.
 
 ``variants.toml`` has the choices that are tried, and the joint readings: a table ``[variants.NAME]`` is a
-`Variant`, ``[readings.NAME]`` a `Reading`. The keys are those of `VARIANT` and `READING`; ``[where]`` gives
+`Variant`, ``[readings.NAME]`` a `Reading`. ``declared.toml`` lists their keys; ``[where]`` gives
 names to conditions on runs.
 """
 
@@ -24,26 +24,8 @@ from bentpipe.toml_tables import beside
 #: The names of the files.
 FILE, VARIANTS_FILE = "paper.toml", "variants.toml"
 
-VARIANT = {
-    "choice": "the change, in words",
-    "evidence": "the name of an `Evidence`; ours without it",
-    "source": "a short sentence with the source",
-    "quick": "whether it is also run in quick mode",
-    "only_joint": "whether only readings use it",
-    "where": "the runs that it touches: a name of ``[where]``, or keys with their values; all without it",
-    "cc": "the controllers whose runs it touches, of those",
-    "set": "new values of fields of the set-up",
-    "options": "the parameters of controllers, in place of the base's; a key may name several, with blanks",
-    "more": "parameters of controllers beside the base's, likewise",
-}
-"""The keys of a variant."""
-READING = {
-    "title": "the reading, in words",
-    "variants": "the names of the variants that it joins",
-    "quick": "whether it is also run in quick mode",
-    "where": "the runs that it touches, as of a variant; those of its variants without it",
-}
-"""The keys of a reading."""
+#: The keys of a variant and of a reading, and what each is.
+VARIANT, READING = beside(__file__, "declared.toml").values()
 
 
 @dataclass(frozen=True)

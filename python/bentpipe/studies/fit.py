@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ def fit(
         raise ValueError("a search needs two seeds or more, for intervals")
     began = time.monotonic()
     design = assembly(study).design
-    few, full = _with_seeds(design.sizes["quick"], limits.seeds), design.sizes["full"]
+    few, full = design.sizes["quick"].bounded(limits.seeds, seeds=limits.seeds), design.sizes["full"]
     with Laboratory(study, out, workers, progress, executor) as laboratory:
         whole = sum(1 for _ in design.cases(design.joined(), full))
 
@@ -204,12 +204,6 @@ def _confirm(laboratory: Laboratory, best: Tried, full: Size, until: float) -> l
             (of,) = laboratory.judge(what, [names], full, after, until)
             found.append(Confirmed(seeds, names, of))
     return sorted(found, key=lambda of: bool(of.names))
-
-
-def _with_seeds(size: Size, seeds: int) -> Size:
-    """A size with this number of seeds, which also bounds its other numbers of seeds."""
-    own = {f.name: getattr(size, f.name) for f in fields(size) if f.name.endswith("seeds")}
-    return replace(size, **{name: min(value, seeds) for name, value in own.items()} | {"seeds": seeds})
 
 
 def _text(data: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,9 +206,7 @@ def _drawn(place: Place, found: Findings) -> Figure:
 
 def few(design: Design[Any, Any]) -> Plan:
     """The quick plan of a paper with `SEEDS` seeds at most."""
-    size = design.sizes["quick"]
-    counts = {of.name: getattr(size, of.name) for of in fields(size) if of.name.endswith("seeds")}
-    size = replace(size, **{name: min(count, SEEDS) for name, count in counts.items()})
+    size = design.sizes["quick"].bounded(SEEDS)
     return design.plan_of("quick", size, [variant for variant in design.variants if variant.quick])
 
 
