@@ -18,11 +18,11 @@ from bentpipe.studies import show
 from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import BASE
-from bentpipe.studies.page import interval, least, plain, shown
+from bentpipe.studies.page import interval, least, plain, row, shown
 from bentpipe.studies.places import Kind, Place
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
-from bentpipe.studies.summary import held, row
+from bentpipe.studies.summary import held
 
 #: Columns of a line.
 WIDTH = 126

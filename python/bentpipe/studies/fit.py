@@ -73,6 +73,10 @@ class Fit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON. ``tried`` has rows: checks that hold, free choices, names."""
+
+        def plain(of: Tried) -> dict[str, Any]:
+            return {"variants": list(of.names), **of.counts()}
+
         design = assembly(self.study).design
         variants = (*design.variants, *design.only_joint)
         return {
@@ -81,8 +85,8 @@ class Fit:
             "version": _core.__version__,
             "seeds": self.seeds,
             "choices": {v.name: [v.choice, str(v.evidence), v.source] for v in variants},
-            "front": [_plain(of) for of in self.search.front()],
-            "confirmed": [{"seeds": of.seeds, **_plain(of.tried)} for of in self.confirmed if of.tried],
+            "front": [plain(of) for of in self.search.front()],
+            "confirmed": [{"seeds": of.seeds, **plain(of.tried)} for of in self.confirmed if of.tried],
             "not_tried": self.not_tried(),
             "tried": [[of.held, of.free, " + ".join(of.names)] for of in self.search.tried],
         }
@@ -170,7 +174,7 @@ def sections(data: dict[str, Any], found: Fit) -> list[Section]:
 
     def row(of: Tried) -> list[str | Tally]:
         said = "; ".join(choice(data["choices"][name]) for name in of.names) or "the base"
-        return [said, str(of.free), f"{of.held} / {of.checks}", *(Tally(claim) for claim in of.claims)]
+        return [said, *of.cells()]
 
     nearest = sorted(found.search.tried, key=lambda of: of.score, reverse=True)[:SHOWN]
     seeds = f"Seeds 1 to {found.seeds}, and the length of the quick mode"
@@ -218,13 +222,3 @@ def _text(data: dict[str, Any]) -> str:
             said = "[\n" + ",\n".join(f"  {json.dumps(v, ensure_ascii=False)}" for v in value) + "\n ]"
         parts.append(f" {json.dumps(name)}: {said}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def _plain(of: Tried) -> dict[str, Any]:
-    return {
-        "variants": list(of.names),
-        "free": of.free,
-        "held": of.held,
-        "checks": of.checks,
-        "claims": {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in of.claims},
-    }

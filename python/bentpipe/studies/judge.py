@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import polars as pl
 
+from bentpipe.stats import jain
 from bentpipe.studies.claim import Check, Claim, Verdict
 from bentpipe.studies.design import BASE, Design, Where, where
 from bentpipe.studies.page import plain
@@ -224,6 +226,15 @@ class Findings:
         got = [self.sensitivity.mean(variant, claim_id, check) for check in checks]
         return None if None in got else [mean for mean in got if mean is not None]
 
+    def tried(
+        self, claim_id: str, names: str, *checks: int, before: str = "", between: str = " and "
+    ) -> str | None:
+        """``"(rate and window): no ACKs: 1.2 and 3.4"``: what `under` gives, with the names of the checks."""
+        base, under = self.sensitivity.claim(BASE, claim_id), self.under(claim_id, names, *checks)
+        if not under or base is None:
+            return None
+        return f"({before}{between.join(base.checks[check].what for check in checks)}): {under}"
+
     def under(self, claim_id: str, names: str, *checks: int) -> str | None:
         """``"no ACKs: 1.2 and 3.4; two hops: ..."``: the `means` under some variants; None if none was run.
 
@@ -260,6 +271,11 @@ def by_algorithm(runs: pl.DataFrame, name: str, labels: Mapping[str, str], **key
 def seed_means(groups: Iterable[list[float]]) -> list[float]:
     """The mean over several columns, seed by seed."""
     return [sum(values) / len(values) for values in zip(*groups, strict=True)]
+
+
+def index_of_means(one: Groups, other: Groups) -> dict[str, float]:
+    """Jain's index of the means over the seeds of two flows, beside the mean of each seed's index."""
+    return {name: jain([fmean(one[name]), fmean(other[name])]) for name in one}
 
 
 def linearity(x: Sequence[float], y: Sequence[float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Mean
 from bentpipe.studies import prose
-from bentpipe.studies.claim import COUNTED, RULE, TRIED, Check, Claim, Verdict
+from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
 
 #: The colour of each verdict's badge.
@@ -81,6 +82,48 @@ def _fixed(value: float, decimals: int) -> str:
     if value and abs(value) < 0.5 * 10**-4:
         return f"{value:.1g}"
     return f"{value:,.{decimals}f}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim in one line of a table; every cell is text."""
+
+    id: str
+    title: str
+    what: str
+    paper: str
+    measured: str
+    verdict: str
+    note: str
+
+    def cells(self, page: str = "") -> list[Prose]:
+        """The columns `CLAIMS`, with a link to the claim on a page of its study."""
+        place: Prose = [Hyperlink(self.id, f"{page}#claim-{self.id}"), f" {self.title}"]
+        verdict = Badge(self.verdict, TONE[self.verdict])
+        return [place, self.what, self.paper, self.measured, verdict, self.note]
+
+
+def row(claim: Mapping[str, Any]) -> Row:
+    """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
+    head = claim["checks"][claim["headline"]]
+    paper, measured = _cells(head)
+    return Row(
+        id=claim["id"],
+        title=claim["title"],
+        what=head["what"],
+        paper=paper,
+        measured=measured,
+        verdict=claim["verdict"],
+        note=claim["note"],
+    )
+
+
+def _cells(check: Mapping[str, Any]) -> tuple[str, str]:
+    """The paper's statement and the measured value of a check as ``claims.json`` has it, with their unit."""
+    unit, middle, paper = f" {check['unit']}".rstrip(), check["measured"], check["paper"]
+    got = Mean(middle, check["ci95"][1] - middle, check["n"])
+    said = paper if isinstance(paper, str) else f"{paper:g}{unit}"
+    return said, interval(got, least(check["kind"], paper, check["unit"])) + unit
 
 
 def meaning(claims: Sequence[Mapping[str, Any]], of: str) -> str:
@@ -169,20 +212,7 @@ def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path
 
 def _claims(page: Page, claims: Sequence[Claim], said: str) -> None:
     page.section("Claims", [said] if said else [])
-    rows: list[list[Prose]] = []
-    for claim in claims:
-        head = claim.checks[claim.headline]
-        rows.append(
-            [
-                [Hyperlink(claim.id, f"#claim-{claim.id}"), f" {claim.title}"],
-                head.what,
-                _with_unit(shown(head.paper), "" if isinstance(head.paper, str) else head.unit),
-                _with_unit(_measured(head), head.unit),
-                Badge(str(claim.verdict), TONE[str(claim.verdict)]),
-                claim.note,
-            ]
-        )
-    page.table(CLAIMS, rows)
+    page.table(CLAIMS, [row(claim.as_dict()).cells() for claim in claims])
     page.paragraphs(RULE, small=True)
 
 
@@ -201,8 +231,7 @@ def _checks(page: Page, claim: Claim) -> None:
         rows.append(
             [
                 check.what + (f" ({check.remark})" if check.remark else ""),
-                _with_unit(shown(check.paper), "" if isinstance(check.paper, str) else check.unit),
-                _with_unit(_measured(check), check.unit),
+                *_cells(check.as_dict()),
                 check.rule,
                 holds,
             ]
@@ -245,11 +274,3 @@ def _reproducing(page: Page, study: Study, plan: Plan, outcome: Outcome) -> None
         page.paragraphs("The simulator warned:")
         more = len(outcome.warnings) - 3
         page.bullets([*outcome.warnings[:3], *([f"and {more} more of this kind"] if more > 0 else [])])
-
-
-def _measured(check: Check) -> str:
-    return interval(check.measured, least(check.kind, check.paper, check.unit))
-
-
-def _with_unit(text: str, unit: str) -> str:
-    return f"{text} {unit}" if unit else text

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from bentpipe.studies.claim import Claim, Standing
+from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import Design, clash
 from bentpipe.studies.judge import RANK
+from bentpipe.studies.study import Standing
 
 #: The names of the choices that are taken together; none for the base.
 Names = tuple[str, ...]

@@ -77,6 +77,33 @@ class Tally:
         return f"{mark[self.claim.verdict]} {self.claim.held}/{len(self.claim.counted)}"
 
 
+class Standing:
+    """The checks of some claims, counted together."""
+
+    claims: Sequence[Claim]
+    #: The number of free choices under which they were judged.
+    free: int
+
+    @property
+    def held(self) -> int:
+        """Checks that hold, of all claims."""
+        return sum(claim.held for claim in self.claims)
+
+    @property
+    def checks(self) -> int:
+        """Checks that count, of all claims."""
+        return sum(len(claim.counted) for claim in self.claims)
+
+    def cells(self) -> list[str | Tally]:
+        """The free choices, the checks that hold, and the tally of each claim, as cells of a table."""
+        return [str(self.free), f"{self.held} / {self.checks}", *map(Tally, self.claims)]
+
+    def counts(self) -> dict[str, Any]:
+        """The same as plain values for JSON."""
+        claims = {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in self.claims}
+        return {"free": self.free, "held": self.held, "checks": self.checks, "claims": claims}
+
+
 @dataclass
 class Table:
     """A table of the page. Cells are text or tallies; text that equals a verdict is shown as a badge."""

@@ -5,48 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
 from bentpipe.files import replace_text
 from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Snippet
-from bentpipe.stats import Mean
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.job import Failure
-from bentpipe.studies.page import CLAIMS, TONE, interval, least, meaning, shown
+from bentpipe.studies.page import CLAIMS, TONE, Row, meaning, row
 from bentpipe.studies.study import StudyResult
-
-
-@dataclass(frozen=True)
-class Row:
-    """A claim in one line of a table; every cell is text."""
-
-    id: str
-    title: str
-    what: str
-    paper: str
-    measured: str
-    verdict: str
-    note: str
-
-
-def row(claim: Mapping[str, Any]) -> Row:
-    """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
-    head = claim["checks"][claim["headline"]]
-    unit = f" {head['unit']}" if head["unit"] else ""
-    middle = head["measured"]
-    measured = Mean(middle, head["ci95"][1] - middle, head["n"])
-    return Row(
-        id=claim["id"],
-        title=claim["title"],
-        what=head["what"],
-        paper=shown(head["paper"]) + (unit if not isinstance(head["paper"], str) else ""),
-        measured=interval(measured, least(head["kind"], head["paper"], head["unit"])) + unit,
-        verdict=claim["verdict"],
-        note=claim["note"],
-    )
 
 
 def count(claims: Sequence[Row]) -> dict[str, int]:
@@ -148,10 +116,7 @@ def _all_claims(page: Page, done: Sequence[StudyResult], rows: Mapping[str, list
     for of in done:
         there = _place(of, out)
         table.append(Heading(Hyperlink(of.title, there)))
-        for claim in rows[of.name]:
-            place: Prose = [Hyperlink(claim.id, f"{there}#claim-{claim.id}"), f" {claim.title}"]
-            verdict = Badge(claim.verdict, TONE[claim.verdict])
-            table.append([place, claim.what, claim.paper, claim.measured, verdict, claim.note])
+        table += [claim.cells(there) for claim in rows[of.name]]
     page.table(CLAIMS, table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import fmean
 
 from bentpipe.papers.hswa import claims, figures, setup
@@ -32,12 +33,7 @@ def _law(cc: str, orbit: str, ber: float) -> str:
     return WORDS.text("The law", mbps=mbps, of=implied(cc, orbit, ber, mbps))
 
 
-def _tried(found: Findings, claim_id: str, names: str, *checks: int) -> str | None:
-    """The means of some checks under each of some variants; None if none was run."""
-    base, under = found.sensitivity.claim("base", claim_id), found.under(claim_id, names, *checks)
-    if not under or base is None:
-        return None
-    return f"(first {', then '.join(base.checks[check].what for check in checks)}): {under}"
+_tried = partial(Findings.tried, before="first ", between=", then ")
 
 
 def _h1(found: Findings) -> Reason:

@@ -122,18 +122,17 @@ def _k2(runs: pl.DataFrame) -> list[Check]:
     ratio = {p: relative(runs, "simd", p) for p in rates}
     simd = LABELS["simd"]
     worst = min(rates, key=lambda p: fmean(ratio[p]))
-    ones = [1.0] * len(ratio[worst])
     at = min(rates, key=lambda p: abs(p - WORST_LOSS))
 
     def worst_without(seed: int) -> float:
         # The paper's curve is one long run; the least of a single short one is mostly noise at high loss.
         return min(rates, key=lambda p: fmean(v for i, v in enumerate(ratio[p]) if i != seed))
 
-    lowest_at = [worst_without(i) for i in range(len(ones))]
+    lowest_at = [worst_without(i) for i in range(len(ratio[worst]))]
     least = f"{simd} over TCP where it is least (p = {worst:g})"
     same = {LABELS[c]: relative(runs, c, at) for c in ("simd", "simd-8", "simd-4")}
     return [
-        ratio_at_least(least, ratio[worst], ones, LEAST_FRIENDLY),
+        ratio_at_least(least, ratio[worst], 1.0, LEAST_FRIENDLY),
         number("p where it is least, by all seeds but one", lowest_at, WORST_LOSS, within=WORST_WITHIN),
         *(_close(f"{simd} over TCP at p = {p:g}", ratio[p]) for p in rates if p <= LOW_LOSS),
         above(f"at p = {at:g}: {simd} above {LABELS['aimd-8']}", ratio[at], relative(runs, "aimd-8", at)),
@@ -142,11 +141,11 @@ def _k2(runs: pl.DataFrame) -> list[Check]:
 
 
 def _close(what: str, ratio: list[float]) -> Check:
-    return near(f"{what}, less 1", ratio, [1.0] * len(ratio), CLOSE)
+    return near(f"{what}, less 1", ratio, 1.0, CLOSE)
 
 
 def _less(what: str, ratio: list[float]) -> Check:
-    return above(f"{what} gets less than TCP, difference of the ratio", [1.0] * len(ratio), ratio)
+    return above(f"{what} gets less than TCP, difference of the ratio", 1.0, ratio)
 
 
 def _means(groups: Iterable[list[float]]) -> list[float]:
@@ -183,7 +182,7 @@ def _shares_of(runs: pl.DataFrame, cc: str, mbps: float) -> list[Check]:
         if high:
             ratio = over(queue, "ratio", high)
             what = f"{QUEUES[queue]}, loss above {HIGH_LOSS:.0%} (n = {_list(high)})"
-            slightly = ratio_at_least(f"{what}: {name} over TCP", ratio, [1.0] * len(ratio), LEAST_FRIENDLY)
+            slightly = ratio_at_least(f"{what}: {name} over TCP", ratio, 1.0, LEAST_FRIENDLY)
             less = keyed(_less(f"{what}: {name}", ratio), f"{queue}, high loss, less")
             slightly = keyed(slightly, f"{queue}, high loss, slightly")
             checks += [less if cc == "simd" else less.unprinted(), slightly]
@@ -244,9 +243,9 @@ def _k5(runs: pl.DataFrame) -> list[Check]:
     for queue in ("red-ecn", "red"):
         ratio = samples(runs, "ratio", "smooth", SMOOTH, mbps=15.0, queue=queue)
         at = f"15 Mbit/s, {QUEUES[queue]}"
-        ones, inverse = [1.0] * len(ratio[simd]), [1 / v for v in ratio[aimd]]
+        inverse = [1 / v for v in ratio[aimd]]
         checks += [
-            ratio_at_least(f"{at}: TCP over {aimd}, which degrades", inverse, ones, DEGRADED),
+            ratio_at_least(f"{at}: TCP over {aimd}, which degrades", inverse, 1.0, DEGRADED),
             above(f"{at}: ratio to TCP, {simd} above {aimd}", ratio[simd], ratio[aimd]),
             _close(f"{at}: ratio of {simd} to TCP", ratio[simd]),
             # "IIAD and AIAD also gets less than their fair share."

@@ -74,7 +74,7 @@ def _printed(what: str, value: object, paper: float, unit: str = "") -> Check:
 
 
 def _all_of(what: str, share: float, bound: float = 1.0) -> Check:
-    return ratio_at_least(what, exact(share), exact(1), bound)
+    return ratio_at_least(what, exact(share), 1, bound)
 
 
 def k1(_: pl.DataFrame) -> list[Check]:
@@ -145,7 +145,7 @@ def k11(_: pl.DataFrame) -> list[Check]:
     return [
         *checks,
         *_table_3(),
-        above(half, exact(np.mean(times("simd", "aimd") > 1)), exact(0.5)),
+        above(half, exact(np.mean(times("simd", "aimd") > 1)), 0.5),
         # "Much slower than AIMD and SIMD in all cases."
         _all_of("figure 4c: IIAD's time over SIMD's and AIMD's, the least", least).contradicted(
             "by its closed forms IIAD is faster from a few starts with small or equal windows"
@@ -178,7 +178,7 @@ def _table_3() -> list[Check]:
     return [
         *column,
         smooth.contradicted(TABLE_3),
-        ratio_at_least(best, exact(faster), exact(1), MORE_AGGRESSIVE),
+        ratio_at_least(best, exact(faster), 1, MORE_AGGRESSIVE),
         number(worst, exact(slower), LESS_RESPONSIVE),
     ]
 

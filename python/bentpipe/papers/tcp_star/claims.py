@@ -117,7 +117,7 @@ def _crowded(runs: pl.DataFrame, ber: float, counts: Sequence[int], few: str, ma
     lost = seed_means(samples(runs, "queue_drops", "mixed", ber, COUNTS[0]).values())
     index = over(runs, "mixed", ber, counts)
     return [
-        near(f"packets lost at the queue with {few}", lost, [0.0] * len(lost), NO_CONGESTION),
+        near(f"packets lost at the queue with {few}", lost, 0.0, NO_CONGESTION),
         near(f"mean J over {many}: {STAR} as {J}", index[STAR], index[J], INDEX_TOLERANCE),
         *(above(f"the same: {BR} above {x}", index[BR], index[x]) for x in (STAR, J)),
         _little(f"the same: {BR} less the mean of {STAR} and {J}", index),

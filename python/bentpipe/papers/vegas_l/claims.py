@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from bentpipe import registry
 from bentpipe.papers.vegas_l.setup import ALGORITHMS, HIGH, LOW, PAPER
-from bentpipe.stats import jain
+from bentpipe.studies import judge
 from bentpipe.studies.claim import (
     INDEX_TOLERANCE,
     Check,
@@ -52,8 +51,7 @@ def pick(groups: Groups, names: Iterable[str]) -> Groups:
 
 def index_of_means(runs: pl.DataFrame, per: float) -> dict[str, float]:
     """Jain's index of the throughputs averaged over seeds, beside the mean of the indices."""
-    x, reno = (samples(runs, column, per) for column in ("x_mbps", "newreno_mbps"))
-    return {name: jain([fmean(x[name]), fmean(reno[name])]) for name in x}
+    return judge.index_of_means(*(samples(runs, column, per) for column in ("x_mbps", "newreno_mbps")))
 
 
 def _v1(runs: pl.DataFrame) -> list[Check]:

@@ -37,14 +37,6 @@ def _mean(found: Findings, cc: str, per: float, column: str) -> float:
     return fmean(claims.samples(found.base, column, per)[LABELS[cc]])
 
 
-def _tried(found: Findings, claim_id: str, names: str, *checks: int) -> str | None:
-    """The means of some checks under each of some choices; None if none was run."""
-    base, under = found.sensitivity.claim("base", claim_id), found.under(claim_id, names, *checks)
-    if not under or base is None:
-        return None
-    return f"({' and '.join(base.checks[check].what for check in checks)}): {under}"
-
-
 def _v1(found: Findings) -> Reason:
     needed = implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
     rtt, rate = (_mean(found, "vegas-l", LOW, column) for column in ("x_rtt_s", "x_mbps"))
@@ -55,7 +47,7 @@ def _v1(found: Findings) -> Reason:
         mss=MSS_BYTES,
         rate=rate,
         window=rate * 1e6 * rtt / (MSS_BYTES * 8),
-        tried=_tried(found, "V1", "two-satellites two-satellites-flow-1 two-hops", 0, 1),
+        tried=found.tried("V1", "two-satellites two-satellites-flow-1 two-hops", 0, 1),
     )
     return short if rtt < (1 - SAME) * needed else "", detail
 
@@ -72,7 +64,7 @@ def _v2(found: Findings) -> Reason:
         buffer=BASE.buffer_packets,
         queue=_mean(found, "vegas", LOW, "queue"),
         utilisation=_mean(found, "vegas", LOW, "utilisation"),
-        tried=_tried(found, "V2", "washington-as-printed no-acks two-satellites satellite-anywhere", 1, 3),
+        tried=found.tried("V2", "washington-as-printed no-acks two-satellites satellite-anywhere", 1, 3),
         vegas_l=b,
         vegas_a=a,
         veno=veno,
@@ -153,7 +145,7 @@ def _v4(found: Findings) -> Reason:
         raised_low=_raised(found, LOW),
         diff=fmean(claims.samples(found.base, "diff_above", HIGH)[claims.VEGAS_A]),
         physical=same_runs(physical) if physical.height else None,
-        tried=_tried(found, "V4", "line-15-scaled", 1),
+        tried=found.tried("V4", "line-15-scaled", 1),
     )
     return short if abs(a / b - 1) < SAME else "", detail
 
@@ -165,7 +157,7 @@ def _v5(found: Findings) -> Reason:
         "V5",
         rtt=rtt,
         law=RENO_CONSTANT / HIGH**0.5 * MSS_BYTES * 8 / rtt / 1e6,
-        tried=_tried(found, "V5", "two-satellites loss-every-link", 0),
+        tried=found.tried("V5", "two-satellites loss-every-link", 0),
         veno=veno,
         vegas_l=mine,
         vegas_a=a,
