@@ -1,8 +1,8 @@
 """Declarations of a paper's study that are no code: ``paper.toml`` and ``variants.toml`` beside its modules.
 
-In ``paper.toml`` ``note`` is that of its `Design`. ``[tolerances.NAME]`` has the arguments of a `Tolerance`.
-The module `judge` reads ``[claims.ID]``, `places` ``[figures."TITLE"]``, and `tables` ``[numbers]``. The
-modules of the paper read ``[given]``.
+In ``paper.toml`` ``note`` is that of its `Design`, ``previews`` those of its `Study`. ``[tolerances.NAME]``
+has the arguments of a `Tolerance`. The module `judge` reads ``[claims.ID]``, `places` ``[figures."TITLE"]``,
+and `tables` ``[numbers]``. The modules of the paper read ``[given]``.
 
 ``variants.toml`` has the choices that are tried, and the joint readings: a table ``[variants.NAME]`` is a
 `Variant`, ``[readings.NAME]`` a `Reading`. ``declared.toml`` lists their keys; ``[where]`` gives
@@ -12,7 +12,7 @@ names to conditions on runs.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -33,6 +33,7 @@ class Declared:
     """The tables of the file, by their names."""
 
     note: str
+    previews: Sequence[str] = ()
     tolerances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     claims: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

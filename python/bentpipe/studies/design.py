@@ -182,10 +182,10 @@ class Size:
     #: Seeds of each variant, from 1 on.
     sensitivity_seeds: int
 
-    def bounded(self, seeds: int, **more: Any) -> Self:
-        """The same with at most ``seeds`` in each of its numbers of seeds, and some values changed."""
+    def bounded(self, most: int, /, **more: Any) -> Self:
+        """The same with at most ``most`` in each of its numbers of seeds, and some values changed."""
         own = {of.name: getattr(self, of.name) for of in fields(self) if of.name.endswith("seeds")}
-        return replace(self, **{name: min(count, seeds) for name, count in own.items()} | more)
+        return replace(self, **{name: min(count, most) for name, count in own.items()} | more)
 
 
 Z = TypeVar("Z", bound=Size)

@@ -1,9 +1,9 @@
 """A study and its parts: its runs, the measures of each run, and the report drawn from them.
 
-A study is one module that defines ``STUDY: Study``. The framework (`bentpipe.studies.run`) does the rest: it
-runs the cases on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures,
-data, claims and page. That happens in worker processes, so the functions of a study are functions of modules
-that can be imported, not local ones.
+The study of a paper is a package (`paper`). The framework (`bentpipe.studies.run`) runs the cases of a study
+on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures, data, claims and
+page. That happens in worker processes, so the functions of a study are functions of modules that can be
+imported, not local ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
     from bentpipe.studies.places import Place
-    from bentpipe.studies.words import Words
 
 #: Scalars measured in one run.
 Measures = dict[str, Key]
@@ -175,32 +174,26 @@ class Study:
     places: Callable[[], Sequence[Place]] = tuple
 
 
-def paper(
-    package: str,
-    measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures],
-    words: Words,
-    *,
-    previews: Sequence[str],
-) -> Study:
-    """The study of a paper.
+def paper(package: str) -> Study:
+    """The study of a paper by its package, the last part of whose name is that of the study.
 
-    Args:
-        package: the package of the paper; its last part names the study. Its module ``setup`` has a
-            ``DESIGN``, ``reasons`` an `Assembly` called ``build``.
-        measure: as in `Study`, from its module of that name.
-        words: its texts, with a title, a citation (authors, title, year, and the sections and figures that
-            are repeated) and a summary (the runs and the claims of the paper).
-        previews: names of one or two figures.
+    ``words.md`` there has a title, a citation (authors, title, year, and the sections and figures that are
+    repeated) and a summary (the runs and the claims of the paper). The module ``setup`` has a ``DESIGN`` and
+    declarations ``PAPER``, ``measure`` a function of its name, ``reasons`` an `Assembly` called ``build``.
     """
+    from bentpipe.studies.words import Words
+
+    measure = import_module(f"{package}.measure")
+    words = Words.beside(measure.__file__ or "")
     return Study(
         name=package.rpartition(".")[2].replace("_", "-"),
         title=words.text("Title"),
         citation=words.text("Citation"),
         summary=words.text("Summary"),
         plan=Loaded(f"{package}.setup", "DESIGN.plan"),
-        measure=measure,
+        measure=measure.measure,
         report=Loaded(f"{package}.reasons", "build"),
-        previews=previews,
+        previews=import_module(f"{package}.setup").PAPER.previews,
         places=Loaded(f"{package}.reasons", "build.places"),
     )
 

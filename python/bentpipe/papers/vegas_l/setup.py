@@ -37,6 +37,8 @@ NS2_QUEUE = 50
 ASIA = (75.0, 120.0)
 #: Speed of light, km/s, and radius of the geostationary orbit, km, as in the simulator's own geometry.
 LIGHT_KM_PER_S, GEO_RADIUS_KM = 299_792.458, 42_164.17
+#: Vegas's fixed thresholds, packets; Vegas-A begins with them and keeps them apart by the same two packets.
+ALPHA, APART = 1.0, 2.0
 #: Vegas-A as in figure 1, which prints < on both sides: Diff equal to alpha or beta changes nothing.
 FIGURE_1 = {"equal_diff": "hold"}
 
