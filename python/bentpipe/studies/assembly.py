@@ -84,15 +84,13 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
         replace_frame(path, frame)
         files.append(path)
     claims = [claim.as_dict() for claim in report.claims]
-    claims_path = out / "claims.json"
-    replace_text(claims_path, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
-    readings_path = out / "readings.json"
-    replace_text(readings_path, json.dumps(report.readings, indent=1, ensure_ascii=False) + "\n")
-    words_path = out / WORDS
-    replace_text(words_path, json.dumps(_words(study, plan, report), indent=1, ensure_ascii=False) + "\n")
+    words = _words(study, plan, report)
+    for name, data in {"claims.json": claims, "readings.json": report.readings, WORDS: words}.items():
+        replace_text(out / name, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        files.append(out / name)
     index = out / "index.html"
     page.render(study, plan, outcome, report, out).write(index)
-    files += [claims_path, readings_path, words_path, index]
+    files.append(index)
     return StudyResult(
         name=study.name,
         title=study.title,

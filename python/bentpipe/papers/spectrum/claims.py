@@ -12,6 +12,7 @@ import numpy as np
 
 from bentpipe.analysis import convergence_time
 from bentpipe.papers.spectrum import closed_forms
+from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
 from bentpipe.papers.spectrum.measure import EPSILON
 from bentpipe.papers.spectrum.setup import CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH
 from bentpipe.studies.claim import (
@@ -34,20 +35,10 @@ if TYPE_CHECKING:
 
     from bentpipe.studies.study import Key
 
-#: Table 5, simulation: printed intervals of the round trips to double the window and of the losses to halve
-#: it, and their middles.
-_DOUBLE = ((12.8, 14.1), (108.1, 110.7), (172.8, 176.0), (31.6, 34.6), (103.3, 107.9))
-_HALVE = ((1.54, 1.63), (3.85, 5.19), (4.20, 5.82), (4.21, 5.47), (3.73, 4.81))
-GROW_PRINTED, SHRINK_PRINTED = (dict(zip(FIVE, of, strict=True)) for of in (_DOUBLE, _HALVE))
+#: Table 5, simulation: the middles of the printed intervals.
 GROW, SHRINK = (
-    {name: round((low + high) / 2, 4) for name, (low, high) in printed.items()}
-    for printed in (GROW_PRINTED, SHRINK_PRINTED)
+    {cc: round((low + high) / 2, 4) for cc, (low, high) in TABLE_5[of].items()} for of in ("grow", "shrink")
 )
-#: Table 6, simulation: T2, T1, and the difference of the windows then.
-TO_FAIR = {"tcp": 68.0, "aimd": 776.0, "iiad": 4232.0, "simd": 218.0}
-TO_FULL = {"tcp": 55.0, "aimd": 349.0, "iiad": 1284.0, "simd": 90.0}
-GAP = {"tcp": 5.8, "aimd": 18.6, "iiad": 8.1, "simd": 13.6}
-
 #: Figure 7: the least share of TCP's throughput, and where the paper saw it.
 LEAST_FRIENDLY, WORST_LOSS = 0.75, 0.15
 #: "Most parts of the Internet are experiencing less than 5 % loss"; "the loss rate exceeds a certain level",
@@ -90,7 +81,7 @@ def from_there(runs: pl.DataFrame, number: int, name: str) -> pl.DataFrame:
     import polars as pl
 
     of = where(experiment=f"chain-{number}", cc=name).rows(runs).sort("seed")
-    printed = (closed_forms.START_FAIR, closed_forms.START_FULL)[number - 1][name]
+    printed = (TABLE_6["start_fair"], TABLE_6["start_full"])[number - 1][name]
     near_it = [
         (pl.col(column) / window - 1).abs() <= NEAR_START
         for column, window in zip(("w1_at", "w2_at"), printed, strict=True)
@@ -297,8 +288,8 @@ def _k8(runs: pl.DataFrame) -> list[Check]:
     smooth = {k: v for k, v in grow.items() if k != "TCP"}
     double, halve = "round trips to double", "losses to halve"
     return [
-        *(_overlaps(f"{double}: {LABELS[c]}", grow[LABELS[c]], GROW_PRINTED[c], "RTT") for c in FIVE),
-        *(_overlaps(f"{halve}: {LABELS[c]}", shrink[LABELS[c]], SHRINK_PRINTED[c]) for c in FIVE),
+        *(_overlaps(f"{double}: {LABELS[c]}", grow[LABELS[c]], TABLE_5["grow"][c], "RTT") for c in FIVE),
+        *(_overlaps(f"{halve}: {LABELS[c]}", shrink[LABELS[c]], TABLE_5["shrink"][c]) for c in FIVE),
         lowest(f"{double}: TCP below", grow, "TCP", unit="RTT"),
         lowest(f"{double}: SIMD below", smooth, LABELS["simd"], unit="RTT"),
         highest(f"{double}: IIAD above", grow, LABELS["iiad"], unit="RTT"),
@@ -338,7 +329,7 @@ def _k9(runs: pl.DataFrame) -> list[Check]:
     measured, what = samples(runs, "t2", "chain-1", CHAIN), "round trips to fairness"
     form = {c: f"{what}: {LABELS[c]} less than by its closed form" for c in CHAIN}
     return [
-        *_ordered(runs, 1, "t2", TO_FAIR, what),
+        *_ordered(runs, 1, "t2", TABLE_6["to_fair"], what),
         # "All measured convergence times are smaller than the corresponding theoretical values."
         *(above(form[c], analysed(runs, 1, c), measured[LABELS[c]], unit="RTT") for c in CHAIN),
     ]
@@ -356,10 +347,10 @@ def _k10(runs: pl.DataFrame) -> list[Check]:
         number(f"{over}: {LABELS[c]}", [t / form[c] for t in measured[LABELS[c]]], 1.0) for c in CHAIN
     )
     return [
-        *_ordered(runs, 2, "t1", TO_FULL, what),
+        *_ordered(runs, 2, "t1", TABLE_6["to_full"], what),
         tcp.contradicted("its 55 is 1.26 times its 43.7, and more than 20 % is not close"),
         *smooth,
-        *(_one_run(runs, 2, c, "gap", GAP[c], then, "packets") for c in CHAIN),
+        *(_one_run(runs, 2, c, "gap", TABLE_6["gap"][c], then, "packets") for c in CHAIN),
         above(f"{then}: {simd} below {aimd}", gap[aimd], gap[simd], unit="packets"),
     ]
 

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
 from bentpipe.analysis.traces import columns, cuts
 from bentpipe.papers.spectrum import claims, closed_forms, setup
+from bentpipe.papers.spectrum.closed_forms import TABLE_6
 from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, STRETCH_S, rates
 from bentpipe.papers.spectrum.setup import BETA, CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies import draw
@@ -479,7 +480,7 @@ def impulse(found: Findings) -> Figure:
 def converging(found: Findings, number: int, name: str, what: str) -> Figure:
     """Figures 21 and 22: the windows of two flows after the background has ended."""
     at, experiment = float(found.plan.settings["switch_s"]), f"chain-{number}"
-    printed = (claims.TO_FAIR, claims.TO_FULL)[number - 1]
+    printed = (TABLE_6["to_fair"], TABLE_6["to_full"])[number - 1]
     flows = (("s1", "flow 1", 1.0), ("s2", "flow 2", 0.45))
     fig, axes = draw.figure(4.8, rows=4, sharex=True, sharey=True)
     rows: list[pl.DataFrame] = []

@@ -11,6 +11,7 @@ import polars as pl
 
 from bentpipe.analysis import convergence
 from bentpipe.papers.spectrum import claims, closed_forms, figures, setup, tables
+from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
 from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim, interval
@@ -170,7 +171,7 @@ def _doubling_cut_to_whole(found: Findings) -> str | None:
     parts = []
     for cc in ("simd", "aiad"):
         ours, theirs = (fmean(column(of, "grow_double", experiment="square", cc=cc)) for of in (whole, same))
-        low, high = claims.GROW_PRINTED[cc]
+        low, high = TABLE_5["grow"][cc]
         parts.append(
             f"{LABELS[cc]} doubles in {ours:.1f} instead of {theirs:.1f} round trips ({low} to {high} "
             "printed)."
@@ -180,7 +181,7 @@ def _doubling_cut_to_whole(found: Findings) -> str | None:
 
 def _started(found: Findings, number: int) -> str:
     """The number of runs that begin as the paper's did, and the rank of the printed single run among them."""
-    of, printed = (("t2", claims.TO_FAIR), ("t1", claims.TO_FULL))[number - 1]
+    of, printed = (("t2", TABLE_6["to_fair"]), ("t1", TABLE_6["to_full"]))[number - 1]
     parts = []
     for cc in CHAIN:
         every = column(found.base, of, experiment=f"chain-{number}", cc=cc)
@@ -197,7 +198,7 @@ def _k9(found: Findings) -> Reason:
     first, stay = (_mean(found, c, "chain-1", CHAIN) for c in ("t2", "t2_stay"))
     return WORDS.reason(
         "K9",
-        first={LABELS[c]: first[LABELS[c]] / claims.TO_FAIR[c] for c in CHAIN},
+        first={LABELS[c]: first[LABELS[c]] / TABLE_6["to_fair"][c] for c in CHAIN},
         near=claims.NEAR_START,
         started=_started(found, 1),
         stay=stay,
@@ -206,7 +207,7 @@ def _k9(found: Findings) -> Reason:
 
 def _k10(found: Findings) -> Reason:
     w1, w2, t1 = (_mean(found, c, "chain-2", ["tcp"])["TCP"] for c in ("w1", "w2", "t1"))
-    one, two = closed_forms.START_FULL["tcp"]
+    one, two = TABLE_6["start_full"]["tcp"]
     return WORDS.reason(
         "K10",
         w1=w1,

@@ -9,6 +9,7 @@ import numpy as np
 
 from bentpipe.analysis import tradeoffs
 from bentpipe.papers.spectrum import claims, closed_forms
+from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
 from bentpipe.papers.spectrum.figures import WORDS, said
 from bentpipe.papers.spectrum.setup import CHAIN, FIVE, LABELS
 from bentpipe.studies.claim import Check
@@ -64,20 +65,18 @@ def square_wave(found: Findings) -> Table:
         control, beta = closed_forms.INDEXED[cc]
         form = tradeoffs.rounds_to_grow(control, beta, fmean(on))
         halve = tradeoffs.losses_to_shrink(control, beta, fmean(off))
-        ranges = [
-            f"{low:g} to {high:g}" for low, high in (claims.GROW_PRINTED[cc], claims.SHRINK_PRINTED[cc])
-        ]
+        ranges = [f"{low:g} to {high:g}" for low, high in (TABLE_5["grow"][cc], TABLE_5["shrink"][cc])]
         rows.append(
             [
                 LABELS[cc],
                 plain(fmean(on)),
                 plain(fmean(off)),
-                *(said(grow), ranges[0], plain(float(np.asarray(form))), plain(closed_forms.GROW_FORM[cc])),
+                *(said(grow), ranges[0], plain(float(np.asarray(form))), plain(TABLE_5["grow_form"][cc])),
                 *(
                     said(shrink),
                     ranges[1],
                     plain(float(np.asarray(halve))),
-                    plain(closed_forms.SHRINK_FORM[cc]),
+                    plain(TABLE_5["shrink_form"][cc]),
                 ),
                 said(timeouts),
             ]
@@ -93,13 +92,13 @@ def convergence(found: Findings) -> Table:
     base = found.base
     rows = []
     for number, what, names, starts, simulated, form in (
-        (1, "T2", ("t2", "t2_stay"), closed_forms.START_FAIR, claims.TO_FAIR, closed_forms.FAIR_FORM),
-        (2, "T1", ("t1", "t1_loss"), closed_forms.START_FULL, claims.TO_FULL, closed_forms.FULL_FORM),
+        (1, "T2", ("t2", "t2_stay"), TABLE_6["start_fair"], TABLE_6["to_fair"], TABLE_6["fair_form"]),
+        (2, "T1", ("t1", "t1_loss"), TABLE_6["start_full"], TABLE_6["to_full"], TABLE_6["full_form"]),
     ):
         for cc in CHAIN:
             at = where(experiment=f"chain-{number}", cc=cc).rows(base)
             w1, w2, total = (plain(fmean(column(at, c))) for c in ("w1", "w2", "total"))
-            gap = ["-", "-"] if number == 1 else [said(column(at, "gap")), plain(claims.GAP[cc])]
+            gap = ["-", "-"] if number == 1 else [said(column(at, "gap")), plain(TABLE_6["gap"][cc])]
             rows.append(
                 [
                     what,
