@@ -118,14 +118,14 @@ def _variant(
     if evidence not in Evidence.__members__:
         ways = ", ".join(of.lower() for of in Evidence.__members__)
         raise ValueError(f"{place}: no evidence is called {evidence.lower()!r}; there are: {ways}")
-    return base.changed(options=options).variant(
+    return Variant(
         name,
         keys["choice"],
+        base.changed(options=options, **changes),
         _touched(place, keys, named),
+        keys.get("quick", False),
         Evidence[evidence],
         keys.get("source", ""),
-        quick=keys.get("quick", False),
-        **changes,
     )
 
 

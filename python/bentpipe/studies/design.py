@@ -95,24 +95,6 @@ class Choices:
         """The same with some choices changed."""
         return replace(self, **values)
 
-    def tuned(self, *algorithms: str, **options: Any) -> Self:
-        """The same with some parameters of some algorithms set, in place of those that they had."""
-        return self.changed(options={**self.options, **dict.fromkeys(algorithms, options)})
-
-    def variant(
-        self,
-        name: str,
-        choice: str,
-        touches: Callable[[Keys], bool] = Where(),
-        evidence: Evidence = Evidence.OURS,
-        source: str = "",
-        *,
-        quick: bool = False,
-        **values: Any,
-    ) -> Variant[Self]:
-        """A `Variant` of this set-up with some choices changed."""
-        return Variant(name, choice, self.changed(**values), touches, quick, evidence, source)
-
 
 S = TypeVar("S", bound=Choices)
 

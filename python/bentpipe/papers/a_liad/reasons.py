@@ -176,10 +176,7 @@ def setup_section() -> Section:
     window = BASE.window_packets()
     given = WORDS.block(
         "Set-up",
-        mss=setup.MSS_BYTES,
-        wire=BASE.wire_bytes,
-        bdp=BDP,
-        ns2_queue=setup.NS2_QUEUE,
+        setup=setup,
         window=window,
         queued=window - round(BDP),
         few=20 * BASE.wire_bytes * 8 / GEO_S / 1e6,

@@ -8,7 +8,7 @@ from statistics import fmean
 from bentpipe.papers.hswa import claims, figures, setup
 from bentpipe.papers.hswa.claims import LABELS, PRINTED, QUOTED, power
 from bentpipe.papers.hswa.figures import implied
-from bentpipe.papers.hswa.setup import BASE, BERS, HEADER_BYTES, PACKET_BYTES, PAPER, SPAN_S, bdp_packets
+from bentpipe.papers.hswa.setup import BASE, BERS, PACKET_BYTES, PAPER, SPAN_S, bdp_packets
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.judge import Findings, by_claim
@@ -131,12 +131,10 @@ def setup_section() -> Section:
     return set_up(
         WORDS.block(
             "Set-up",
-            packet=PACKET_BYTES,
-            header=HEADER_BYTES,
-            geo=f"{bdp_packets('GEO', BASE):.0f}",
-            meo=f"{bdp_packets('MEO', BASE):.0f}",
-            leo=f"{bdp_packets('LEO', BASE):.0f}",
-            initial_window=BASE.initial_window,
+            setup=setup,
+            geo=bdp_packets("GEO", BASE),
+            meo=bdp_packets("MEO", BASE),
+            leo=bdp_packets("LEO", BASE),
         )
     )
 

@@ -269,8 +269,7 @@ def setup_section() -> Section:
     """Table 4, and the values that the text leaves open."""
     given = WORDS.block(
         "Set-up",
-        base=BASE,
-        max_window=setup.MAX_WINDOW,
+        setup=setup,
         friendly_ms=1000 * BASE.friendly_rtt_s,
         fast_ms=1000 * BASE.fast_rtt_s,
         slow_ms=1000 * BASE.slow_rtt_s,

@@ -139,7 +139,7 @@ class Setup(Choices):
 BASE = Setup()
 PAPER = Declared.beside(__file__)
 #: TCP-STAR that slow-starts after a timeout to ssthresh without its estimate.
-SLOW_STARTS = BASE.tuned("star", after_timeout="slow-start")
+SLOW_STARTS = BASE.changed(options={"star": {"after_timeout": "slow-start"}})
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)

@@ -262,7 +262,6 @@ def setup_section(base: pl.DataFrame) -> Section:
     least = {who: base[f"{who}_rtt_min_s"].to_list() for who in ("x", "newreno")}
     span = {who: f"{min(of) * 1e3:.0f} to {max(of) * 1e3:.0f}" for who, of in least.items()}
     wire = {cc: MSS_BYTES + BASE.header_bytes(cc) for cc in (*ALGORITHMS, "reno")}
-    north, east = setup.STATIONS["relay"]
     of_l = implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
     of_vegas = implied_rtt(claims.STEADY_WINDOW / claims.WINDOW_OVER_VEGAS, claims.THROUGHPUT["vegas"])
     of_reno = implied_rtt(RENO_CONSTANT / HIGH**0.5, claims.NEWRENO_HIGH)
@@ -272,14 +271,10 @@ def setup_section(base: pl.DataFrame) -> Section:
         span_newreno=span["newreno"],
         second=-BASE.second_satellite,
         apart_ms=setup.between_satellites_s(fmean(BASE.satellite), BASE.second_satellite) * 1e3,
-        north=north,
-        east=east,
-        satellite=BASE.satellite,
-        queue=setup.NS2_QUEUE,
+        setup=setup,
         bdp=setup.RATE_BPS * fmean(least["x"]) / 8 / wire["vegas"],
         wire=wire,
         ack=setup.TCP_IP_BYTES + BASE.link_bytes,
-        initial_window=BASE.initial_window,
     )
     chosen = set_up(given, WORDS.block("About the set-up", of_l=of_l, of_reno=of_reno))
     implied = rows(WORDS.block("Implied round trips", of_l=of_l, of_vegas=of_vegas, of_reno=of_reno))
