@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from bentpipe.studies import design, prose, tables
+from bentpipe.studies.assembly import Explanation
 from bentpipe.studies.claim import number
 from bentpipe.studies.design import BASE, Choices, Design, Replication, Variant, where
-from bentpipe.studies.explain import Explanation
 from bentpipe.studies.judge import Findings, evaluate, judged, sensitivity, sentences
 
 

@@ -15,9 +15,8 @@ from toy_study import choices
 
 from bentpipe.studies import fit
 from bentpipe.studies.claim import Claim, above
-from bentpipe.studies.fit import Limits
+from bentpipe.studies.fit import Limits, Tried, search
 from bentpipe.studies.job import StudyFailed
-from bentpipe.studies.search import Tried, search
 
 HERE = Path(__file__).parent
 NAMES = [v.name for v in (*choices.VARIANTS, *choices.ONLY_JOINT)]

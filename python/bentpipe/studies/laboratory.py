@@ -22,9 +22,8 @@ from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
 from bentpipe.studies.job import StudyFailed, Tell, row_of
-from bentpipe.studies.judge import evaluate, judged
-from bentpipe.studies.search import Names, Tried
-from bentpipe.studies.study import Case, Key, Loaded, Plan, Study
+from bentpipe.studies.judge import RANK, evaluate, judged
+from bentpipe.studies.study import Case, Key, Loaded, Plan, Standing, Study
 from bentpipe.sweeps.engine import BATCH, WAIT_S, share_out
 from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran
 from bentpipe.sweeps.fingerprint import Fingerprints
@@ -33,6 +32,23 @@ from bentpipe.sweeps.pool import said
 from bentpipe.sweeps.sources import code_version
 
 Row = dict[str, Any]
+#: The names of the choices that are taken together; none for the base.
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tried(Standing):
+    """The claims of a paper under a combination of choices."""
+
+    names: Names
+    #: The number of free choices (`Design.free`).
+    free: int
+    claims: Sequence[Claim]
+
+    @property
+    def score(self) -> tuple[int, int]:
+        """More is better: checks that hold, then verdicts."""
+        return self.held, sum(RANK[claim.verdict] for claim in self.claims)
 
 
 def assembly(study: Study) -> Assembly:

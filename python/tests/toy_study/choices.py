@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from bentpipe.studies import design
-from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.assembly import Assembly, Explanation
 from bentpipe.studies.claim import above, number
 from bentpipe.studies.design import Choices, Design, Evidence, Reading, Variant, Where, where
-from bentpipe.studies.explain import Explanation
 from bentpipe.studies.judge import column, sentences
 from bentpipe.studies.places import Kind, Place
 

@@ -8,9 +8,8 @@ from bentpipe.analysis import a_liad as analysis
 from bentpipe.papers.a_liad import claims, figures, setup
 from bentpipe.papers.a_liad.claims import LABELS, RANKED
 from bentpipe.papers.a_liad.setup import BASE, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, PAPER, RTTS_S, SHORT_S
-from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.assembly import Assembly, Explanation, Reason
 from bentpipe.studies.claim import INDEX_TOLERANCE
-from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.judge import Findings, by_claim, linearity
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import listed

@@ -9,8 +9,7 @@ from bentpipe.papers.hswa import claims, figures, setup
 from bentpipe.papers.hswa.claims import LABELS, PRINTED, QUOTED, power
 from bentpipe.papers.hswa.figures import implied
 from bentpipe.papers.hswa.setup import BASE, BERS, PACKET_BYTES, PAPER, SPAN_S, bdp_packets
-from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.explain import Explanation, Reason
+from bentpipe.studies.assembly import Assembly, Explanation, Reason
 from bentpipe.studies.judge import Findings, by_claim
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import listed

@@ -13,10 +13,9 @@ from bentpipe.analysis import convergence
 from bentpipe.papers.spectrum import claims, closed_forms, figures, setup, tables
 from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
 from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH, SUBTRACT
-from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.assembly import Assembly, Explanation, Reason
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import where
-from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.judge import Findings, Sensitivity, by_claim, column
 from bentpipe.studies.page import plus_minus
 from bentpipe.studies.places import listed

@@ -11,9 +11,8 @@ import polars as pl
 from bentpipe.papers.tcp_star import claims, figures, setup
 from bentpipe.papers.tcp_star.claims import BR, STAR, J
 from bentpipe.papers.tcp_star.setup import BERS, COUNTS, OFTEN, PAPER, RARE, SMALL
-from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.assembly import Assembly, Explanation, Reason, fares_both_ways
 from bentpipe.studies.claim import INDEX_TOLERANCE
-from bentpipe.studies.explain import Explanation, Reason, fares_both_ways
 from bentpipe.studies.judge import Findings, by_claim, column
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import listed

@@ -17,9 +17,8 @@ import polars as pl
 from bentpipe.papers.vegas_l import claims, figures, setup
 from bentpipe.papers.vegas_l.claims import LABELS
 from bentpipe.papers.vegas_l.setup import ALGORITHMS, ALPHA, APART, BASE, HIGH, LOW, MSS_BYTES, PAPER
-from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.assembly import Assembly, Explanation, Reason
 from bentpipe.studies.claim import spread
-from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.judge import Findings, by_claim
 from bentpipe.studies.places import listed
 from bentpipe.studies.prose import rows
