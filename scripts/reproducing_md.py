@@ -122,7 +122,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         "reproducing_page.md",
         WIDTH,
         found=found,
-        counts=", ".join(f"{n} {verdict}" for verdict, n in count(rows).items()),
+        counts=", ".join(f"{n} {verdict}" for verdict, n in count(one.verdict for one in rows).items()),
         judged=judged,
         claims=every_claim(judged, below.name),
         union=", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED),

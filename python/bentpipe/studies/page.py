@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,22 @@ def _cells(check: Mapping[str, Any]) -> tuple[str, str]:
     return said, interval(got, least(check["kind"], paper, check["unit"])) + unit
 
 
+def count(verdicts: Iterable[str]) -> dict[str, int]:
+    """The number of claims with each verdict."""
+    found = Counter(map(str, verdicts))
+    return {str(verdict): found[verdict] for verdict in COUNTED}
+
+
+def quick(page: Page, why: str) -> None:
+    """A banner on a page about a quick run; ``why`` it is not to be quoted, a sentence without its end."""
+    page.banner(
+        Badge("Quick run.", "partly"),
+        f" {why}, and a claim near its limit may change its verdict; run with ",
+        Snippet("--full"),
+        " for the figures to quote.",
+    )
+
+
 def meaning(claims: Sequence[Mapping[str, Any]], of: str) -> str:
     """The meaning of the number of claims not reproduced: the rule, and the share of each that holds.
 
@@ -172,14 +189,8 @@ def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path
     """The page of a study. Reads the figures' SVG files from ``out``."""
     page = Page(study.title, source=study.citation, lead=study.summary)
     if plan.mode == "quick":
-        page.banner(
-            Badge("Quick run.", "partly"),
-            f" {plan.settings['note']} The intervals are wider than in the full run, and a claim near its "
-            "limit may change its verdict; run with ",
-            Snippet("--full"),
-            " for the figures to quote.",
-        )
-    counts = {str(v): sum(claim.verdict == v for claim in report.claims) for v in COUNTED}
+        quick(page, f"{plan.settings['note']} The intervals are wider than in the full run")
+    counts = count(claim.verdict for claim in report.claims)
     page.tally([Badge(f"{n} {name}", TONE[name]) for name, n in counts.items()])
     free = next((section for section in report.sections if section.free), None)
     choices = (

@@ -10,16 +10,11 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.files import replace_text
-from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Snippet
+from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.job import Failure
-from bentpipe.studies.page import CLAIMS, TONE, Row, meaning, row
+from bentpipe.studies.page import CLAIMS, TONE, Row, count, meaning, quick, row
 from bentpipe.studies.study import StudyResult
-
-
-def count(claims: Sequence[Row]) -> dict[str, int]:
-    """The number of claims with each verdict."""
-    return {str(verdict): sum(claim.verdict == verdict for claim in claims) for verdict in COUNTED}
 
 
 def held(claims: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
@@ -46,7 +41,7 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
     names = " ".join(shlex.quote(result.name) for result in results)
     rows = {result.name: [row(claim) for claim in result.claims] for result in done}
     claims = [claim for of in rows.values() for claim in of]
-    counts = count(claims)
+    counts = count(claim.verdict for claim in claims)
     page = Page(
         "Studies of published papers",
         lead=f"{sum(counts.values())} claims of {len(done)} papers on TCP over satellite links and its "
@@ -54,13 +49,7 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
         "verdict that follows from stated rules.",
     )
     if mode == "quick":
-        page.banner(
-            Badge("Quick run.", "partly"),
-            " It has few seeds, so the intervals are wide, and a claim near its limit may change its "
-            "verdict; run with ",
-            Snippet("--full"),
-            " for the figures to quote.",
-        )
+        quick(page, "It has few seeds, so the intervals are wide")
     for failure in failures:
         page.banner(
             Badge(f"The study {failure.name} failed", "bad"), f" and is not part of this page: {failure.why}"
@@ -104,7 +93,7 @@ def _papers(page: Page, done: Sequence[StudyResult], rows: Mapping[str, list[Row
     table: list[list[Prose]] = []
     for of in done:
         holding, checks = held(of.claims)
-        counts = [str(n) for n in count(rows[of.name]).values()]
+        counts = [str(n) for n in count(claim.verdict for claim in rows[of.name]).values()]
         table.append([Hyperlink(of.title, _place(of, out)), *counts, f"{holding} of {checks}"])
     page.table(["Study", *(str(v).capitalize() for v in COUNTED), "Checks that hold"], table)
     page.paragraphs(RULE, small=True)

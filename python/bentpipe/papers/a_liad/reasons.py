@@ -14,7 +14,7 @@ from bentpipe.studies.judge import Findings, by_claim, linearity
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table, Tally
-from bentpipe.studies.tables import MARKS, choices_section, decision, numbers, set_up
+from bentpipe.studies.tables import MARKS, choices_section, decision, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -187,7 +187,7 @@ def _choices(found: Findings) -> Section:
     said = f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row "
     said += f"is the base over the same seeds. {decision(found)}"
     untouched = ". A choice that does not concern a claim leaves its runs as they are."
-    return choices_section(found, said, untouched=untouched, numbers=numbers(PAPER.numbers))
+    return choices_section(found, said, untouched=untouched, numbers=PAPER.numbers)
 
 
 build = Assembly(

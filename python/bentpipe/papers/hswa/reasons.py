@@ -14,7 +14,7 @@ from bentpipe.studies.judge import Findings, by_claim
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import choices_section, decision, held, numbers, set_up
+from bentpipe.studies.tables import choices_section, decision, held, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -152,7 +152,7 @@ def _choices(found: Findings) -> Section:
         total=total,
         of_base=of_base,
     )
-    return choices_section(found, " ".join(said), numbers=numbers(PAPER.numbers))
+    return choices_section(found, " ".join(said), numbers=PAPER.numbers)
 
 
 build = Assembly(

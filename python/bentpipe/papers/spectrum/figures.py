@@ -84,13 +84,10 @@ def patterns(_: Findings) -> Figure:
         # IIAD's lies on AIAD's.
         style = "--" if name == "iiad" else "-"
         ax.plot(t, window, style, color=COLOURS[name], label=LABELS[name])
-        rows += [
-            {"control": LABELS[name], "t_rtt": float(a), "w": float(b)}
-            for a, b in zip(t, window, strict=True)
-        ]
+        rows.append(pl.DataFrame({"control": LABELS[name], "t_rtt": t, "w": window}))
     ax.set(xlim=(0, SPAN), xlabel="time since the loss (RTT)", ylabel="window (packets)")
     fig.legend(loc="outside upper center", ncols=2)
-    return WORDS.figure("figure-1", fig, pl.DataFrame(rows), most=MOST)
+    return WORDS.figure("figure-1", fig, pl.concat(rows), most=MOST)
 
 
 def _grown(t: np.ndarray, k: float, fall: float, beta: float) -> np.ndarray:
@@ -172,16 +169,14 @@ def trajectories(_: Findings) -> Figure:
         ax.set(aspect="equal", xlim=(5, 65), ylim=(35, 95), xticks=[20, 40, 60], yticks=[40, 60, 80])
         first, last = (f"{path.t[i]:.0f} ({path.gap[i]:.1f})" for i in (1, -1))
         corners.append(f"{name} {first} and {last}")
-        rows += [
-            {"control": name, "t_rtt": float(t), "w1": float(a), "w2": float(b)}
-            for t, (a, b) in zip(path.t, path.w, strict=True)
-        ]
+        one, two = path.w.T
+        rows.append(pl.DataFrame({"control": name, "t_rtt": path.t, "w1": one, "w2": two}))
     axes[0].set_ylabel("window 2 (packets)")
     axes[1].set_xlabel("window 1 (packets)")
     return WORDS.figure(
         "figure-4b",
         fig,
-        pl.DataFrame(rows),
+        pl.concat(rows),
         windows=WINDOWS,
         total=TOTAL,
         losses=EPOCHS - 1,
@@ -213,16 +208,14 @@ def region(_: Findings) -> Figure:
 def tradeoff(_: Findings, number: int, m: float) -> Figure:
     """Figures 5 and 6: round trips to grow and losses to shrink over the coefficient of variation."""
     fig, axes = draw.figure(2.6, columns=2)
-    rows: list[dict[str, object]] = []
+    rows = []
     betas = np.geomspace(1 / 64, 0.5, 60)
     for ax, panel in zip(axes, ("grow", "shrink"), strict=True):
         for cc in ("aimd", "iiad", "simd"):
             x, y = _traded(closed_forms.TIMED[cc][0], betas, m, panel)
             ax.loglog(x, y, color=COLOURS[cc], label=cc.upper())
-            rows += [
-                {"panel": panel, "control": cc.upper(), "beta": float(b), "cov": float(a), "value": float(v)}
-                for b, a, v in zip(betas, x, y, strict=True)
-            ]
+            keys = {"panel": panel, "control": cc.upper()}
+            rows.append(pl.DataFrame({**keys, "beta": betas, "cov": x, "value": y}))
         for cc in ("tcp", "aimd-8", "aimd", "iiad", "simd"):
             control, beta = closed_forms.TIMED.get(cc, ("aimd", 1 / 8))
             x, y = _traded(control, np.array([beta]), m, panel)
@@ -239,7 +232,7 @@ def tradeoff(_: Findings, number: int, m: float) -> Figure:
     shown = axes[0].get_legend_handles_labels()
     fig.legend(*shown, loc="outside upper center", ncols=3, columnspacing=0.9, handlelength=1.4)
     return WORDS.figure(
-        f"figure-{number}", fig, pl.DataFrame(rows), of="figures 5 and 6", number=number, window=WINDOW, m=m
+        f"figure-{number}", fig, pl.concat(rows), of="figures 5 and 6", number=number, window=WINDOW, m=m
     )
 
 
@@ -360,10 +353,8 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
             hit = t[part][cuts(cwnd[part], least=0.01).after]
             place, tick = ax.get_xaxis_transform(), {"color": COLOURS[name], "markersize": 4}
             ax.plot(hit, np.full(hit.size, height), "|", transform=place, **tick)
-            rows += [
-                {"control": LABELS[cc], "flow": flow, "t_s": float(a), "mbps": float(b)}
-                for a, b in zip(edges[:-1], rate, strict=True)
-            ]
+            keys = {"control": LABELS[cc], "flow": flow}
+            rows.append(pl.DataFrame({**keys, "t_s": edges[:-1], "mbps": rate}))
         cov = column(found.base, "x_cov", experiment="smooth", cc=cc, mbps=mbps, queue=queue)
         draw.panel_title(ax, f"{LABELS[cc]}: variation {said(cov)}")
         ax.set_ylabel("Mbit/s")
@@ -377,7 +368,7 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
     return WORDS.figure(
         f"figure-{number}",
         fig,
-        pl.DataFrame(rows),
+        pl.concat(rows),
         of="figures 14 to 17",
         number=number,
         mbps=mbps,

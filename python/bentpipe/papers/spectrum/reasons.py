@@ -20,7 +20,7 @@ from bentpipe.studies.judge import Findings, Sensitivity, by_claim, column
 from bentpipe.studies.page import plus_minus
 from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import choices_section, decided, set_up
+from bentpipe.studies.tables import choices_section, decision, set_up
 from bentpipe.studies.words import Words, each
 
 WORDS = Words.beside(__file__)
@@ -248,13 +248,8 @@ def comparable(few: pl.DataFrame) -> pl.DataFrame:
 
 
 def _choices(found: Findings) -> Section:
-    changed = decided(found)
-    said = WORDS.text("The choices", seeds=found.few_seeds)
-    said += (
-        f" A choice decides the verdict of {', '.join(changed)}."
-        if changed
-        else " No choice decides a verdict."
-    )
+    verdicts = decision(found, "A choice decides the verdict of {}.", "No choice decides a verdict.")
+    said = f"{WORDS.text('The choices', seeds=found.few_seeds)} {verdicts}"
     return choices_section(
         found,
         said,

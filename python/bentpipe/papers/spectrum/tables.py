@@ -63,24 +63,15 @@ def square_wave(found: Findings) -> Table:
         names = ("on", "off", "grow_double", "shrink", "timeouts")
         on, off, grow, shrink, timeouts = (column(base, c, experiment="square", cc=cc) for c in names)
         control, beta = closed_forms.INDEXED[cc]
-        form = tradeoffs.rounds_to_grow(control, beta, fmean(on))
-        halve = tradeoffs.losses_to_shrink(control, beta, fmean(off))
-        ranges = [f"{low:g} to {high:g}" for low, high in (TABLE_5["grow"][cc], TABLE_5["shrink"][cc])]
-        rows.append(
-            [
-                LABELS[cc],
-                plain(fmean(on)),
-                plain(fmean(off)),
-                *(said(grow), ranges[0], plain(float(np.asarray(form))), plain(TABLE_5["grow_form"][cc])),
-                *(
-                    said(shrink),
-                    ranges[1],
-                    plain(float(np.asarray(halve))),
-                    plain(TABLE_5["shrink_form"][cc]),
-                ),
-                said(timeouts),
-            ]
-        )
+        cells = [plain(fmean(on)), plain(fmean(off))]
+        for kind, got, rule, window in (
+            ("grow", grow, tradeoffs.rounds_to_grow, on),
+            ("shrink", shrink, tradeoffs.losses_to_shrink, off),
+        ):
+            low, high = TABLE_5[kind][cc]
+            form = plain(float(np.asarray(rule(control, beta, fmean(window)))))
+            cells += [said(got), f"{low:g} to {high:g}", form, plain(TABLE_5[f"{kind}_form"][cc])]
+        rows.append([LABELS[cc], *cells, said(timeouts)])
     head = ["Control", "window against traffic", "window alone"]
     for what in ("RTT to double", "losses to halve"):
         head += [f"{what}: measured", "paper", "table 3 with our windows", "paper's analysis"]

@@ -17,7 +17,7 @@ from bentpipe.studies.judge import Findings, by_claim, column
 from bentpipe.studies.page import plain
 from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import choices_section, decided, numbers, set_up
+from bentpipe.studies.tables import choices_section, decision, set_up
 from bentpipe.studies.words import Words, each
 
 WORDS = Words.beside(__file__)
@@ -172,14 +172,9 @@ def _choices(found: Findings) -> Section:
     said = WORDS.text("The choices", seeds=found.few_seeds)
     if len(found.sensitivity.variants) < len(setup.VARIANTS):
         said += " The full run tries more choices."
-    changed = ", ".join(decided(found))
-    said += (
-        f" Some choice changes the verdict of {changed}."
-        if changed
-        else " No choice tried changes a verdict."
-    )
+    said += f" {decision(found, 'Some choice changes the verdict of {}.')}"
     untouched = ", - not touched by the choice"
-    return choices_section(found, said, untouched=untouched, numbers=numbers(PAPER.numbers))
+    return choices_section(found, said, untouched=untouched, numbers=PAPER.numbers)
 
 
 def setup_section(base: pl.DataFrame) -> Section:
