@@ -22,15 +22,15 @@ import polars as pl
 from bentpipe import studies
 from bentpipe.stats import Mean
 from bentpipe.studies import show
+from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
-from bentpipe.studies.page import interval, least, plain, shown
+from bentpipe.studies.page import interval, least, plain, row, shown
 from bentpipe.studies.places import Kind, Place
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
-from bentpipe.studies.summary import count, held, row
+from bentpipe.studies.summary import count, held
 from bentpipe.studies.tolerance import every
-from bentpipe.studies.write import WORDS as FIGURES
 
 PAGE = md.DOCS / "reproducing.md"
 FITS = PAGE.parent / "fits"
@@ -362,7 +362,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         "reproducing_page.md",
         WIDTH,
         found=found,
-        counts=", ".join(f"{n} {verdict}" for verdict, n in count(rows).items()),
+        counts=", ".join(f"{n} {verdict}" for verdict, n in count(one.verdict for one in rows).items()),
         judged=judged,
         claims=every_claim(judged, below.name),
         union=", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED),

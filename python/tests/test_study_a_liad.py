@@ -10,13 +10,11 @@ import pytest
 from repeated import same_again
 
 from bentpipe import _core, studies
-from bentpipe.papers import a_liad
 from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.measure import measure
 from bentpipe.studies.claim import at_least, at_most
 from bentpipe.studies.design import BASE, FITTED, Evidence, Replication, Size, Variant
-from bentpipe.studies.judge import evaluate, sensitivity
-from bentpipe.studies.rows import linearity
+from bentpipe.studies.judge import evaluate, linearity, sensitivity
 from bentpipe.studies.study import Case
 
 IDS = [f"A{i}" for i in range(1, 11)]
@@ -271,7 +269,9 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
     shorter = replace(setup.DESIGN, base=setup.BASE.changed(long_s=15.0))
     plan = shorter.plan_of("quick", Size(2, 2), few)
     seen = []
-    result = studies.run_plan(a_liad.STUDY, plan, tmp_path, lambda done, total: seen.append((done, total)))
+    result = studies.run_plan(
+        studies.get("a-liad"), plan, tmp_path, lambda done, total: seen.append((done, total))
+    )
     assert seen[-1] == (len(plan.cases), len(plan.cases))
     assert [c["id"] for c in result.claims] == IDS
     for row in result.claims:
@@ -284,4 +284,4 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
     flat = runs.filter((pl.col("experiment") == "no-sack") & (pl.col("cc") == "a-liad"))
     assert flat["drops"].to_list() == [0, 0]
     assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 12
-    assert same_again(a_liad.STUDY, plan, runs)
+    assert same_again(studies.get("a-liad"), plan, runs)

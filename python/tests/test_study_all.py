@@ -22,10 +22,9 @@ from test_study_page import NASTY, synthetic
 import bentpipe as bp
 from bentpipe import studies
 from bentpipe.studies import summary
-from bentpipe.studies.job import Failure, StudyFailed
-from bentpipe.studies.outcome import gather, keys_of
+from bentpipe.studies.assembly import write
+from bentpipe.studies.job import Failure, StudyFailed, gather, keys_of
 from bentpipe.studies.study import StudyResult
-from bentpipe.studies.write import write
 from bentpipe.sweeps.engine import BATCH
 from bentpipe.sweeps.fingerprint import modules
 from bentpipe.sweeps.kept import PART, Kept

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bentpipe.studies import claim, summary
+from bentpipe.studies import claim, page, summary
 from bentpipe.studies.claim import Claim, Verdict, verdict
 
 NEAR_TWO = [1.9, 2.0, 2.1, 2.0]
@@ -149,7 +149,7 @@ def test_a_quotation_has_no_verdict_and_counts_nowhere():
     assert (found.held, found.counted, found.few_seeds) == (0, [], False)
     rows = [found.as_dict(), made(claim.number("rate", NEAR_TWO, 2.0)).as_dict()]
     assert summary.held(rows) == (1, 1)
-    assert summary.count([summary.row(of) for of in rows]) == {
+    assert page.count(page.row(of).verdict for of in rows) == {
         "reproduced": 1,
         "same order": 0,
         "not reproduced": 0,

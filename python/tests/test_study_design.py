@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from bentpipe.studies import design, prose, tables
+from bentpipe.studies.assembly import Explanation
 from bentpipe.studies.claim import number
 from bentpipe.studies.design import BASE, Choices, Design, Replication, Variant, where
-from bentpipe.studies.explain import Explanation
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.judge import evaluate, judged, sensitivity, sentences
+from bentpipe.studies.judge import Findings, evaluate, judged, sensitivity, sentences
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import pytest
 from repeated import same_again
 
 from bentpipe import _core, studies
-from bentpipe.papers import hswa
 from bentpipe.papers.hswa import claims, figures, setup
 from bentpipe.papers.hswa.measure import Growth, growths, increment, line, throughput
 from bentpipe.studies.judge import evaluate
@@ -303,7 +302,9 @@ def test_a_small_study_from_end_to_end(tmp_path):
     plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2), setup.VARIANTS[:2])
     plan = replace(plan, cases=[shorter(case) for case in plan.cases])
     seen = []
-    result = studies.run_plan(hswa.STUDY, plan, tmp_path, lambda done, total: seen.append((done, total)))
+    result = studies.run_plan(
+        studies.get("hswa"), plan, tmp_path, lambda done, total: seen.append((done, total))
+    )
     assert seen[-1] == (len(plan.cases), len(plan.cases))
     assert [c["id"] for c in result.claims] == ["H1", "H2", "H3", "H4", "H5", "H6", "H7"]
     for row in result.claims:
@@ -319,7 +320,7 @@ def test_a_small_study_from_end_to_end(tmp_path):
     drawn = pl.read_parquet(tmp_path / "figure-4.parquet")
     assert drawn["orbit"].unique().sort().to_list() == ["GEO", "LEO", "MEO"]
     assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 4
-    assert same_again(hswa.STUDY, plan, runs)
+    assert same_again(studies.get("hswa"), plan, runs)
 
 
 def shorter(case: Case) -> Case:

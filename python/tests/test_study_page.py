@@ -11,9 +11,9 @@ import pytest
 from bentpipe import ScenarioError, pages, studies
 from bentpipe.stats import Mean
 from bentpipe.studies import claim, draw, page
+from bentpipe.studies.assembly import write
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.study import Figure, Outcome, Plan, Report, Section, Study, Table
-from bentpipe.studies.write import write
 
 NASTY = '<script>alert("x")</script> & <b>'
 

@@ -4,18 +4,19 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 import toy_study
 from test_study_design import DESIGN, points, scenario
+from toy_study import choices
 
 from bentpipe import studies
 from bentpipe.studies import design, readings, tables
-from bentpipe.studies.change import UNSET, change, changed, clash
 from bentpipe.studies.claim import Claim, number
-from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
+from bentpipe.studies.design import UNSET, Choices, Design, Evidence, Reading, change, changed, clash, where
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,13 @@ class Setup(Choices):
 
 
 BASE = Setup(options={"star": {"aen": True}})
-BUFFER = BASE.variant("buffer", "a buffer of 100", where(part="queue"), buffer=100)
-SHORT = BASE.variant(
-    "short", "a buffer of 10", buffer=10, evidence=Evidence.DEFAULT, source="ns-2's default."
-)
-WINDOW = BASE.variant("window", "a window of 9", where(part="loss"), window=9, evidence=Evidence.FITTED)
-BOTH = BASE.variant("both", "both, and ECN", buffer=100, window=9, flow={"ecn": True})
-AEN = BASE.tuned("star", aen=False).variant("aen", "no AEN")
-GAIN = BASE.changed(options={"star": {"aen": True, "gain": 2}}).variant("gain", "a gain of 2")
+variant = partial(choices.variant, base=BASE)
+BUFFER = variant("buffer", "a buffer of 100", where(part="queue"), buffer=100)
+SHORT = variant("short", "a buffer of 10", buffer=10, evidence=Evidence.DEFAULT, source="ns-2's default.")
+WINDOW = variant("window", "a window of 9", where(part="loss"), window=9, evidence=Evidence.FITTED)
+BOTH = variant("both", "both, and ECN", buffer=100, window=9, flow={"ecn": True})
+AEN = variant("aen", "no AEN", options={"star": {"aen": False}})
+GAIN = variant("gain", "a gain of 2", options={"star": {"aen": True, "gain": 2}})
 VARIANTS = (BUFFER, SHORT, WINDOW, BOTH, AEN)
 
 

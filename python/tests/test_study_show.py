@@ -15,7 +15,7 @@ from bentpipe.cli import app
 from bentpipe.plot import sized
 from bentpipe.studies import show, tolerance
 from bentpipe.studies.laboratory import assembly
-from bentpipe.studies.places import Kind, Place, drawn, find, listed
+from bentpipe.studies.places import Kind, Place, find, listed
 
 #: The figures and tables that the texts of the papers speak of, read once by hand.
 PRINTED = {
@@ -51,7 +51,7 @@ def test_every_claim_judges_some_figure_and_every_place_asks_for_runs_that_exist
         if place.needs is not None:
             assert any(place.uses(case.keys) for case in cases), place.title
         assert place.given != bool(place.why), place.title
-    assert drawn(study.places())
+    assert any(place.draw for place in study.places())
 
 
 def test_a_figure_is_found_by_its_number_a_part_of_it_or_its_name():

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from bentpipe import _core, studies
-from bentpipe.papers import spectrum
 from bentpipe.papers.spectrum import claims, setup
 from bentpipe.papers.spectrum.measure import measure
 from bentpipe.studies.claim import Verdict
@@ -329,7 +328,7 @@ def test_a_small_study_from_end_to_end(tmp_path):
     )
     chosen = [v for v in setup.VARIANTS if v.name in ("square-sack", "chain-far")]
     plan = setup.DESIGN.plan_of("quick", size, chosen)
-    result = studies.run_plan(spectrum.STUDY, plan, tmp_path)
+    result = studies.run_plan(studies.get("spectrum"), plan, tmp_path)
     assert [c["id"] for c in result.claims] == [f"K{i}" for i in range(1, 13)]
     for row in result.claims:
         assert row["verdict"] in {str(v) for v in Verdict}

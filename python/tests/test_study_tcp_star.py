@@ -9,7 +9,6 @@ import pytest
 from repeated import same_again
 
 from bentpipe import _core, studies
-from bentpipe.papers import tcp_star
 from bentpipe.papers.tcp_star import claims, setup
 from bentpipe.papers.tcp_star.measure import after_outage, measure
 from bentpipe.studies.design import BASE, Replication, Variant
@@ -232,7 +231,7 @@ def test_claims_of_parts_that_were_not_run_are_left_out():
 def test_a_small_study_from_end_to_end(tmp_path):
     chosen = tuple(v for v in setup.VARIANTS if v.name in ("min-rto-2s", "no-aen"))
     plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2, 8.0), chosen)
-    result = studies.run_plan(tcp_star.STUDY, plan, tmp_path)
+    result = studies.run_plan(studies.get("tcp-star"), plan, tmp_path)
     assert [c["id"] for c in result.claims] == IDS
     for row in result.claims:
         assert row["verdict"] in {"reproduced", "same order", "not reproduced"}
@@ -251,4 +250,4 @@ def test_a_small_study_from_end_to_end(tmp_path):
     page = result.page.read_text(encoding="utf-8")
     assert page.count("data:image/svg+xml") == 8
     assert "nan" not in re.split(r"<h2[^>]*>claims", page.lower())[1].split("data:image")[0]
-    assert same_again(tcp_star.STUDY, plan, runs)
+    assert same_again(studies.get("tcp-star"), plan, runs)

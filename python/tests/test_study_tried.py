@@ -1,7 +1,7 @@
 """What a study says of the choices that were tried for a claim."""
 
+from bentpipe.studies.assembly import fares, nearest, tried
 from bentpipe.studies.claim import Claim, above, number
-from bentpipe.studies.explain import fares, nearest, tried
 from bentpipe.studies.judge import Sensitivity
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from bentpipe.studies.declared import VARIANTS_FILE, read_variants
 from bentpipe.studies.design import BASE, Choices, Design, Evidence, Reading, Size
-from bentpipe.studies.variants import FILE, read_variants
 
 FULL = """
 [where]
@@ -59,7 +59,7 @@ FIRST = Setup(options={"westwood": {"name": "westwood-plus"}, "liad": {"beta": 0
 
 
 def read(folder, text):
-    (folder / FILE).write_text(text, encoding="utf-8")
+    (folder / VARIANTS_FILE).write_text(text, encoding="utf-8")
     return read_variants(str(folder / "setup.py"), FIRST, {"late": lambda keys: keys["part"] == "late"})
 
 

@@ -7,8 +7,7 @@ import pytest
 from repeated import same_again
 
 from bentpipe import _core, studies
-from bentpipe.papers import vegas_l
-from bentpipe.papers.vegas_l import claims, figure_1, reasons, setup
+from bentpipe.papers.vegas_l import claims, reasons, setup
 from bentpipe.papers.vegas_l.measure import measure
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
@@ -26,23 +25,23 @@ def test_every_scenario_of_the_full_study_is_correct():
 
 def test_the_rules_of_figure_1():
     def step(alpha: float, diff: float, *, rising: bool) -> tuple[int, int]:
-        return tuple(figure_1.vegas_a(figure_1.Round(alpha, diff, rising)))
+        return tuple(reasons.vegas_a(reasons.Round(alpha, diff, rising)))
 
     assert (step(1, 2, rising=True), step(1, 2, rising=False)) == ((1, 1), (0, 0))  # lines 3 and 5
     assert (step(3, 2, rising=True), step(3, 2, rising=False)) == ((1, 0), (-1, -1))  # lines 10 and 12
     assert step(1, 0.5, rising=False) == (1, 0)  # line 15
     assert (step(2, 5, rising=True), step(1, 5, rising=True)) == ((-1, -1), (0, 0))  # lines 19 and 21
-    assert [figure_1.vegas(diff) for diff in (0.5, 1, 2, 3, 3.5)] == [1, 0, 0, 0, -1]
+    assert [reasons.vegas(diff) for diff in (0.5, 1, 2, 3, 3.5)] == [1, 0, 0, 0, -1]
 
 
 def test_figure_1_puts_vegas_a_behind_vegas_only_with_a_raised_alpha_and_an_empty_queue():
-    behind = [of for of in figure_1.rounds() if figure_1.lead(of) < 0]
+    behind = [of for of in reasons.rounds() if reasons.lead(of) < 0]
     assert behind
     assert all(of.alpha > 1 and of.diff < 1 and not of.rising for of in behind)
-    at_one = [of for of in figure_1.rounds() if of.alpha == 1]
-    assert all(figure_1.vegas_a(of).cwnd >= figure_1.vegas(of.diff) for of in at_one)
+    at_one = [of for of in reasons.rounds() if of.alpha == 1]
+    assert all(reasons.vegas_a(of).cwnd >= reasons.vegas(of.diff) for of in at_one)
     # alpha leaves 1 by line 3 only, which needs more than a packet in the queue.
-    assert all(of.diff > 1 for of in at_one if figure_1.vegas_a(of).alpha)
+    assert all(of.diff > 1 for of in at_one if reasons.vegas_a(of).alpha)
 
 
 def test_runs_are_the_same_or_not_to_the_last_digit():
@@ -259,7 +258,9 @@ def test_the_papers_own_numbers_reproduce_and_swapped_ones_do_not():
 def test_a_small_study_from_end_to_end(tmp_path):
     plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2, 40.0), setup.VARIANTS[:1])
     seen = []
-    result = studies.run_plan(vegas_l.STUDY, plan, tmp_path, lambda done, total: seen.append((done, total)))
+    result = studies.run_plan(
+        studies.get("vegas-l"), plan, tmp_path, lambda done, total: seen.append((done, total))
+    )
     assert seen[-1] == (len(plan.cases), len(plan.cases))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert [c["id"] for c in result.claims] == ["V1", "V2", "V3", "V4", "V5", "V6"]
@@ -274,4 +275,4 @@ def test_a_small_study_from_end_to_end(tmp_path):
     windows = pl.read_parquet(tmp_path / "figure-4.parquet")
     assert windows["cc"].unique().sort().to_list() == ["vegas", "vegas-a", "vegas-l", "veno"]
     assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 4
-    assert same_again(vegas_l.STUDY, plan, runs)
+    assert same_again(studies.get("vegas-l"), plan, runs)

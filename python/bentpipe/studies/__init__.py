@@ -5,7 +5,6 @@ The parts of each paper are in `bentpipe.papers`; the shared parts are here.
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,13 +18,15 @@ if TYPE_CHECKING:
 
 MODES = ("quick", "full")
 PAPERS = ("vegas_l", "tcp_star", "hswa", "a_liad", "spectrum")
-"""The packages in `bentpipe.papers`, in the order in which they are listed. Each declares a `STUDY`."""
+"""The packages in `bentpipe.papers`, in the order in which they are listed."""
 
 __all__ = ["MODES", "PAPERS", "Joined", "available", "get", "run", "run_all", "run_each"]
 
 
 def _all() -> dict[str, Study]:
-    found = [importlib.import_module(f"bentpipe.papers.{paper}").STUDY for paper in PAPERS]
+    from bentpipe.studies.study import paper
+
+    found = [paper(f"bentpipe.papers.{name}") for name in PAPERS]
     return {study.name: study for study in found}
 
 

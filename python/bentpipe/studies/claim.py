@@ -26,32 +26,12 @@ import numpy as np
 
 from bentpipe.stats import Mean, mean
 from bentpipe.studies.tolerance import Tolerance
+from bentpipe.toml_tables import beside
 
-INDEX_TOLERANCE = Tolerance(
-    0.05,
-    "Jain's index meets a printed one, or two are alike, if they differ by at most this",
-    "a tenth of the range from 0.5 to 1 that two flows can have",
-)
-RELATIVE_TOLERANCE = Tolerance(
-    0.20,
-    "a number holds if the mean lies within this share of the printed value",
-    "papers print two digits of single runs or few seeds; a fifth is less than the effects that they claim",
-)
-ALIKE_RATIO = Tolerance(
-    1.25,
-    "quantities are alike if the largest mean is at most this many times the smallest",
-    "the ratio of two numbers of which the smaller is just within the 20 % of the larger",
-)
-
-RULE = (
-    "A number holds if the mean over the seeds lies within 20 % of the printed value (a fairness index: "
-    "within 0.05 of it, and two indices are alike if they differ by at most that). An order holds if the 95 "
-    "% interval of the difference, paired by seed, lies above zero; 'too few seeds' is said where only the "
-    "mean does. Quantities are alike if the largest mean is at most 1.25 times the smallest. All checks "
-    "hold: reproduced. All orders and trends hold but some number does not: same order. Otherwise: not "
-    "reproduced. A check of something that the paper does not print is shown and not counted. So is one of "
-    "something that it prints and contradicts itself. So is a reference, a sentence that the paper quotes."
-)
+_GIVEN = beside(__file__, "claim.toml")
+RULE: str = _GIVEN["rule"]
+TOLERANCES = {name: Tolerance(**of) for name, of in _GIVEN["tolerances"].items()}
+INDEX_TOLERANCE, RELATIVE_TOLERANCE, ALIKE_RATIO = TOLERANCES.values()
 
 
 class Verdict(StrEnum):
@@ -208,9 +188,11 @@ def spread(samples: Iterable[float], unit: str = "") -> str:
     return f"{ends(values)} in two groups: {ends(low)} ({len(low)} seeds) and {ends(high)} ({len(high)})"
 
 
-def above(
-    what: str, upper: Sequence[float], lower: Sequence[float], *, unit: str = "", paper: str = "> 0"
-) -> Check:
+#: One value per seed, or one value for all of them.
+Values = Sequence[float] | float
+
+
+def above(what: str, upper: Values, lower: Values, *, unit: str = "", paper: str = "> 0") -> Check:
     """``upper`` exceeds ``lower``: the 95 % interval of the difference, paired by seed, lies above zero."""
     got = interval(np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float))
     few = bool(got.low <= 0 < got.mean)
@@ -242,13 +224,13 @@ def alike(what: str, groups: Mapping[str, Sequence[float]]) -> Check:
     return Check(label, "trend", "about 1", ratio, "", ratio.mean <= ALIKE_RATIO, f"at most {ALIKE_RATIO:g}")
 
 
-def near(what: str, one: Sequence[float], other: Sequence[float], within: float, *, unit: str = "") -> Check:
+def near(what: str, one: Sequence[float], other: Values, within: float, *, unit: str = "") -> Check:
     """The means differ by at most ``within`` (absolute); the difference is paired by seed."""
     got = interval(np.asarray(one, dtype=float) - np.asarray(other, dtype=float))
     return Check(what, "trend", "about 0", got, unit, abs(got.mean) <= within, f"within {within:g}")
 
 
-def ratio_at_least(what: str, top: Sequence[float], bottom: Sequence[float], bound: float) -> Check:
+def ratio_at_least(what: str, top: Sequence[float], bottom: Values, bound: float) -> Check:
     """``top`` over ``bottom``, paired by seed, is at least ``bound`` in the mean."""
     got = interval(np.asarray(top, dtype=float) / np.asarray(bottom, dtype=float))
     return Check(what, "trend", f"at least {bound:g}", got, "", got.mean >= bound, f"at least {bound:g}")
@@ -376,19 +358,3 @@ class Claim:
             "tried": self.tried,
             "checks": [c.as_dict() for c in self.checks],
         }
-
-
-class Standing:
-    """The checks of some claims, counted together."""
-
-    claims: Sequence[Claim]
-
-    @property
-    def held(self) -> int:
-        """Checks that hold, of all claims."""
-        return sum(claim.held for claim in self.claims)
-
-    @property
-    def checks(self) -> int:
-        """Checks that count, of all claims."""
-        return sum(len(claim.counted) for claim in self.claims)

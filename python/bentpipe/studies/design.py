@@ -1,18 +1,18 @@
 """The runs of a paper: a set-up with its open choices, variants that change one of them, seeds, and sizes.
 
 A paper's `setup` defines a run (`points` and `scenario`), the choices that are tried (`Variant`), and the
-choices that form a joint reading (`Reading`); the plan of a mode follows from that. Nothing here draws or
+choices that form a joint reading (`Reading`); the plan of a mode follows from that. The parts of scenarios
+that several papers have are here too: a link with a drop-tail queue, a flow, a run. Nothing here draws or
 judges, because the measures of a run depend on this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from bentpipe.studies import change
 from bentpipe.studies.study import Case, Key, Plan
 
 if TYPE_CHECKING:
@@ -26,6 +26,18 @@ BASE = "base"
 AS_PRINTED, DEFENSIBLE, FITTED = "as-printed", "defensible", "fitted"
 
 Keys = Mapping[str, Key]
+#: The place of a value: a field, or with it the keys of an entry: ``("options", "star", "aen")``.
+Path = tuple[str, ...]
+#: The values that differ, by their place; `UNSET` for an entry that is no longer there.
+Change = Mapping[Path, Any]
+
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "unset"
+
+
+UNSET: Final = _Unset()
 
 
 class Evidence(StrEnum):
@@ -83,24 +95,6 @@ class Choices:
         """The same with some choices changed."""
         return replace(self, **values)
 
-    def tuned(self, *algorithms: str, **options: Any) -> Self:
-        """The same with some parameters of some algorithms set, in place of those that they had."""
-        return self.changed(options={**self.options, **dict.fromkeys(algorithms, options)})
-
-    def variant(
-        self,
-        name: str,
-        choice: str,
-        touches: Callable[[Keys], bool] = Where(),
-        evidence: Evidence = Evidence.OURS,
-        source: str = "",
-        *,
-        quick: bool = False,
-        **values: Any,
-    ) -> Variant[Self]:
-        """A `Variant` of this set-up with some choices changed."""
-        return Variant(name, choice, self.changed(**values), touches, quick, evidence, source)
-
 
 S = TypeVar("S", bound=Choices)
 
@@ -134,9 +128,9 @@ class Variant(Generic[S]):
         """Whether it runs all that the base runs, over all seeds: the base itself, and joint readings."""
         return self.is_base or bool(self.joins)
 
-    def change(self, base: S) -> dict[change.Path, Any]:
+    def change(self, base: S) -> dict[Path, Any]:
         """Its changes of ``base``: each field, or entry of a field, with its new value."""
-        return change.change(base, self.setup)
+        return change(base, self.setup)
 
     def only(self, **values: Key | Collection[Key]) -> Self:
         """The same, with only the runs whose keys have the given values."""
@@ -169,6 +163,11 @@ class Size:
     seeds: int
     #: Seeds of each variant, from 1 on.
     sensitivity_seeds: int
+
+    def bounded(self, most: int, /, **more: Any) -> Self:
+        """The same with at most ``most`` in each of its numbers of seeds, and some values changed."""
+        own = {of.name: getattr(self, of.name) for of in fields(self) if of.name.endswith("seeds")}
+        return replace(self, **{name: min(count, most) for name, count in own.items()} | more)
 
 
 Z = TypeVar("Z", bound=Size)
@@ -283,20 +282,20 @@ class Design(Generic[S, Z]):
         """
         if not names:
             return self._base()
-        made: dict[change.Path, Any] = {}
+        made: dict[Path, Any] = {}
         variants = self._named(names)
         for i, variant in enumerate(variants):
             mine = variant.change(self.base)
             for other in variants[:i]:
-                if at := change.clash(other.change(self.base), mine):
+                if at := clash(other.change(self.base), mine):
                     both = f"{other.name!r} and {variant.name!r}"
-                    raise ValueError(f"{both} contradict each other: both set {change.place(at)}")
+                    raise ValueError(f"{both} contradict each other: both set {place(at)}")
             made |= mine
         touch = [variant.touches for variant in variants]
         return Variant(
             " + ".join(names),
             "; ".join(variant.choice for variant in variants),
-            change.changed(self.base, made),
+            changed(self.base, made),
             lambda keys: any(touches(keys) for touches in touch),
             joins=names,
         )
@@ -363,3 +362,104 @@ class Design(Generic[S, Z]):
                     keep_trace=variant.is_base and self.keeps(keys, of.seed),
                     settings=self.settings(of.setup),
                 )
+
+
+def change(base: Any, other: Any) -> dict[Path, Any]:
+    """The fields of ``other``, a dataclass like ``base``, that differ from it."""
+    before, after = (dict(_values(of)) for of in (base, other))
+    found = {path: value for path, value in after.items() if path not in before or before[path] != value}
+    return found | {path: UNSET for path in before if path not in after and not _under(path, after)}
+
+
+def changed(base: S, what: Change) -> S:
+    """``base`` with the values of a change."""
+    values: dict[str, Any] = {}
+    for (name, *keys), value in what.items():
+        held = values[name] if name in values else getattr(base, name)
+        values[name] = _set(held, keys, value)
+    return replace(base, **values)
+
+
+def clash(one: Change, other: Change) -> Path | None:
+    """A place to which two changes give different values; None if they can be applied together."""
+    for path, value in one.items():
+        for at, given in other.items():
+            shared = min(len(path), len(at))
+            if path[:shared] == at[:shared] and (path != at or value != given):
+                return max(path, at, key=len)
+    return None
+
+
+def place(path: Path) -> str:
+    """A place in words: ``"options.star.aen"``."""
+    return ".".join(map(str, path))
+
+
+def _values(of: Any) -> Iterator[tuple[Path, Any]]:
+    for one in fields(of):
+        yield from _entries((one.name,), getattr(of, one.name))
+
+
+def _entries(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield from _entries((*path, key), entry)
+    else:
+        yield path, value
+
+
+def _under(path: Path, values: Change) -> bool:
+    """Whether a value in the place of ``path``'s mapping, or below it, has taken its place."""
+    return any(path[: len(at)] == at or at[: len(path)] == path for at in values)
+
+
+def _set(held: Any, keys: list[str], value: Any) -> Any:
+    if not keys:
+        return value
+    first, *rest = keys
+    entries = dict(held) if isinstance(held, Mapping) else {}
+    if value is UNSET and not rest:
+        entries.pop(first, None)
+    else:
+        entries[first] = _set(entries.get(first, {}), rest, value)
+        if entries[first] == {}:
+            del entries[first]
+    return entries
+
+
+Part = dict[str, Any]
+
+
+def link(rate_bps: float, delay: str, limit: str, **more: Any) -> Part:
+    """A link with a drop-tail queue of ``limit``; rate and delay are those of one way."""
+    queue = {"kind": "drop-tail", "limit": limit}
+    return {"rate": f"{rate_bps / 1e6:g} Mbit/s", "delay": delay, "queue": queue, **more}
+
+
+def flow(
+    name: str,
+    cc: str | Mapping[str, Any],
+    path: Sequence[str],
+    mss_bytes: int,
+    header_bytes: int,
+    **more: Any,
+) -> Part:
+    """A flow with the profile "paper": ns-2's defaults, which ``more`` may change."""
+    sizes = {"mss": f"{mss_bytes} bytes", "header": f"{header_bytes} bytes"}
+    return {"name": name, "cc": cc, "path": list(path), "profile": "paper", **sizes, **more}
+
+
+def scenario(
+    title: str,
+    duration_s: float,
+    seed: int,
+    links: Mapping[str, Part],
+    flows: Sequence[Part],
+    every: str = "",
+    **more: Any,
+) -> Part:
+    """A run; the interval ``every`` (or "change") of its record, none if empty."""
+    if every:
+        more["record"] = {"interval": every, **more.get("record", {})}
+    head = {"title": title, "duration": f"{duration_s:g} s", "seed": seed, **more}
+    return {**head, "link": dict(links), "flow": list(flows)}

@@ -172,13 +172,14 @@ def family(
 
 def bar(axes: Axes, at: float, got: Mean, width: float, cap: float = 2, **options: Any) -> None:
     """A bar of a mean with its interval."""
-    line = {"elinewidth": 0.8, "capsize": cap, "capthick": 0.8, "ecolor": "black"}
-    axes.bar(at, got.mean, width, yerr=got.half_width, error_kw=line, **options)
+    bars(axes, [at], [got], width, cap, **options)
 
 
-def bars(axes: Axes, at: Sequence[float], got: Sequence[Mean], width: float, **options: Any) -> None:
+def bars(
+    axes: Axes, at: Sequence[float], got: Sequence[Mean], width: float, cap: float = 2, **options: Any
+) -> None:
     """Bars of one look, each a mean with its interval."""
-    line = {"elinewidth": 0.8, "capsize": 2, "capthick": 0.8, "ecolor": "black"}
+    line = {"elinewidth": 0.8, "capsize": cap, "capthick": 0.8, "ecolor": "black"}
     height, half = [m.mean for m in got], [m.half_width for m in got]
     axes.bar(at, height, width, yerr=half, error_kw=line, **options)
 

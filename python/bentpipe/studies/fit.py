@@ -1,14 +1,17 @@
 """`bentpipe study fit`: the combination of a paper's choices that makes most of its checks hold.
 
-The result is a fit and never a base: the page and the file give its number of free choices.
+It tries the base, each choice and each possible pair, and from the best of these continues greedily: it adds
+the choice that gains most until none gains. The most promising comes first, so that a limit costs little. The
+result is a fit and never a base: the page and the file give its number of free choices.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +19,11 @@ from bentpipe import _core
 from bentpipe.files import replace_text
 from bentpipe.pages import Page
 from bentpipe.progress import SearchProgress
-from bentpipe.studies.design import Size
+from bentpipe.studies.design import Design, Size, clash
 from bentpipe.studies.job import StudyFailed
-from bentpipe.studies.laboratory import Laboratory, assembly
+from bentpipe.studies.laboratory import Laboratory, Names, Tried, assembly
 from bentpipe.studies.page import add_section
 from bentpipe.studies.readings import choice
-from bentpipe.studies.search import Names, Search, Tried, search
 from bentpipe.studies.study import Section, Study, Table, Tally
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Executor
@@ -30,6 +32,48 @@ from bentpipe.sweeps.execution import Executor
 OTHER_SEEDS = 1000
 #: Combinations that the page shows, of those that come nearest.
 SHOWN = 20
+
+
+#: Judges the claims under some combinations, in any order; None for those that the time did not suffice for.
+#: The first argument names them.
+Judge = Callable[[str, Sequence[Names]], Sequence[Tried | None]]
+
+
+@dataclass
+class Search:
+    """The combinations that were tried, and those that were not."""
+
+    tried: list[Tried] = field(default_factory=list)
+    #: Pairs of choices that contradict each other, and pairs that make a combination tried before.
+    contradicting: int = 0
+    same: int = 0
+    #: Combinations that a limit cut off: their kind, and their number.
+    cut: list[tuple[str, int]] = field(default_factory=list)
+    #: Whether the limit was the time.
+    late: bool = False
+
+    @property
+    def best(self) -> Tried:
+        """The highest score with the fewest free choices; the first of equals."""
+        return max(self.tried, key=lambda of: (of.score, -of.free))
+
+    def front(self) -> list[Tried]:
+        """The Pareto front: each adds as few free choices as any that makes as many checks hold."""
+        found: list[Tried] = []
+        for of in sorted(self.tried, key=lambda of: (of.free, -of.held)):
+            if not found or of.held > found[-1].held:
+                found.append(of)
+        return found
+
+    def not_tried(self) -> list[str]:
+        """Sentences on the combinations that were not tried, with the reasons."""
+        said = ["Of combinations of three choices and more only those on the greedy way were tried."]
+        if self.contradicting:
+            said.append(f"Pairs that contradict each other: {self.contradicting}.")
+        if self.same:
+            said.append(f"Pairs that are the same as a combination tried before: {self.same}.")
+        why = "the time was over" if self.late else "the limit of combinations was reached"
+        return said + [f"Not tried, because {why}: {what} ({count})." for what, count in self.cut]
 
 
 @dataclass(frozen=True)
@@ -73,6 +117,10 @@ class Fit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON. ``tried`` has rows: checks that hold, free choices, names."""
+
+        def plain(of: Tried) -> dict[str, Any]:
+            return {"variants": list(of.names), **of.counts()}
+
         design = assembly(self.study).design
         variants = (*design.variants, *design.only_joint)
         return {
@@ -81,8 +129,8 @@ class Fit:
             "version": _core.__version__,
             "seeds": self.seeds,
             "choices": {v.name: [v.choice, str(v.evidence), v.source] for v in variants},
-            "front": [_plain(of) for of in self.search.front()],
-            "confirmed": [{"seeds": of.seeds, **_plain(of.tried)} for of in self.confirmed if of.tried],
+            "front": [plain(of) for of in self.search.front()],
+            "confirmed": [{"seeds": of.seeds, **plain(of.tried)} for of in self.confirmed if of.tried],
             "not_tried": self.not_tried(),
             "tried": [[of.held, of.free, " + ".join(of.names)] for of in self.search.tried],
         }
@@ -113,7 +161,7 @@ def fit(
         raise ValueError("a search needs two seeds or more, for intervals")
     began = time.monotonic()
     design = assembly(study).design
-    few, full = _with_seeds(design.sizes["quick"], limits.seeds), design.sizes["full"]
+    few, full = design.sizes["quick"].bounded(limits.seeds, seeds=limits.seeds), design.sizes["full"]
     with Laboratory(study, out, workers, progress, executor) as laboratory:
         whole = sum(1 for _ in design.cases(design.joined(), full))
 
@@ -170,7 +218,7 @@ def sections(data: dict[str, Any], found: Fit) -> list[Section]:
 
     def row(of: Tried) -> list[str | Tally]:
         said = "; ".join(choice(data["choices"][name]) for name in of.names) or "the base"
-        return [said, str(of.free), f"{of.held} / {of.checks}", *(Tally(claim) for claim in of.claims)]
+        return [said, *of.cells()]
 
     nearest = sorted(found.search.tried, key=lambda of: of.score, reverse=True)[:SHOWN]
     seeds = f"Seeds 1 to {found.seeds}, and the length of the quick mode"
@@ -206,12 +254,6 @@ def _confirm(laboratory: Laboratory, best: Tried, full: Size, until: float) -> l
     return sorted(found, key=lambda of: bool(of.names))
 
 
-def _with_seeds(size: Size, seeds: int) -> Size:
-    """A size with this number of seeds, which also bounds its other numbers of seeds."""
-    own = {f.name: getattr(size, f.name) for f in fields(size) if f.name.endswith("seeds")}
-    return replace(size, **{name: min(value, seeds) for name, value in own.items()} | {"seeds": seeds})
-
-
 def _text(data: dict[str, Any]) -> str:
     """JSON with a line for each entry of a list or an object of the first level."""
     parts = []
@@ -226,11 +268,76 @@ def _text(data: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _plain(of: Tried) -> dict[str, Any]:
-    return {
-        "variants": list(of.names),
-        "free": of.free,
-        "held": of.held,
-        "checks": of.checks,
-        "claims": {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in of.claims},
-    }
+def search(design: Design[Any, Any], judge: Judge, most: int) -> Search:
+    """Search the combinations of a paper's choices, at most ``most`` of them."""
+    return _Searcher(design, judge, most).search()
+
+
+class _Searcher:
+    def __init__(self, design: Design[Any, Any], judge: Judge, most: int) -> None:
+        variants = (*design.variants, *design.only_joint)
+        changes = {v.name: v.change(design.base) for v in variants}
+        self._changes = {name: change for name, change in changes.items() if change}
+        self._judge, self._most = judge, most
+        self._known: dict[frozenset[str], Tried] = {}
+        self._found = Search()
+
+    def search(self) -> Search:
+        names = list(self._changes)
+        self._try("the base", [()])
+        if not self._found.tried:
+            return self._found
+        base = self._found.tried[0].score
+        self._try("choices alone", [(name,) for name in names])
+        score = {name: of.score if (of := self._known.get(self._key((name,)))) else base for name in names}
+        helps = {name for name in names if score[name] > base}
+        pairs = [pair for pair in combinations(names, 2) if self._fits(*pair)]
+        self._found.contradicting = len(names) * (len(names) - 1) // 2 - len(pairs)
+        # Ties keep the order of the paper's variants, as the sort is stable.
+        pairs.sort(
+            key=lambda pair: [a + b for a, b in zip(*(score[n] for n in pair), strict=True)], reverse=True
+        )
+        both = [pair for pair in pairs if helps.issuperset(pair)]
+        self._try("pairs of choices that help", both)
+        self._climb()
+        best = self._found.best
+        rest = [pair for pair in pairs if not helps.issuperset(pair)]
+        self._found.same += sum(self._key(pair) in self._known for pair in rest)
+        self._try("pairs of other choices", rest)
+        if self._found.best is not best:
+            self._climb()
+        return self._found
+
+    def _climb(self) -> None:
+        """Goes from the best, adding the choice that gains most, until none gains."""
+        best = self._found.best
+        while True:
+            names = [n for n in self._changes if n not in best.names and self._fits(n, *best.names)]
+            self._try("combinations on the greedy way", [(*best.names, name) for name in names])
+            if self._found.best.score <= best.score:
+                return
+            best = self._found.best
+
+    def _try(self, what: str, wanted: Iterable[Names]) -> None:
+        new: dict[frozenset[str], Names] = {}
+        for names in wanted:
+            if self._key(names) not in self._known:
+                new.setdefault(self._key(names), names)
+        room = 0 if self._found.late else self._most - len(self._found.tried)
+        now = list(new.values())[:room]
+        results = self._judge(what, now) if now else []
+        for names, of in zip(now, results, strict=True):
+            if of is not None:
+                self._known[self._key(names)] = of
+                self._found.tried.append(of)
+        done = sum(of is not None for of in results)
+        self._found.late = self._found.late or done < len(now)
+        if done < len(new):
+            self._found.cut.append((what, len(new) - done))
+
+    def _key(self, names: Names) -> frozenset[str]:
+        """The identity of a combination: all of its changes."""
+        return frozenset(str(change) for name in names for change in self._changes[name].items())
+
+    def _fits(self, name: str, *others: str) -> bool:
+        return not any(clash(self._changes[name], self._changes[other]) for other in others)

@@ -1,17 +1,24 @@
-"""The claims of a paper, judged by its runs: under the base and under each choice that was tried."""
+"""The claims of a paper, judged by its runs: under the base and under each choice that was tried.
+
+With them the columns of the runs that checks need, picked by the keys of the runs and ordered by seed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import polars as pl
 
+from bentpipe.stats import jain
 from bentpipe.studies.claim import Check, Claim, Verdict
 from bentpipe.studies.design import BASE, Design, Where, where
+from bentpipe.studies.page import plain
 from bentpipe.studies.prose import rows
-from bentpipe.studies.study import Plan
+from bentpipe.studies.study import Key, Plan
 
 #: Verdicts from worst to best.
 RANK = {Verdict.REFERENCE: 0, Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
@@ -64,6 +71,12 @@ def sentences(
         for id, title, statement in rows(block)
         for of in [declared.get(id, {})]
     ]
+
+
+def by_claim(functions: Mapping[str, Any]) -> dict[str, Any]:
+    """The functions that are named after claims, by the ids of these: of ``"K1"`` it is ``_k1``."""
+    named = {name: re.fullmatch(r"_([a-z]\d+)", name) for name in functions}
+    return {claim[1].upper(): functions[name] for name, claim in named.items() if claim}
 
 
 def evaluate(claims: Sequence[Sentence], runs: pl.DataFrame) -> list[Claim]:
@@ -180,3 +193,108 @@ def sensitivity(
     present = set(few["variant"])
     choices = {v.name: v.choice for v in design.variants if v.name in present}
     return Sensitivity(under(BASE), {name: under(name) for name in choices}, choices)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The runs of a paper and its claims, judged by them."""
+
+    plan: Plan
+    #: All runs, one row each: keys, then measures.
+    runs: pl.DataFrame
+    #: Those of the base.
+    base: pl.DataFrame
+    #: The kept traces with the keys of their runs.
+    traces: pl.DataFrame
+    claims: list[Claim]
+    sensitivity: Sensitivity
+    #: The ids of the claims that choices may decide.
+    open: Collection[str]
+
+    @property
+    def seeds(self) -> int:
+        """Seeds of the base."""
+        return int(self.plan.settings["seeds"])
+
+    @property
+    def few_seeds(self) -> int:
+        """Seeds of the other choices."""
+        return int(self.plan.settings["sensitivity_seeds"])
+
+    def means(self, variant: str, claim_id: str, *checks: int) -> list[float] | None:
+        """The measured means of some checks of a claim under a variant; None if they were not run."""
+        got = [self.sensitivity.mean(variant, claim_id, check) for check in checks]
+        return None if None in got else [mean for mean in got if mean is not None]
+
+    def tried(
+        self, claim_id: str, names: str, *checks: int, before: str = "", between: str = " and "
+    ) -> str | None:
+        """``"(rate and window): no ACKs: 1.2 and 3.4"``: what `under` gives, with the names of the checks."""
+        base, under = self.sensitivity.claim(BASE, claim_id), self.under(claim_id, names, *checks)
+        if not under or base is None:
+            return None
+        return f"({before}{between.join(base.checks[check].what for check in checks)}): {under}"
+
+    def under(self, claim_id: str, names: str, *checks: int) -> str | None:
+        """``"no ACKs: 1.2 and 3.4; two hops: ..."``: the `means` under some variants; None if none was run.
+
+        Args:
+            claim_id: of the claim.
+            names: of the variants, with blanks between.
+            checks: the numbers of the checks.
+        """
+        found = {name: self.means(name, claim_id, *checks) for name in names.split()}
+        said = [
+            f"{self.sensitivity.choices[name]}: {' and '.join(map(plain, means))}"
+            for name, means in found.items()
+            if means
+        ]
+        return "; ".join(said) or None
+
+
+#: Values by name, one per seed.
+Groups = dict[str, list[float]]
+
+
+def column(runs: pl.DataFrame, name: str, **keys: Key) -> list[float]:
+    """A column of the runs with the given keys, ordered by seed."""
+    values: list[float] = where(**keys).rows(runs).sort("seed")[name].to_list()
+    return values
+
+
+def by_algorithm(runs: pl.DataFrame, name: str, labels: Mapping[str, str], **keys: Key) -> Groups:
+    """A column of the runs with the given keys, for each algorithm of ``labels`` under its label there."""
+    at = where(**keys).rows(runs)
+    return {label: column(at, name, cc=cc) for cc, label in labels.items()}
+
+
+def seed_means(groups: Iterable[list[float]]) -> list[float]:
+    """The mean over several columns, seed by seed."""
+    return [sum(values) / len(values) for values in zip(*groups, strict=True)]
+
+
+def index_of_means(one: Groups, other: Groups) -> dict[str, float]:
+    """Jain's index of the means over the seeds of two flows, beside the mean of each seed's index."""
+    return {name: jain([fmean(one[name]), fmean(other[name])]) for name in one}
+
+
+def linearity(x: Sequence[float], y: Sequence[float]) -> float:
+    """The share of the variance of ``y`` that a straight line in ``x`` explains; 1 if ``y`` is constant."""
+    import numpy as np
+
+    return float(np.corrcoef(x, y)[0, 1] ** 2) if float(np.ptp(y)) else 1.0
+
+
+def over_seeds(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Mean and 95 % interval (Student's t) of the column ``value`` over the seeds, for each value of ``by``.
+
+    The columns are ``by``, mean, seeds, low and high; the rows are sorted by the first.
+    """
+    from scipy.special import stdtrit
+
+    value = pl.col("value")
+    of = rows.group_by(*by).agg(mean=value.mean(), std=value.std(), seeds=pl.len())
+    n = of["seeds"].to_numpy()
+    half = pl.Series(stdtrit(n - 1, 0.975) * of["std"].to_numpy() / n**0.5)
+    low, high = of["mean"] - half, of["mean"] + half
+    return of.with_columns(low=low, high=high).drop("std").sort(*by)

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -22,17 +21,32 @@ from bentpipe.progress import SearchProgress
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
-from bentpipe.studies.job import StudyFailed, Tell
-from bentpipe.studies.judge import evaluate, judged
-from bentpipe.studies.outcome import row_of
-from bentpipe.studies.search import Names, Tried
-from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
+from bentpipe.studies.job import StudyFailed, Tell, row_of
+from bentpipe.studies.judge import RANK, evaluate, judged
+from bentpipe.studies.study import Case, Key, Loaded, Plan, Standing, Study
 from bentpipe.sweeps.engine import BATCH, WAIT_S, share_out
 from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran, said
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import FOLDER, Kept
 
 Row = dict[str, Any]
+#: The names of the choices that are taken together; none for the base.
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tried(Standing):
+    """The claims of a paper under a combination of choices."""
+
+    names: Names
+    #: The number of free choices (`Design.free`).
+    free: int
+    claims: Sequence[Claim]
+
+    @property
+    def score(self) -> tuple[int, int]:
+        """More is better: checks that hold, then verdicts."""
+        return self.held, sum(RANK[claim.verdict] for claim in self.claims)
 
 
 def assembly(study: Study) -> Assembly:
@@ -41,7 +55,7 @@ def assembly(study: Study) -> Assembly:
     Raises:
         ValueError: it is not made of claims and choices.
     """
-    built = import_module(study.report.module).build if isinstance(study.report, ReportOf) else None
+    built = study.report.value if isinstance(study.report, Loaded) else None
     if not isinstance(built, Assembly):
         raise ValueError(f"the study {study.name} has no choices to combine")
     return built

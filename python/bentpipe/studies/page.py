@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Mean
 from bentpipe.studies import prose
-from bentpipe.studies.claim import COUNTED, RULE, TRIED, Check, Claim, Verdict
+from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
 
 #: The colour of each verdict's badge.
@@ -83,6 +85,64 @@ def _fixed(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}"
 
 
+@dataclass(frozen=True)
+class Row:
+    """A claim in one line of a table; every cell is text."""
+
+    id: str
+    title: str
+    what: str
+    paper: str
+    measured: str
+    verdict: str
+    note: str
+
+    def cells(self, page: str = "") -> list[Prose]:
+        """The columns `CLAIMS`, with a link to the claim on a page of its study."""
+        place: Prose = [Hyperlink(self.id, f"{page}#claim-{self.id}"), f" {self.title}"]
+        verdict = Badge(self.verdict, TONE[self.verdict])
+        return [place, self.what, self.paper, self.measured, verdict, self.note]
+
+
+def row(claim: Mapping[str, Any]) -> Row:
+    """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
+    head = claim["checks"][claim["headline"]]
+    paper, measured = _cells(head)
+    return Row(
+        id=claim["id"],
+        title=claim["title"],
+        what=head["what"],
+        paper=paper,
+        measured=measured,
+        verdict=claim["verdict"],
+        note=claim["note"],
+    )
+
+
+def _cells(check: Mapping[str, Any]) -> tuple[str, str]:
+    """The paper's statement and the measured value of a check as ``claims.json`` has it, with their unit."""
+    unit, middle, paper = f" {check['unit']}".rstrip(), check["measured"], check["paper"]
+    got = Mean(middle, check["ci95"][1] - middle, check["n"])
+    said = paper if isinstance(paper, str) else f"{paper:g}{unit}"
+    return said, interval(got, least(check["kind"], paper, check["unit"])) + unit
+
+
+def count(verdicts: Iterable[str]) -> dict[str, int]:
+    """The number of claims with each verdict."""
+    found = Counter(map(str, verdicts))
+    return {str(verdict): found[verdict] for verdict in COUNTED}
+
+
+def quick(page: Page, why: str) -> None:
+    """A banner on a page about a quick run; ``why`` it is not to be quoted, a sentence without its end."""
+    page.banner(
+        Badge("Quick run.", "partly"),
+        f" {why}, and a claim near its limit may change its verdict; run with ",
+        Snippet("--full"),
+        " for the figures to quote.",
+    )
+
+
 def meaning(claims: Sequence[Mapping[str, Any]], of: str) -> str:
     """The meaning of the number of claims not reproduced: the rule, and the share of each that holds.
 
@@ -129,14 +189,8 @@ def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path
     """The page of a study. Reads the figures' SVG files from ``out``."""
     page = Page(study.title, source=study.citation, lead=study.summary)
     if plan.mode == "quick":
-        page.banner(
-            Badge("Quick run.", "partly"),
-            f" {plan.settings['note']} The intervals are wider than in the full run, and a claim near its "
-            "limit may change its verdict; run with ",
-            Snippet("--full"),
-            " for the figures to quote.",
-        )
-    counts = {str(v): sum(claim.verdict == v for claim in report.claims) for v in COUNTED}
+        quick(page, f"{plan.settings['note']} The intervals are wider than in the full run")
+    counts = count(claim.verdict for claim in report.claims)
     page.tally([Badge(f"{n} {name}", TONE[name]) for name, n in counts.items()])
     free = next((section for section in report.sections if section.free), None)
     choices = (
@@ -169,20 +223,7 @@ def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path
 
 def _claims(page: Page, claims: Sequence[Claim], said: str) -> None:
     page.section("Claims", [said] if said else [])
-    rows: list[list[Prose]] = []
-    for claim in claims:
-        head = claim.checks[claim.headline]
-        rows.append(
-            [
-                [Hyperlink(claim.id, f"#claim-{claim.id}"), f" {claim.title}"],
-                head.what,
-                _with_unit(shown(head.paper), "" if isinstance(head.paper, str) else head.unit),
-                _with_unit(_measured(head), head.unit),
-                Badge(str(claim.verdict), TONE[str(claim.verdict)]),
-                claim.note,
-            ]
-        )
-    page.table(CLAIMS, rows)
+    page.table(CLAIMS, [row(claim.as_dict()).cells() for claim in claims])
     page.paragraphs(RULE, small=True)
 
 
@@ -201,8 +242,7 @@ def _checks(page: Page, claim: Claim) -> None:
         rows.append(
             [
                 check.what + (f" ({check.remark})" if check.remark else ""),
-                _with_unit(shown(check.paper), "" if isinstance(check.paper, str) else check.unit),
-                _with_unit(_measured(check), check.unit),
+                *_cells(check.as_dict()),
                 check.rule,
                 holds,
             ]
@@ -245,11 +285,3 @@ def _reproducing(page: Page, study: Study, plan: Plan, outcome: Outcome) -> None
         page.paragraphs("The simulator warned:")
         more = len(outcome.warnings) - 3
         page.bullets([*outcome.warnings[:3], *([f"and {more} more of this kind"] if more > 0 else [])])
-
-
-def _measured(check: Check) -> str:
-    return interval(check.measured, least(check.kind, check.paper, check.unit))
-
-
-def _with_unit(text: str, unit: str) -> str:
-    return f"{text} {unit}" if unit else text

@@ -15,7 +15,7 @@ from bentpipe.studies.design import BASE, Where, where
 from bentpipe.studies.prose import rows
 
 if TYPE_CHECKING:
-    from bentpipe.studies.findings import Findings
+    from bentpipe.studies.judge import Findings
     from bentpipe.studies.study import Figure, Table
 
 #: The number of a place's checks that hold, and the number that count.
@@ -148,12 +148,6 @@ def listed(
     if strange := set(declared) - set(found):
         raise ValueError(f"no place is called {', '.join(sorted(strange))}")
     return tuple(found.values())
-
-
-def drawn(places: Iterable[Place]) -> Callable[[Findings], list[Figure]]:
-    """The functions that draw the figures of a list, in its order."""
-    draws = [place.draw for place in places if place.draw is not None]
-    return lambda found: [draw(found) for draw in draws]
 
 
 def find(places: Sequence[Place], kinds: Sequence[Kind], number: str) -> Place:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.studies.claim import Claim, Standing
+from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
 from bentpipe.studies.prose import text
-from bentpipe.studies.study import Plan, Section, Table, Tally
+from bentpipe.studies.study import Plan, Section, Standing, Table, Tally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,15 +34,8 @@ class Read(Standing):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "choices": [list(choice) for choice in self.choices],
-            "free": self.free,
-            "held": self.held,
-            "checks": self.checks,
-            "claims": {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in self.claims},
-        }
+        choices = [list(choice) for choice in self.choices]
+        return {"name": self.name, "title": self.title, "choices": choices, **self.counts()}
 
 
 @dataclass(frozen=True)
@@ -110,14 +103,7 @@ def section(found: Readings) -> Section | None:
         said += f" The base has {found.free} (table of the set-up)."
     ids = [claim.id for claim in base.claims]
     rows: list[list[str | Tally]] = [
-        [
-            of.title,
-            "; ".join(map(choice, of.choices)) or "as in the set-up",
-            str(of.free),
-            f"{of.held} / {of.checks}",
-            *(Tally(claim) for claim in of.claims),
-        ]
-        for of in found.of
+        [of.title, "; ".join(map(choice, of.choices)) or "as in the set-up", *of.cells()] for of in found.of
     ]
     table = Table(["Reading", "Choices (evidence)", "Free choices", "Checks that hold", *ids], rows)
     return Section("The paper read as a whole", [said, *never_given(found.never)], [table])

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,13 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.plot import looks
+from bentpipe.studies.assembly import WORDS
 from bentpipe.studies.design import BASE, Design
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.job import StudyFailed
-from bentpipe.studies.judge import Sensitivity, evaluate, judged
+from bentpipe.studies.job import StudyFailed, gather, keys_of, outcome_of
+from bentpipe.studies.judge import Findings, Sensitivity, evaluate, judged
 from bentpipe.studies.laboratory import assembly
-from bentpipe.studies.outcome import gather, keys_of, outcome_of
 from bentpipe.studies.places import Kind, Place, find
 from bentpipe.studies.study import Case, Figure, Outcome, Plan, Study
-from bentpipe.studies.write import WORDS
 from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.kept import FOLDER as RUNS
 
@@ -208,9 +206,7 @@ def _drawn(place: Place, found: Findings) -> Figure:
 
 def few(design: Design[Any, Any]) -> Plan:
     """The quick plan of a paper with `SEEDS` seeds at most."""
-    size = design.sizes["quick"]
-    counts = {of.name: getattr(size, of.name) for of in fields(size) if of.name.endswith("seeds")}
-    size = replace(size, **{name: min(count, SEEDS) for name, count in counts.items()})
+    size = design.sizes["quick"].bounded(SEEDS)
     return design.plan_of("quick", size, [variant for variant in design.variants if variant.quick])
 
 

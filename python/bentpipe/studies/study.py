@@ -1,9 +1,9 @@
 """A study and its parts: its runs, the measures of each run, and the report drawn from them.
 
-A study is one module that defines ``STUDY: Study``. The framework (`bentpipe.studies.run`) does the rest: it
-runs the cases on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures,
-data, claims and page. That happens in worker processes, so the functions of a study are functions of modules
-that can be imported, not local ones.
+The study of a paper is a package (`paper`). The framework (`bentpipe.studies.run`) runs the cases of a study
+on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures, data, claims and
+page. That happens in worker processes, so the functions of a study are functions of modules that can be
+imported, not local ones.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
     from bentpipe.studies.places import Place
-    from bentpipe.studies.words import Words
 
 #: Scalars measured in one run.
 Measures = dict[str, Key]
@@ -76,6 +76,33 @@ class Tally:
         return f"{mark[self.claim.verdict]} {self.claim.held}/{len(self.claim.counted)}"
 
 
+class Standing:
+    """The checks of some claims, counted together."""
+
+    claims: Sequence[Claim]
+    #: The number of free choices under which they were judged.
+    free: int
+
+    @property
+    def held(self) -> int:
+        """Checks that hold, of all claims."""
+        return sum(claim.held for claim in self.claims)
+
+    @property
+    def checks(self) -> int:
+        """Checks that count, of all claims."""
+        return sum(len(claim.counted) for claim in self.claims)
+
+    def cells(self) -> list[str | Tally]:
+        """The free choices, the checks that hold, and the tally of each claim, as cells of a table."""
+        return [str(self.free), f"{self.held} / {self.checks}", *map(Tally, self.claims)]
+
+    def counts(self) -> dict[str, Any]:
+        """The same as plain values for JSON."""
+        claims = {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in self.claims}
+        return {"free": self.free, "held": self.held, "checks": self.checks, "claims": claims}
+
+
 @dataclass
 class Table:
     """A table of the page. Cells are text or tallies; text that equals a verdict is shown as a badge."""
@@ -109,39 +136,20 @@ class Report:
 
 
 @dataclass(frozen=True)
-class PlanOf:
-    """The plans of the ``DESIGN`` of a module (`bentpipe.studies.design`); loaded when it is called."""
+class Loaded:
+    """A value of a module, by its dotted name; the module is loaded, with matplotlib, when it is used."""
 
     module: str
+    name: str
 
-    def __call__(self, mode: str) -> Plan:
-        """The runs of ``mode``."""
-        plan: Plan = import_module(self.module).DESIGN.plan(mode)
-        return plan
+    @property
+    def value(self) -> Any:
+        """The value."""
+        return attrgetter(self.name)(import_module(self.module))
 
-
-@dataclass(frozen=True)
-class ReportOf:
-    """The function ``build(plan, outcome)`` of a module; loaded, with matplotlib, when it is called."""
-
-    module: str
-
-    def __call__(self, plan: Plan, outcome: Outcome) -> Report:
-        """The report of the module."""
-        report: Report = import_module(self.module).build(plan, outcome)
-        return report
-
-
-@dataclass(frozen=True)
-class PlacesOf:
-    """The ``PLACES`` of a module; loaded, with matplotlib, when it is called."""
-
-    module: str
-
-    def __call__(self) -> Sequence[Place]:
-        """All figures and tables of the paper."""
-        places: Sequence[Place] = import_module(self.module).PLACES
-        return places
+    def __call__(self, *given: Any) -> Any:
+        """The answer of the value, a function, to some arguments; without any the value itself."""
+        return self.value(*given) if given else self.value
 
 
 @dataclass(frozen=True)
@@ -166,33 +174,27 @@ class Study:
     places: Callable[[], Sequence[Place]] = tuple
 
 
-def paper(
-    package: str,
-    measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures],
-    words: Words,
-    *,
-    previews: Sequence[str],
-) -> Study:
-    """The study of a paper.
+def paper(package: str) -> Study:
+    """The study of a paper by its package, the last part of whose name is that of the study.
 
-    Args:
-        package: the package of the paper; its last part names the study. Its module ``setup`` has a
-            ``DESIGN``, ``reasons`` a function ``build(plan, outcome)`` and a list ``PLACES``.
-        measure: as in `Study`, from its module of that name.
-        words: its texts, with a title, a citation (authors, title, year, and the sections and figures that
-            are repeated) and a summary (the runs and the claims of the paper).
-        previews: names of one or two figures.
+    ``words.md`` there has a title, a citation (authors, title, year, and the sections and figures that are
+    repeated) and a summary (the runs and the claims of the paper). The module ``setup`` has a ``DESIGN`` and
+    declarations ``PAPER``, ``measure`` a function of its name, ``reasons`` an `Assembly` called ``build``.
     """
+    from bentpipe.studies.words import Words
+
+    measure = import_module(f"{package}.measure")
+    words = Words.beside(measure.__file__ or "")
     return Study(
         name=package.rpartition(".")[2].replace("_", "-"),
         title=words.text("Title"),
         citation=words.text("Citation"),
         summary=words.text("Summary"),
-        plan=PlanOf(f"{package}.setup"),
-        measure=measure,
-        report=ReportOf(f"{package}.reasons"),
-        previews=previews,
-        places=PlacesOf(f"{package}.reasons"),
+        plan=Loaded(f"{package}.setup", "DESIGN.plan"),
+        measure=measure.measure,
+        report=Loaded(f"{package}.reasons", "build"),
+        previews=import_module(f"{package}.setup").PAPER.previews,
+        places=Loaded(f"{package}.reasons", "build.places"),
     )
 
 

@@ -5,53 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
 from bentpipe.files import replace_text
-from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Snippet
-from bentpipe.stats import Mean
+from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.job import Failure
-from bentpipe.studies.page import CLAIMS, TONE, interval, least, meaning, shown
+from bentpipe.studies.page import CLAIMS, TONE, Row, count, meaning, quick, row
 from bentpipe.studies.study import StudyResult
-
-
-@dataclass(frozen=True)
-class Row:
-    """A claim in one line of a table; every cell is text."""
-
-    id: str
-    title: str
-    what: str
-    paper: str
-    measured: str
-    verdict: str
-    note: str
-
-
-def row(claim: Mapping[str, Any]) -> Row:
-    """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
-    head = claim["checks"][claim["headline"]]
-    unit = f" {head['unit']}" if head["unit"] else ""
-    middle = head["measured"]
-    measured = Mean(middle, head["ci95"][1] - middle, head["n"])
-    return Row(
-        id=claim["id"],
-        title=claim["title"],
-        what=head["what"],
-        paper=shown(head["paper"]) + (unit if not isinstance(head["paper"], str) else ""),
-        measured=interval(measured, least(head["kind"], head["paper"], head["unit"])) + unit,
-        verdict=claim["verdict"],
-        note=claim["note"],
-    )
-
-
-def count(claims: Sequence[Row]) -> dict[str, int]:
-    """The number of claims with each verdict."""
-    return {str(verdict): sum(claim.verdict == verdict for claim in claims) for verdict in COUNTED}
 
 
 def held(claims: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
@@ -78,7 +41,7 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
     names = " ".join(shlex.quote(result.name) for result in results)
     rows = {result.name: [row(claim) for claim in result.claims] for result in done}
     claims = [claim for of in rows.values() for claim in of]
-    counts = count(claims)
+    counts = count(claim.verdict for claim in claims)
     page = Page(
         "Studies of published papers",
         lead=f"{sum(counts.values())} claims of {len(done)} papers on TCP over satellite links and its "
@@ -86,13 +49,7 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
         "verdict that follows from stated rules.",
     )
     if mode == "quick":
-        page.banner(
-            Badge("Quick run.", "partly"),
-            " It has few seeds, so the intervals are wide, and a claim near its limit may change its "
-            "verdict; run with ",
-            Snippet("--full"),
-            " for the figures to quote.",
-        )
+        quick(page, "It has few seeds, so the intervals are wide")
     for failure in failures:
         page.banner(
             Badge(f"The study {failure.name} failed", "bad"), f" and is not part of this page: {failure.why}"
@@ -136,7 +93,7 @@ def _papers(page: Page, done: Sequence[StudyResult], rows: Mapping[str, list[Row
     table: list[list[Prose]] = []
     for of in done:
         holding, checks = held(of.claims)
-        counts = [str(n) for n in count(rows[of.name]).values()]
+        counts = [str(n) for n in count(claim.verdict for claim in rows[of.name]).values()]
         table.append([Hyperlink(of.title, _place(of, out)), *counts, f"{holding} of {checks}"])
     page.table(["Study", *(str(v).capitalize() for v in COUNTED), "Checks that hold"], table)
     page.paragraphs(RULE, small=True)
@@ -148,10 +105,7 @@ def _all_claims(page: Page, done: Sequence[StudyResult], rows: Mapping[str, list
     for of in done:
         there = _place(of, out)
         table.append(Heading(Hyperlink(of.title, there)))
-        for claim in rows[of.name]:
-            place: Prose = [Hyperlink(claim.id, f"{there}#claim-{claim.id}"), f" {claim.title}"]
-            verdict = Badge(claim.verdict, TONE[claim.verdict])
-            table.append([place, claim.what, claim.paper, claim.measured, verdict, claim.note])
+        table += [claim.cells(there) for claim in rows[of.name]]
     page.table(CLAIMS, table)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import BASE, Evidence
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.prose import paragraphs, rows
 from bentpipe.studies.study import Section, Table, Tally
@@ -31,11 +31,14 @@ def decided(found: Findings) -> list[str]:
     return [claim.id for claim in found.sensitivity.base if claim.id in changed]
 
 
-def decision(found: Findings) -> str:
-    """A sentence: the verdicts that the choices decide."""
-    if changed := ", ".join(decided(found)):
-        return f"The choices decide {changed}; the other verdicts hold under every choice tried."
-    return "No choice tried changes a verdict."
+def decision(
+    found: Findings,
+    some: str = "The choices decide {}; the other verdicts hold under every choice tried.",
+    none: str = "No choice tried changes a verdict.",
+) -> str:
+    """A sentence: ``some`` with the claims whose verdicts the choices decide, or ``none``."""
+    changed = ", ".join(decided(found))
+    return some.format(changed) if changed else none
 
 
 def held(found: Findings) -> dict[str, int]:
@@ -63,11 +66,6 @@ class Numbers:
     caption: str
     #: Whether there are a row of the paper's numbers, and a column of the number of checks that hold.
     with_paper: bool = True
-
-
-def numbers(declared: Mapping[str, Any]) -> Numbers:
-    """The second table of choices, as ``[numbers]`` of ``paper.toml`` declares it."""
-    return Numbers(**{**declared, "columns": [Number(*column) for column in declared["columns"]]})
 
 
 def set_up(given: str, said: str = "") -> Section:
@@ -103,7 +101,7 @@ def choices_section(
     text: str,
     *,
     untouched: str = "",
-    numbers: Numbers | None = None,
+    numbers: Mapping[str, Any] | None = None,
     title: str = "How far the choices decide",
     changes: str = "Verdicts it changes",
 ) -> Section:
@@ -113,7 +111,7 @@ def choices_section(
         found: the claims under each choice.
         text: the paragraph above the tables.
         untouched: the end of the first table's caption: the entry where a choice touches no run of a claim.
-        numbers: the second table, if there is one.
+        numbers: the second table, if there is one, as ``[numbers]`` of ``paper.toml`` declares it.
         title: of the section.
         changes: head of the last column of the first table.
     """
@@ -124,7 +122,8 @@ def choices_section(
         claims = [under.claim(name, claim_id) for claim_id in ids]
         last = "-" if name == BASE else ", ".join(_changes(found, name)) or "none"
         verdicts.append([_row_head(found, name), *(Tally(c) if c else "-" for c in claims), last])
-    second = [_numbers(found, numbers)] if numbers else []
+    columns = [Number(*column) for column in numbers["columns"]] if numbers else []
+    second = [_numbers(found, Numbers(**{**numbers, "columns": columns}))] if numbers else []
     return Section(title, [text], [Table(["Choice", *ids, changes], verdicts, MARKS + untouched), *second])
 
 

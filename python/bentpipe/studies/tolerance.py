@@ -36,16 +36,15 @@ class Tolerance(float):
 def every() -> dict[str, list[Tolerance]]:
     """All that any study uses: those of all papers as ``"rule"``, then by study.
 
-    Those that measures use come first, in the order of the source, and then those of ``paper.toml``.
+    Those that measures use come first, in the order of the source, and then those of ``paper.toml``. Measures
+    have them in their code, a change of which repeats the runs.
     """
+    from bentpipe.studies.claim import TOLERANCES
     from bentpipe.studies.declared import Declared
 
-    found = {"rule": _of("bentpipe.studies.claim")}
+    found = {"rule": list(TOLERANCES.values())}
     for paper in PAPERS:
-        declared = Declared.beside(import_module(f"bentpipe.papers.{paper}").__file__ or "")
-        found[paper.replace("_", "-")] = _of(f"bentpipe.papers.{paper}.measure") + declared.limits()
+        measure = import_module(f"bentpipe.papers.{paper}.measure")
+        own = [of for of in vars(measure).values() if isinstance(of, Tolerance)]
+        found[paper.replace("_", "-")] = own + Declared.beside(measure.__file__ or "").limits()
     return found
-
-
-def _of(module: str) -> list[Tolerance]:
-    return [of for of in vars(import_module(module)).values() if isinstance(of, Tolerance)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as MplFigure
 
-    from bentpipe.studies.explain import Reason
+    from bentpipe.studies.assembly import Reason
 
 #: The name of the file.
 FILE = "words.md"
 
 
-class Words(Mapping[str, str]):
+class Words(dict[str, str]):
     """The sections of a text by their names, as they are written.
 
     Args:
@@ -48,7 +48,8 @@ class Words(Mapping[str, str]):
         names = parts[::2]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"{file}: two sections are called {', '.join(twice)}")
-        self._file, self._sections = file, dict(zip(names, parts[1::2], strict=True))
+        super().__init__(zip(names, parts[1::2], strict=True))
+        self._file = file
 
     @classmethod
     def beside(cls, module: str) -> Self:
@@ -65,16 +66,8 @@ class Words(Mapping[str, str]):
     def _read(cls, path: Path) -> Self:
         return cls(path.read_text(encoding="utf-8"), f"{path.parent.name}/{path.name}")
 
-    def __getitem__(self, name: str) -> str:
-        if name not in self._sections:
-            raise KeyError(f"{self._file} has no section {name!r}; there are: {', '.join(self)}")
-        return self._sections[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sections)
-
-    def __len__(self) -> int:
-        return len(self._sections)
+    def __missing__(self, name: str) -> str:
+        raise KeyError(f"{self._file} has no section {name!r}; there are: {', '.join(self)}")
 
     def block(self, name: str, /, **values: object) -> str:
         """A section with its values.

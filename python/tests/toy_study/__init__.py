@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bentpipe.studies.study import Case, Plan, PlanOf, ReportOf, Study
+from bentpipe.studies.study import Case, Loaded, Plan, Study
 from toy_study.measure import broken, counted, measure
 
 #: Runs of a study; more than two batches, the last of them not full.
@@ -34,7 +34,7 @@ STUDY = Study(
     summary="Runs <b>short</b> flows.",
     plan=plan,
     measure=measure,
-    report=ReportOf("toy_study.report"),
+    report=Loaded("toy_study.report", "build"),
     previews=("figure-1",),
 )
 CHOICES = Study(
@@ -42,9 +42,9 @@ CHOICES = Study(
     title="A toy with choices",
     citation='Nobody: "Nothing".',
     summary="Runs flows that are told their rate.",
-    plan=PlanOf("toy_study.choices"),
+    plan=Loaded("toy_study.choices", "DESIGN.plan"),
     measure=counted,
-    report=ReportOf("toy_study.choices"),
+    report=Loaded("toy_study.choices", "build"),
     previews=("figure-1",),
 )
 STUDIES = {

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from bentpipe.studies import design
-from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.assembly import Assembly, Explanation
 from bentpipe.studies.claim import above, number
-from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
-from bentpipe.studies.explain import Explanation
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import column
+from bentpipe.studies.design import Choices, Design, Evidence, Reading, Variant, Where, where
+from bentpipe.studies.judge import column, sentences
+from bentpipe.studies.places import Kind, Place
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,22 @@ class Setup(Choices):
 
 
 BASE = Setup()
+
+
+def variant(name, choice, touches=None, base=BASE, evidence=Evidence.OURS, source="", **values):
+    """A set-up with some values changed."""
+    setup = base.changed(**values)
+    return Variant(name, choice, setup, touches or Where(), evidence=evidence, source=source)
+
+
 VARIANTS = (
-    BASE.variant("rate-2", "2 Mbit/s", mbps=2, evidence=Evidence.DEFAULT, source="the simulator's own."),
-    BASE.variant("rate-3", "3 Mbit/s", mbps=3, evidence=Evidence.FITTED),
-    BASE.variant("delay-90", "a delay of 90 ms", where(part="window"), delay_ms=90),
-    BASE.variant("long", "runs of 3 s", where(part="rate"), short_s=3),
-    BASE.variant("slow", "runs of 3 s at 3 Mbit/s", short_s=3, mbps=3),
+    variant("rate-2", "2 Mbit/s", mbps=2, evidence=Evidence.DEFAULT, source="the simulator's own."),
+    variant("rate-3", "3 Mbit/s", mbps=3, evidence=Evidence.FITTED),
+    variant("delay-90", "a delay of 90 ms", where(part="window"), delay_ms=90),
+    variant("long", "runs of 3 s", where(part="rate"), short_s=3),
+    variant("slow", "runs of 3 s at 3 Mbit/s", short_s=3, mbps=3),
 )
-ONLY_JOINT = (BASE.variant("thrice", "counted thrice", where(part="window"), times=3),)
+ONLY_JOINT = (variant("thrice", "counted thrice", where(part="window"), times=3),)
 
 
 def points(_):
@@ -94,14 +101,15 @@ def sections(found):
     return [set_up(given), choices_section(found, "Text.")]
 
 
-def figures(found):
+def figure(found):
     from bentpipe.studies import draw
     from bentpipe.studies.study import Figure
 
     fig, (ax,) = draw.figure(1.5)
     ax.plot([0, 1], [0, 1])
-    return [Figure("figure-1", "Figure 1.", "A caption.", "A line", fig, pl.DataFrame({"x": [1]}))]
+    return Figure("figure-1", "Figure 1.", "A caption.", "A line", fig, pl.DataFrame({"x": [1]}))
 
 
+PLACES = (Place(Kind.FIGURE, "1", "a line", draw=figure),)
 REASONS = dict.fromkeys("RW", lambda _: ("a reason", ["A paragraph."]))
-build = Assembly(DESIGN, CLAIMS, Explanation(REASONS), figures, sections)
+build = Assembly(DESIGN, CLAIMS, Explanation(REASONS), PLACES, sections)

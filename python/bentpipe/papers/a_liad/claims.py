@@ -36,8 +36,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import Groups, column, linearity
+from bentpipe.studies.judge import Groups, by_claim, column, linearity, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -226,9 +225,4 @@ def _a10(_: pl.DataFrame) -> list[Check]:
     ]
 
 
-WORDS = Words.beside(__file__)
-CLAIMS = sentences(
-    WORDS["Claims"],
-    {f"A{i}": of for i, of in enumerate((_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10), start=1)},
-    PAPER.claims,
-)
+CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)

@@ -17,7 +17,7 @@ from bentpipe.papers.a_liad.measure import ELAPSED_S
 from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.words import Words

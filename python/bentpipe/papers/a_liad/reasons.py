@@ -8,15 +8,13 @@ from bentpipe.analysis import a_liad as analysis
 from bentpipe.papers.a_liad import claims, figures, setup
 from bentpipe.papers.a_liad.claims import LABELS, RANKED
 from bentpipe.papers.a_liad.setup import BASE, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, PAPER, RTTS_S, SHORT_S
-from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.assembly import Assembly, Explanation, Reason
 from bentpipe.studies.claim import INDEX_TOLERANCE
-from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings, by_claim, linearity
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn, listed
-from bentpipe.studies.rows import linearity
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table, Tally
-from bentpipe.studies.tables import MARKS, choices_section, decision, numbers, set_up
+from bentpipe.studies.tables import MARKS, choices_section, decision, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -177,10 +175,7 @@ def setup_section() -> Section:
     window = BASE.window_packets()
     given = WORDS.block(
         "Set-up",
-        mss=setup.MSS_BYTES,
-        wire=BASE.wire_bytes,
-        bdp=BDP,
-        ns2_queue=setup.NS2_QUEUE,
+        setup=setup,
         window=window,
         queued=window - round(BDP),
         few=20 * BASE.wire_bytes * 8 / GEO_S / 1e6,
@@ -192,12 +187,13 @@ def _choices(found: Findings) -> Section:
     said = f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row "
     said += f"is the base over the same seeds. {decision(found)}"
     untouched = ". A choice that does not concern a claim leaves its runs as they are."
-    return choices_section(found, said, untouched=untouched, numbers=numbers(PAPER.numbers))
+    return choices_section(found, said, untouched=untouched, numbers=PAPER.numbers)
 
 
-REASONS = (_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10)
-EXPLANATION = Explanation(
-    {f"A{i}": reason for i, reason in enumerate(REASONS, start=1)}, PAPER.claims, lists_failing=True
+build = Assembly(
+    setup.DESIGN,
+    claims.CLAIMS,
+    Explanation(by_claim(vars()), PAPER.claims, lists_failing=True),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars(figures)),
+    sections,
 )
-PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
-build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, drawn(PLACES), sections)

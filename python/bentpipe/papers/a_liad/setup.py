@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from bentpipe.studies import parts
-from bentpipe.studies.declared import Declared
+from bentpipe.studies import design
+from bentpipe.studies.declared import Declared, read_variants
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Size
-from bentpipe.studies.variants import read_variants
 
 #: The algorithms of the comparison, in the order of the figures. "reno" is NewReno.
 ALGORITHMS = ("a-liad", "liad", "reno", "westwood", "cubic", "bic", "scalable", "highspeed")
@@ -134,7 +133,7 @@ class Setup(Choices):
         """The run as a scenario; ``trace`` records windows."""
         per = self.sweep_per if run.experiment == "rtt" else run.per
         delay = f"{run.rtt_s / 2 * (1 - self.spread) * 1e3:.6f} ms"
-        link = parts.link(run.rate_mbps * 1e6, delay, f"{self.queue_packets(run)} packets")
+        link = design.link(run.rate_mbps * 1e6, delay, f"{self.queue_packets(run)} packets")
         if per > 0:
             link["loss"] = {"kind": "packet-error", "rate": per}
             if self.acks_lost:
@@ -149,7 +148,7 @@ class Setup(Choices):
         flows = [self._flow(*of, run, own) for of, own in zip(named.items(), extra, strict=True)]
         title = f"{run.experiment}: {run.cc}, RTT {run.rtt_s:g} s, packet error rate {per:g}"
         every = ("500 ms" if run.experiment == "loss" else "100 ms") if trace else ""
-        return parts.scenario(title, self.duration_s(run), seed, {"bottleneck": link}, flows, every)
+        return design.scenario(title, self.duration_s(run), seed, {"bottleneck": link}, flows, every)
 
     def _flow(self, name: str, cc: str, run: Run, extra_s: float) -> dict[str, Any]:
         recovery = self.newreno_recovery if cc == "reno" else self.recovery
@@ -160,7 +159,7 @@ class Setup(Choices):
                 more["receive_window"] = f"{window} segments"
         if cc in self.initial_ssthresh:
             more["initial_ssthresh"] = self.initial_ssthresh[cc]
-        return parts.flow(
+        return design.flow(
             name,
             self.controller(cc),
             ["bottleneck"],

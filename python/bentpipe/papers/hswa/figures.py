@@ -17,9 +17,8 @@ from bentpipe.papers.hswa.setup import BERS, BESIDE, RATE_BPS, RTT_S
 from bentpipe.studies import draw
 from bentpipe.studies.claim import RELATIVE_TOLERANCE, interval
 from bentpipe.studies.design import BASE, where
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings, column
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.rows import column
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.words import Words
 

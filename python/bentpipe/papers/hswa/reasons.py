@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import fmean
 
 from bentpipe.papers.hswa import claims, figures, setup
 from bentpipe.papers.hswa.claims import LABELS, PRINTED, QUOTED, power
 from bentpipe.papers.hswa.figures import implied
-from bentpipe.papers.hswa.setup import BASE, BERS, HEADER_BYTES, PACKET_BYTES, PAPER, SPAN_S, bdp_packets
-from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.findings import Findings
+from bentpipe.papers.hswa.setup import BASE, BERS, PACKET_BYTES, PAPER, SPAN_S, bdp_packets
+from bentpipe.studies.assembly import Assembly, Explanation, Reason
+from bentpipe.studies.judge import Findings, by_claim
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn, listed
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import choices_section, decision, held, numbers, set_up
+from bentpipe.studies.tables import choices_section, decision, held, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -32,12 +32,7 @@ def _law(cc: str, orbit: str, ber: float) -> str:
     return WORDS.text("The law", mbps=mbps, of=implied(cc, orbit, ber, mbps))
 
 
-def _tried(found: Findings, claim_id: str, names: str, *checks: int) -> str | None:
-    """The means of some checks under each of some variants; None if none was run."""
-    base, under = found.sensitivity.claim("base", claim_id), found.under(claim_id, names, *checks)
-    if not under or base is None:
-        return None
-    return f"(first {', then '.join(base.checks[check].what for check in checks)}): {under}"
+_tried = partial(Findings.tried, before="first ", between=", then ")
 
 
 def _h1(found: Findings) -> Reason:
@@ -135,12 +130,10 @@ def setup_section() -> Section:
     return set_up(
         WORDS.block(
             "Set-up",
-            packet=PACKET_BYTES,
-            header=HEADER_BYTES,
-            geo=f"{bdp_packets('GEO', BASE):.0f}",
-            meo=f"{bdp_packets('MEO', BASE):.0f}",
-            leo=f"{bdp_packets('LEO', BASE):.0f}",
-            initial_window=BASE.initial_window,
+            setup=setup,
+            geo=bdp_packets("GEO", BASE),
+            meo=bdp_packets("MEO", BASE),
+            leo=bdp_packets("LEO", BASE),
         )
     )
 
@@ -159,19 +152,13 @@ def _choices(found: Findings) -> Section:
         total=total,
         of_base=of_base,
     )
-    return choices_section(found, " ".join(said), numbers=numbers(PAPER.numbers))
+    return choices_section(found, " ".join(said), numbers=PAPER.numbers)
 
 
-PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
-    Explanation(
-        {"H1": _h1, "H2": _h2, "H3": _h3, "H4": _h4, "H5": _h5, "H6": _h6, "H7": _h7},
-        PAPER.claims,
-        lists_failing=True,
-        counts_choices=True,
-    ),
-    drawn(PLACES),
+    Explanation(by_claim(vars()), PAPER.claims, lists_failing=True, counts_choices=True),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars(figures)),
     sections,
 )

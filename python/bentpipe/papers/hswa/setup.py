@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bentpipe.studies import design, parts
-from bentpipe.studies.declared import Declared
+from bentpipe.studies import design
+from bentpipe.studies.declared import Declared, read_variants
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
-from bentpipe.studies.variants import read_variants
 
 RATE_BPS = 100e6
 #: Round-trip propagation delay of each orbit, s (section IV-A).
@@ -85,14 +84,14 @@ class Setup(Choices):
             share = 1.0 - (1.0 - ber) ** (HEADER_BYTES * (8 if self.unit == "bit" else 1))
             more["reverse"] = {"loss": {"kind": "packet-error", "rate": share}}
         controller, payload = self.controller(cc, **known), self.packet_bytes - HEADER_BYTES
-        flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, **self.flow)
+        flow = design.flow("x", controller, ["sat"], payload, HEADER_BYTES, **self.flow)
         flow["initial_window"] = self.initial_window
         if self.window is not None:
             flow["receive_window"] = f"{self.window} segments"
         title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
-        link = parts.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
+        link = design.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
         span = self.span_s or SPAN_S[cc, orbit]
-        return parts.scenario(title, span, seed, {"sat": link}, [flow], "1 s")
+        return design.scenario(title, span, seed, {"sat": link}, [flow], "1 s")
 
 
 def bdp_packets(orbit: str, setup: Setup) -> float:
@@ -110,12 +109,12 @@ def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
     traffic |= {"on": "6 s", "off": "6 s"}
     title = f"the increment of HSWA at a bit error rate of {ber:g}"
     delay = _one_way(INCREMENT_RTT_S)
-    link = parts.link(INCREMENT_RATE_BPS, delay, "50 bdp", reverse={"rate": "10 Gbit/s"})
+    link = design.link(INCREMENT_RATE_BPS, delay, "50 bdp", reverse={"rate": "10 Gbit/s"})
     controller, payload = {"name": "hswa", "ber": ber}, PACKET_BYTES - HEADER_BYTES
-    flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
+    flow = design.flow("x", controller, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
     cross = {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic}
     every = f"{INCREMENT_SAMPLE_S * 1e3:g} ms"
-    return parts.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], every)
+    return design.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], every)
 
 
 def _one_way(rtt_s: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean
@@ -12,6 +12,7 @@ import numpy as np
 
 from bentpipe.analysis import convergence_time
 from bentpipe.papers.spectrum import closed_forms
+from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
 from bentpipe.papers.spectrum.measure import EPSILON
 from bentpipe.papers.spectrum.setup import CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH
 from bentpipe.studies.claim import (
@@ -26,8 +27,7 @@ from bentpipe.studies.claim import (
     ratio_at_least,
 )
 from bentpipe.studies.design import where
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import Groups, by_algorithm, column
+from bentpipe.studies.judge import Groups, by_algorithm, by_claim, column, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -35,20 +35,10 @@ if TYPE_CHECKING:
 
     from bentpipe.studies.study import Key
 
-#: Table 5, simulation: printed intervals of the round trips to double the window and of the losses to halve
-#: it, and their middles.
-_DOUBLE = ((12.8, 14.1), (108.1, 110.7), (172.8, 176.0), (31.6, 34.6), (103.3, 107.9))
-_HALVE = ((1.54, 1.63), (3.85, 5.19), (4.20, 5.82), (4.21, 5.47), (3.73, 4.81))
-GROW_PRINTED, SHRINK_PRINTED = (dict(zip(FIVE, of, strict=True)) for of in (_DOUBLE, _HALVE))
+#: Table 5, simulation: the middles of the printed intervals.
 GROW, SHRINK = (
-    {name: round((low + high) / 2, 4) for name, (low, high) in printed.items()}
-    for printed in (GROW_PRINTED, SHRINK_PRINTED)
+    {cc: round((low + high) / 2, 4) for cc, (low, high) in TABLE_5[of].items()} for of in ("grow", "shrink")
 )
-#: Table 6, simulation: T2, T1, and the difference of the windows then.
-TO_FAIR = {"tcp": 68.0, "aimd": 776.0, "iiad": 4232.0, "simd": 218.0}
-TO_FULL = {"tcp": 55.0, "aimd": 349.0, "iiad": 1284.0, "simd": 90.0}
-GAP = {"tcp": 5.8, "aimd": 18.6, "iiad": 8.1, "simd": 13.6}
-
 #: Figure 7: the least share of TCP's throughput, and where the paper saw it.
 LEAST_FRIENDLY, WORST_LOSS = 0.75, 0.15
 #: "Most parts of the Internet are experiencing less than 5 % loss"; "the loss rate exceeds a certain level",
@@ -91,7 +81,7 @@ def from_there(runs: pl.DataFrame, number: int, name: str) -> pl.DataFrame:
     import polars as pl
 
     of = where(experiment=f"chain-{number}", cc=name).rows(runs).sort("seed")
-    printed = (closed_forms.START_FAIR, closed_forms.START_FULL)[number - 1][name]
+    printed = (TABLE_6["start_fair"], TABLE_6["start_full"])[number - 1][name]
     near_it = [
         (pl.col(column) / window - 1).abs() <= NEAR_START
         for column, window in zip(("w1_at", "w2_at"), printed, strict=True)
@@ -123,18 +113,17 @@ def _k2(runs: pl.DataFrame) -> list[Check]:
     ratio = {p: relative(runs, "simd", p) for p in rates}
     simd = LABELS["simd"]
     worst = min(rates, key=lambda p: fmean(ratio[p]))
-    ones = [1.0] * len(ratio[worst])
     at = min(rates, key=lambda p: abs(p - WORST_LOSS))
 
     def worst_without(seed: int) -> float:
         # The paper's curve is one long run; the least of a single short one is mostly noise at high loss.
         return min(rates, key=lambda p: fmean(v for i, v in enumerate(ratio[p]) if i != seed))
 
-    lowest_at = [worst_without(i) for i in range(len(ones))]
+    lowest_at = [worst_without(i) for i in range(len(ratio[worst]))]
     least = f"{simd} over TCP where it is least (p = {worst:g})"
     same = {LABELS[c]: relative(runs, c, at) for c in ("simd", "simd-8", "simd-4")}
     return [
-        ratio_at_least(least, ratio[worst], ones, LEAST_FRIENDLY),
+        ratio_at_least(least, ratio[worst], 1.0, LEAST_FRIENDLY),
         number("p where it is least, by all seeds but one", lowest_at, WORST_LOSS, within=WORST_WITHIN),
         *(_close(f"{simd} over TCP at p = {p:g}", ratio[p]) for p in rates if p <= LOW_LOSS),
         above(f"at p = {at:g}: {simd} above {LABELS['aimd-8']}", ratio[at], relative(runs, "aimd-8", at)),
@@ -143,11 +132,11 @@ def _k2(runs: pl.DataFrame) -> list[Check]:
 
 
 def _close(what: str, ratio: list[float]) -> Check:
-    return near(f"{what}, less 1", ratio, [1.0] * len(ratio), CLOSE)
+    return near(f"{what}, less 1", ratio, 1.0, CLOSE)
 
 
 def _less(what: str, ratio: list[float]) -> Check:
-    return above(f"{what} gets less than TCP, difference of the ratio", [1.0] * len(ratio), ratio)
+    return above(f"{what} gets less than TCP, difference of the ratio", 1.0, ratio)
 
 
 def _means(groups: Iterable[list[float]]) -> list[float]:
@@ -184,7 +173,7 @@ def _shares_of(runs: pl.DataFrame, cc: str, mbps: float) -> list[Check]:
         if high:
             ratio = over(queue, "ratio", high)
             what = f"{QUEUES[queue]}, loss above {HIGH_LOSS:.0%} (n = {_list(high)})"
-            slightly = ratio_at_least(f"{what}: {name} over TCP", ratio, [1.0] * len(ratio), LEAST_FRIENDLY)
+            slightly = ratio_at_least(f"{what}: {name} over TCP", ratio, 1.0, LEAST_FRIENDLY)
             less = keyed(_less(f"{what}: {name}", ratio), f"{queue}, high loss, less")
             slightly = keyed(slightly, f"{queue}, high loss, slightly")
             checks += [less if cc == "simd" else less.unprinted(), slightly]
@@ -245,9 +234,9 @@ def _k5(runs: pl.DataFrame) -> list[Check]:
     for queue in ("red-ecn", "red"):
         ratio = samples(runs, "ratio", "smooth", SMOOTH, mbps=15.0, queue=queue)
         at = f"15 Mbit/s, {QUEUES[queue]}"
-        ones, inverse = [1.0] * len(ratio[simd]), [1 / v for v in ratio[aimd]]
+        inverse = [1 / v for v in ratio[aimd]]
         checks += [
-            ratio_at_least(f"{at}: TCP over {aimd}, which degrades", inverse, ones, DEGRADED),
+            ratio_at_least(f"{at}: TCP over {aimd}, which degrades", inverse, 1.0, DEGRADED),
             above(f"{at}: ratio to TCP, {simd} above {aimd}", ratio[simd], ratio[aimd]),
             _close(f"{at}: ratio of {simd} to TCP", ratio[simd]),
             # "IIAD and AIAD also gets less than their fair share."
@@ -299,8 +288,8 @@ def _k8(runs: pl.DataFrame) -> list[Check]:
     smooth = {k: v for k, v in grow.items() if k != "TCP"}
     double, halve = "round trips to double", "losses to halve"
     return [
-        *(_overlaps(f"{double}: {LABELS[c]}", grow[LABELS[c]], GROW_PRINTED[c], "RTT") for c in FIVE),
-        *(_overlaps(f"{halve}: {LABELS[c]}", shrink[LABELS[c]], SHRINK_PRINTED[c]) for c in FIVE),
+        *(_overlaps(f"{double}: {LABELS[c]}", grow[LABELS[c]], TABLE_5["grow"][c], "RTT") for c in FIVE),
+        *(_overlaps(f"{halve}: {LABELS[c]}", shrink[LABELS[c]], TABLE_5["shrink"][c]) for c in FIVE),
         lowest(f"{double}: TCP below", grow, "TCP", unit="RTT"),
         lowest(f"{double}: SIMD below", smooth, LABELS["simd"], unit="RTT"),
         highest(f"{double}: IIAD above", grow, LABELS["iiad"], unit="RTT"),
@@ -340,7 +329,7 @@ def _k9(runs: pl.DataFrame) -> list[Check]:
     measured, what = samples(runs, "t2", "chain-1", CHAIN), "round trips to fairness"
     form = {c: f"{what}: {LABELS[c]} less than by its closed form" for c in CHAIN}
     return [
-        *_ordered(runs, 1, "t2", TO_FAIR, what),
+        *_ordered(runs, 1, "t2", TABLE_6["to_fair"], what),
         # "All measured convergence times are smaller than the corresponding theoretical values."
         *(above(form[c], analysed(runs, 1, c), measured[LABELS[c]], unit="RTT") for c in CHAIN),
     ]
@@ -358,20 +347,13 @@ def _k10(runs: pl.DataFrame) -> list[Check]:
         number(f"{over}: {LABELS[c]}", [t / form[c] for t in measured[LABELS[c]]], 1.0) for c in CHAIN
     )
     return [
-        *_ordered(runs, 2, "t1", TO_FULL, what),
+        *_ordered(runs, 2, "t1", TABLE_6["to_full"], what),
         tcp.contradicted("its 55 is 1.26 times its 43.7, and more than 20 % is not close"),
         *smooth,
-        *(_one_run(runs, 2, c, "gap", GAP[c], then, "packets") for c in CHAIN),
+        *(_one_run(runs, 2, c, "gap", TABLE_6["gap"][c], then, "packets") for c in CHAIN),
         above(f"{then}: {simd} below {aimd}", gap[aimd], gap[simd], unit="packets"),
     ]
 
 
-Checks = Callable[["pl.DataFrame"], list[Check]]
-CHECKS: Sequence[Checks] = (
-    closed_forms.k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, closed_forms.k11, closed_forms.k12,
-)  # fmt: skip
-CLAIMS = sentences(
-    Words.beside(__file__)["Claims"],
-    {f"K{i}": checks for i, checks in enumerate(CHECKS, start=1)},
-    PAPER.claims,
-)
+_k1, _k11, _k12 = closed_forms.k1, closed_forms.k11, closed_forms.k12
+CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)

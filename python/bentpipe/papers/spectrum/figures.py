@@ -1,4 +1,4 @@
-"""Figures 2 to 22 of the spectrum paper, from closed forms and from our runs, and its tables beside ours."""
+"""Figures 1 to 22 of the spectrum paper, from closed forms and from our runs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from matplotlib.patches import Patch
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
 from bentpipe.analysis.traces import columns, cuts
 from bentpipe.papers.spectrum import claims, closed_forms, setup
+from bentpipe.papers.spectrum.closed_forms import TABLE_6
 from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, STRETCH_S, rates
 from bentpipe.papers.spectrum.setup import BETA, CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
 from bentpipe.studies.design import where
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.rows import column
-from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.judge import Findings, column
+from bentpipe.studies.page import plus_minus
+from bentpipe.studies.study import Figure
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from bentpipe.studies.study import Key
 
 WORDS = Words.beside(__file__)
+#: Figure 1: the window before the loss, packets, and the time shown, round trips.
+MOST, SPAN = 100.0, 80.0
 #: Figures 5 and 6: the window before the change.
 WINDOW = 20.0
 #: A start of figure 4a, shares of the two users, and one of figure 4b, windows of 100 packets in all.
@@ -57,13 +59,41 @@ def _line(label: str, colour: str, **look: Any) -> Line2D:
     return Line2D([], [], color=colour, label=label, **look)
 
 
-def _said(values: Sequence[float]) -> str:
+def said(values: Sequence[float]) -> str:
     """Mean and half-width of the 95 % interval."""
     return plus_minus(interval(values))
 
 
 def _row(keys: Mapping[str, Key], name: str, got: Mean) -> dict[str, Key]:
     return {**keys, name: got.mean, "low": got.low, "high": got.high}
+
+
+def patterns(_: Findings) -> Figure:
+    """Figure 1: how the window grows after a loss."""
+    t = np.linspace(0, SPAN, 161)
+    windows = {
+        "aimd": _grown(t, 0.0, 1.0, BETA),
+        "simd": _grown(t, -0.5, 1.0, BETA),
+        "aiad": _grown(t, 0.0, 0.0, SUBTRACT),
+        # The window of IIAD grows by one over itself: as a square root.
+        "iiad": np.sqrt((MOST - SUBTRACT) ** 2 + 2 * t),
+    }
+    fig, (ax,) = draw.figure(2.3)
+    rows = []
+    for name, window in windows.items():
+        # IIAD's lies on AIAD's.
+        style = "--" if name == "iiad" else "-"
+        ax.plot(t, window, style, color=COLOURS[name], label=LABELS[name])
+        rows.append(pl.DataFrame({"control": LABELS[name], "t_rtt": t, "w": window}))
+    ax.set(xlim=(0, SPAN), xlabel="time since the loss (RTT)", ylabel="window (packets)")
+    fig.legend(loc="outside upper center", ncols=2)
+    return WORDS.figure("figure-1", fig, pl.concat(rows), most=MOST)
+
+
+def _grown(t: np.ndarray, k: float, fall: float, beta: float) -> np.ndarray:
+    """The window of a control of the spectrum at times after a loss, packets."""
+    c = float(np.asarray(spectrum.c(k, fall, beta, MOST)))
+    return np.asarray(MOST - beta * MOST**fall + c * t ** (1 / (k + 1)))
 
 
 def family(_: Findings) -> Figure:
@@ -139,16 +169,14 @@ def trajectories(_: Findings) -> Figure:
         ax.set(aspect="equal", xlim=(5, 65), ylim=(35, 95), xticks=[20, 40, 60], yticks=[40, 60, 80])
         first, last = (f"{path.t[i]:.0f} ({path.gap[i]:.1f})" for i in (1, -1))
         corners.append(f"{name} {first} and {last}")
-        rows += [
-            {"control": name, "t_rtt": float(t), "w1": float(a), "w2": float(b)}
-            for t, (a, b) in zip(path.t, path.w, strict=True)
-        ]
+        one, two = path.w.T
+        rows.append(pl.DataFrame({"control": name, "t_rtt": path.t, "w1": one, "w2": two}))
     axes[0].set_ylabel("window 2 (packets)")
     axes[1].set_xlabel("window 1 (packets)")
     return WORDS.figure(
         "figure-4b",
         fig,
-        pl.DataFrame(rows),
+        pl.concat(rows),
         windows=WINDOWS,
         total=TOTAL,
         losses=EPOCHS - 1,
@@ -180,16 +208,14 @@ def region(_: Findings) -> Figure:
 def tradeoff(_: Findings, number: int, m: float) -> Figure:
     """Figures 5 and 6: round trips to grow and losses to shrink over the coefficient of variation."""
     fig, axes = draw.figure(2.6, columns=2)
-    rows: list[dict[str, object]] = []
+    rows = []
     betas = np.geomspace(1 / 64, 0.5, 60)
     for ax, panel in zip(axes, ("grow", "shrink"), strict=True):
         for cc in ("aimd", "iiad", "simd"):
             x, y = _traded(closed_forms.TIMED[cc][0], betas, m, panel)
             ax.loglog(x, y, color=COLOURS[cc], label=cc.upper())
-            rows += [
-                {"panel": panel, "control": cc.upper(), "beta": float(b), "cov": float(a), "value": float(v)}
-                for b, a, v in zip(betas, x, y, strict=True)
-            ]
+            keys = {"panel": panel, "control": cc.upper()}
+            rows.append(pl.DataFrame({**keys, "beta": betas, "cov": x, "value": y}))
         for cc in ("tcp", "aimd-8", "aimd", "iiad", "simd"):
             control, beta = closed_forms.TIMED.get(cc, ("aimd", 1 / 8))
             x, y = _traded(control, np.array([beta]), m, panel)
@@ -206,7 +232,7 @@ def tradeoff(_: Findings, number: int, m: float) -> Figure:
     shown = axes[0].get_legend_handles_labels()
     fig.legend(*shown, loc="outside upper center", ncols=3, columnspacing=0.9, handlelength=1.4)
     return WORDS.figure(
-        f"figure-{number}", fig, pl.DataFrame(rows), of="figures 5 and 6", number=number, window=WINDOW, m=m
+        f"figure-{number}", fig, pl.concat(rows), of="figures 5 and 6", number=number, window=WINDOW, m=m
     )
 
 
@@ -327,12 +353,10 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
             hit = t[part][cuts(cwnd[part], least=0.01).after]
             place, tick = ax.get_xaxis_transform(), {"color": COLOURS[name], "markersize": 4}
             ax.plot(hit, np.full(hit.size, height), "|", transform=place, **tick)
-            rows += [
-                {"control": LABELS[cc], "flow": flow, "t_s": float(a), "mbps": float(b)}
-                for a, b in zip(edges[:-1], rate, strict=True)
-            ]
+            keys = {"control": LABELS[cc], "flow": flow}
+            rows.append(pl.DataFrame({**keys, "t_s": edges[:-1], "mbps": rate}))
         cov = column(found.base, "x_cov", experiment="smooth", cc=cc, mbps=mbps, queue=queue)
-        draw.panel_title(ax, f"{LABELS[cc]}: variation {_said(cov)}")
+        draw.panel_title(ax, f"{LABELS[cc]}: variation {said(cov)}")
         ax.set_ylabel("Mbit/s")
     # Room below zero for the marks.
     top = axes[-1].get_ylim()[1]
@@ -344,7 +368,7 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
     return WORDS.figure(
         f"figure-{number}",
         fig,
-        pl.DataFrame(rows),
+        pl.concat(rows),
         of="figures 14 to 17",
         number=number,
         mbps=mbps,
@@ -408,7 +432,7 @@ def steps(found: Findings) -> Figure:
             names = {"experiment": experiment, "control": LABELS[cc]}
             rows.append(_window(ax, t[part], cwnd[part], cc, names))
             ax.axvline(at, color="black", linewidth=0.6, linestyle=":")
-            settled = _said(column(found.base, "settle_s", experiment=experiment, cc=cc))
+            settled = said(column(found.base, "settle_s", experiment=experiment, cc=cc))
             draw.panel_title(ax, f"{tag} {LABELS[cc].split('(')[0]}: {settled} s")
     for ax in axes[::2]:
         ax.set_ylabel("cwnd (packets)")
@@ -447,7 +471,7 @@ def impulse(found: Findings) -> Figure:
 def converging(found: Findings, number: int, name: str, what: str) -> Figure:
     """Figures 21 and 22: the windows of two flows after the background has ended."""
     at, experiment = float(found.plan.settings["switch_s"]), f"chain-{number}"
-    printed = (claims.TO_FAIR, claims.TO_FULL)[number - 1]
+    printed = (TABLE_6["to_fair"], TABLE_6["to_full"])[number - 1]
     flows = (("s1", "flow 1", 1.0), ("s2", "flow 2", 0.45))
     fig, axes = draw.figure(4.8, rows=4, sharex=True, sharey=True)
     rows: list[pl.DataFrame] = []
@@ -458,8 +482,8 @@ def converging(found: Findings, number: int, name: str, what: str) -> Figure:
             thin = _thinned(t[part] - at, cwnd[part], 0.3)
             rows.append(_window(ax, *thin, cc, {"control": LABELS[cc], "flow": flow}, alpha))
         ax.axvline(0, color="black", linewidth=0.6, linestyle=":")
-        said = _said(column(found.base, name, experiment=experiment, cc=cc))
-        draw.panel_title(ax, f"{LABELS[cc]}: {said} (paper {printed[cc]:g})")
+        rounds = said(column(found.base, name, experiment=experiment, cc=cc))
+        draw.panel_title(ax, f"{LABELS[cc]}: {rounds} (paper {printed[cc]:g})")
         ax.set(ylabel="cwnd", ylim=(0, 130))
     axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended (s)")
     dark = COLOURS["tcp"]
@@ -474,76 +498,3 @@ def converging(found: Findings, number: int, name: str, what: str) -> Figure:
         what=what,
         seeds=found.plan.settings["chain_seeds"],
     )
-
-
-def runs_section(base: pl.DataFrame) -> Section:
-    """Tables 5 and 6: simulation and analysis from the windows that were measured, and the printed ones."""
-    return Section(
-        "Simulation and analysis",
-        WORDS.paragraphs("Simulation and analysis"),
-        [table_5(base), table_6(base)],
-    )
-
-
-def table_5(base: pl.DataFrame) -> Table:
-    """Table 5: the square wave."""
-    rows = []
-    for cc in FIVE:
-        names = ("on", "off", "grow_double", "shrink", "timeouts")
-        on, off, grow, shrink, timeouts = (column(base, c, experiment="square", cc=cc) for c in names)
-        control, beta = closed_forms.INDEXED[cc]
-        form = tradeoffs.rounds_to_grow(control, beta, fmean(on))
-        halve = tradeoffs.losses_to_shrink(control, beta, fmean(off))
-        ranges = [
-            f"{low:g} to {high:g}" for low, high in (claims.GROW_PRINTED[cc], claims.SHRINK_PRINTED[cc])
-        ]
-        rows.append(
-            [
-                LABELS[cc],
-                plain(fmean(on)),
-                plain(fmean(off)),
-                *(_said(grow), ranges[0], plain(float(np.asarray(form))), plain(closed_forms.GROW_FORM[cc])),
-                *(
-                    _said(shrink),
-                    ranges[1],
-                    plain(float(np.asarray(halve))),
-                    plain(closed_forms.SHRINK_FORM[cc]),
-                ),
-                _said(timeouts),
-            ]
-        )
-    head = ["Control", "window against traffic", "window alone"]
-    for what in ("RTT to double", "losses to halve"):
-        head += [f"{what}: measured", "paper", "table 3 with our windows", "paper's analysis"]
-    return Table([*head, "timeouts"], rows, "Table 5 of the paper beside ours")
-
-
-def table_6(base: pl.DataFrame) -> Table:
-    """Table 6: the convergence of two flows."""
-    rows = []
-    for number, what, names, starts, simulated, form in (
-        (1, "T2", ("t2", "t2_stay"), closed_forms.START_FAIR, claims.TO_FAIR, closed_forms.FAIR_FORM),
-        (2, "T1", ("t1", "t1_loss"), closed_forms.START_FULL, claims.TO_FULL, closed_forms.FULL_FORM),
-    ):
-        for cc in CHAIN:
-            at = where(experiment=f"chain-{number}", cc=cc).rows(base)
-            w1, w2, total = (plain(fmean(column(at, c))) for c in ("w1", "w2", "total"))
-            gap = ["-", "-"] if number == 1 else [_said(column(at, "gap")), plain(claims.GAP[cc])]
-            rows.append(
-                [
-                    what,
-                    LABELS[cc],
-                    f"{w1}, {w2} of {total}",
-                    f"{starts[cc][0]:g}, {starts[cc][1]:g} of {closed_forms.TOTAL:g}",
-                    _said(column(at, names[0])),
-                    plain(simulated[cc]),
-                    plain(fmean(claims.analysed(base, number, cc))),
-                    plain(form[cc]),
-                    _said(column(at, names[1])),
-                    *gap,
-                ]
-            )
-    head = ["", "Control", "W1, W2 of W", "paper", "RTT: measured", "paper", "closed form, our windows"]
-    head += ["paper's analysis", "measured otherwise", "difference then", "paper"]
-    otherwise = "Otherwise: T2 until 2 s without a break below 10 packets; T1 until the first loss"
-    return Table(head, rows, f"Table 6 of the paper beside ours. {otherwise}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from statistics import fmean
 
@@ -10,19 +10,17 @@ import numpy as np
 import polars as pl
 
 from bentpipe.analysis import convergence
-from bentpipe.papers.spectrum import claims, closed_forms, figures, setup, sketches, tables
+from bentpipe.papers.spectrum import claims, closed_forms, figures, setup, tables
+from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
 from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH, SUBTRACT
-from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.assembly import Assembly, Explanation, Reason
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import where
-from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.judge import Sensitivity
+from bentpipe.studies.judge import Findings, Sensitivity, by_claim, column
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.places import drawn, listed
-from bentpipe.studies.rows import column
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import choices_section, decided, set_up
+from bentpipe.studies.tables import choices_section, decision, set_up
 from bentpipe.studies.words import Words, each
 
 WORDS = Words.beside(__file__)
@@ -172,7 +170,7 @@ def _doubling_cut_to_whole(found: Findings) -> str | None:
     parts = []
     for cc in ("simd", "aiad"):
         ours, theirs = (fmean(column(of, "grow_double", experiment="square", cc=cc)) for of in (whole, same))
-        low, high = claims.GROW_PRINTED[cc]
+        low, high = TABLE_5["grow"][cc]
         parts.append(
             f"{LABELS[cc]} doubles in {ours:.1f} instead of {theirs:.1f} round trips ({low} to {high} "
             "printed)."
@@ -182,7 +180,7 @@ def _doubling_cut_to_whole(found: Findings) -> str | None:
 
 def _started(found: Findings, number: int) -> str:
     """The number of runs that begin as the paper's did, and the rank of the printed single run among them."""
-    of, printed = (("t2", claims.TO_FAIR), ("t1", claims.TO_FULL))[number - 1]
+    of, printed = (("t2", TABLE_6["to_fair"]), ("t1", TABLE_6["to_full"]))[number - 1]
     parts = []
     for cc in CHAIN:
         every = column(found.base, of, experiment=f"chain-{number}", cc=cc)
@@ -199,7 +197,7 @@ def _k9(found: Findings) -> Reason:
     first, stay = (_mean(found, c, "chain-1", CHAIN) for c in ("t2", "t2_stay"))
     return WORDS.reason(
         "K9",
-        first={LABELS[c]: first[LABELS[c]] / claims.TO_FAIR[c] for c in CHAIN},
+        first={LABELS[c]: first[LABELS[c]] / TABLE_6["to_fair"][c] for c in CHAIN},
         near=claims.NEAR_START,
         started=_started(found, 1),
         stay=stay,
@@ -208,7 +206,7 @@ def _k9(found: Findings) -> Reason:
 
 def _k10(found: Findings) -> Reason:
     w1, w2, t1 = (_mean(found, c, "chain-2", ["tcp"])["TCP"] for c in ("w1", "w2", "t1"))
-    one, two = closed_forms.START_FULL["tcp"]
+    one, two = TABLE_6["start_full"]["tcp"]
     return WORDS.reason(
         "K10",
         w1=w1,
@@ -235,7 +233,7 @@ def _k12(_: Findings) -> Reason:
 
 def sections(found: Findings) -> list[Section]:
     """Simulation and analysis, the set-up, and the influence of the choices on the verdicts."""
-    return [figures.runs_section(found.base), setup_section(), _choices(found)]
+    return [tables.runs_section(found), setup_section(), _choices(found)]
 
 
 def comparable(few: pl.DataFrame) -> pl.DataFrame:
@@ -250,13 +248,8 @@ def comparable(few: pl.DataFrame) -> pl.DataFrame:
 
 
 def _choices(found: Findings) -> Section:
-    changed = decided(found)
-    said = WORDS.text("The choices", seeds=found.few_seeds)
-    said += (
-        f" A choice decides the verdict of {', '.join(changed)}."
-        if changed
-        else " No choice decides a verdict."
-    )
+    verdicts = decision(found, "A choice decides the verdict of {}.", "No choice decides a verdict.")
+    said = f"{WORDS.text('The choices', seeds=found.few_seeds)} {verdicts}"
     return choices_section(
         found,
         said,
@@ -270,8 +263,7 @@ def setup_section() -> Section:
     """Table 4, and the values that the text leaves open."""
     given = WORDS.block(
         "Set-up",
-        base=BASE,
-        max_window=setup.MAX_WINDOW,
+        setup=setup,
         friendly_ms=1000 * BASE.friendly_rtt_s,
         fast_ms=1000 * BASE.fast_rtt_s,
         slow_ms=1000 * BASE.slow_rtt_s,
@@ -282,29 +274,16 @@ def setup_section() -> Section:
     return set_up(given, WORDS["About the set-up"])
 
 
-WHY: Sequence[Callable[[Findings], Reason]] = (_k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, _k11, _k12)
-
-
 def configuration(_: Findings) -> Table:
     """Table 4, and the values that the text leaves open."""
     return setup_section().tables[0]
 
 
-PLACES = listed(
-    WORDS["Figures and tables"],
-    PAPER.figures,
-    {**vars(figures), **vars(sketches), **vars(tables), "configuration": configuration},
-)
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
-    Explanation(
-        {f"K{i}": reason for i, reason in enumerate(WHY, start=1)},
-        PAPER.claims,
-        clause_if_failing=True,
-        fares=fares,
-    ),
-    drawn(PLACES),
+    Explanation(by_claim(vars()), PAPER.claims, clause_if_failing=True, fares=fares),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars() | vars(figures) | vars(tables)),
     sections,
     comparable,
 )

@@ -8,11 +8,10 @@ from itertools import product
 from random import Random
 from typing import Any, NamedTuple
 
-from bentpipe.studies import design, parts
-from bentpipe.studies.declared import Declared
+from bentpipe.studies import design
+from bentpipe.studies.declared import Declared, read_variants
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
 from bentpipe.studies.study import Key
-from bentpipe.studies.variants import read_variants
 
 #: Table 4: packets of 1000 bytes, and 500 bytes in section 6.3, headers included.
 PACKET_BYTES, CHAIN_PACKET_BYTES, HEADER_BYTES = 1000, 500, 40
@@ -166,7 +165,7 @@ class Setup(Choices):
         }
         flow = {"name": "x", "cc": self.control(name), "path": ["fat"], **self.common()}
         title = f"{LABELS[name]}, packets lost at random with probability {p:g}"
-        return parts.scenario(title, rounds * self.friendly_rtt_s, seed, {"fat": link}, [flow])
+        return design.scenario(title, rounds * self.friendly_rtt_s, seed, {"fat": link}, [flow])
 
     def dumbbell(
         self, groups: Iterable[Group], queue: str, mbps: float, seed: int, duration_s: float, every: str
@@ -186,7 +185,7 @@ class Setup(Choices):
                 flow |= {"path": [path], "ack_path": [ack_path]}
                 flows.append(flow | {"start_jitter": "1 s", "extra_delay": f"{private:.6f} s"})
         title = f"dumbbell of {mbps:g} Mbit/s, {QUEUES[queue]}"
-        return parts.scenario(title, duration_s, seed, {"out": link, "back": link}, flows, every)
+        return design.scenario(title, duration_s, seed, {"out": link, "back": link}, flows, every)
 
     def square(self, name: str, seed: int, cycles: int) -> dict[str, Any]:
         """Figure 19 and table 5: one flow against constant-rate traffic that comes and goes."""
@@ -197,7 +196,7 @@ class Setup(Choices):
         wave = {"kind": "cbr", "rate": "0.75 Mbit/s", "packet": f"{PACKET_BYTES} bytes"}
         cbr = {"name": "cbr", "path": ["out"], "traffic": wave | {"on": half, "off": half}}
         title = f"{LABELS[name]} and a square wave of 0.75 Mbit/s"
-        return parts.scenario(title, cycles * 2 * SQUARE_HALF_S, seed, {"out": link}, [flow, cbr], "change")
+        return design.scenario(title, cycles * 2 * SQUARE_HALF_S, seed, {"out": link}, [flow, cbr], "change")
 
     def chain(self, name: str, of: Chain, seed: int, switch_s: float, after_s: float) -> dict[str, Any]:
         """Figure 20: b1-b2-b3-b4, where the background flows of the outer links end at ``switch_s``."""
@@ -217,7 +216,7 @@ class Setup(Choices):
         for link, count in (("b1-b2", of.c1), ("b3-b4", of.c2)):
             flows += [{"name": f"{link}-{i + 1}", "path": [link], **far} for i in range(count)]
         title = f"two {LABELS[name]} flows after the background ended"
-        return parts.scenario(title, switch_s + after_s, seed, links, flows, "100 ms")
+        return design.scenario(title, switch_s + after_s, seed, links, flows, "100 ms")
 
 
 def _link(mbps: float, delay_s: float, queue: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,8 +31,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import Groups, by_algorithm, column, seed_means
+from bentpipe.studies.judge import Groups, by_algorithm, by_claim, column, seed_means, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def _crowded(runs: pl.DataFrame, ber: float, counts: Sequence[int], few: str, ma
     lost = seed_means(samples(runs, "queue_drops", "mixed", ber, COUNTS[0]).values())
     index = over(runs, "mixed", ber, counts)
     return [
-        near(f"packets lost at the queue with {few}", lost, [0.0] * len(lost), NO_CONGESTION),
+        near(f"packets lost at the queue with {few}", lost, 0.0, NO_CONGESTION),
         near(f"mean J over {many}: {STAR} as {J}", index[STAR], index[J], INDEX_TOLERANCE),
         *(above(f"the same: {BR} above {x}", index[BR], index[x]) for x in (STAR, J)),
         _little(f"the same: {BR} less the mean of {STAR} and {J}", index),
@@ -170,9 +169,4 @@ def _s7(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-WORDS = Words.beside(__file__)
-CLAIMS = sentences(
-    WORDS["Claims"],
-    {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},
-    PAPER.claims,
-)
+CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)

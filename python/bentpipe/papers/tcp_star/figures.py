@@ -13,12 +13,10 @@ from bentpipe.papers.tcp_star import claims, setup
 from bentpipe.papers.tcp_star.claims import LABELS
 from bentpipe.papers.tcp_star.measure import RATE_S
 from bentpipe.papers.tcp_star.setup import ALGORITHMS, BDP, BERS, COUNTS, OFTEN, RARE, SHARERS
-from bentpipe.stats import jain
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings, column, index_of_means, over_seeds
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.rows import column, over_seeds
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.tables import MEAN, means
 from bentpipe.studies.words import Words
@@ -172,20 +170,16 @@ def runs_section(base: pl.DataFrame) -> Section:
         for name, what in setup.PAPER.given["shared"]
         if part == "mixed" or name != "reno_mbps"
     ]
+    both = ("x_mbps", "reno_mbps")
     shared += [
-        [f"{title}, N = {n}: Jain's index of the mean throughputs", *_index_of_means(base, ber, n)]
+        [f"{title}, N = {n}: Jain's index of the mean throughputs", *(f"{j:.3f}" for j in index.values())]
         for _, ber, title in with_newreno
         for n in (COUNTS[0], COUNTS[len(COUNTS) // 2], COUNTS[-1])
+        for index in [index_of_means(*(claims.samples(base, c, "mixed", ber, n) for c in both))]
     ]
     one = Table([MEAN, *LABELS.values()], alone, "One flow")
     many = Table([MEAN, *(LABELS[cc] for cc in SHARERS)], shared, "Many flows")
     return Section("What the runs did", [], [one, many])
-
-
-def _index_of_means(base: pl.DataFrame, ber: float, n: int) -> list[str]:
-    """Jain's index of the throughputs averaged over seeds, beside the mean of each seed's index."""
-    own, reno = (claims.samples(base, name, "mixed", ber, n) for name in ("x_mbps", "reno_mbps"))
-    return [f"{jain([fmean(own[x]), fmean(reno[x])]):.3f}" for x in own]
 
 
 def rto_section(found: Findings) -> Section:

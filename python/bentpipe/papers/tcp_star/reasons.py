@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 import polars as pl
 
 from bentpipe.papers.tcp_star import claims, figures, setup
 from bentpipe.papers.tcp_star.claims import BR, STAR, J
-from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, PAPER, RARE, SMALL
-from bentpipe.studies.assembly import Assembly
+from bentpipe.papers.tcp_star.setup import BERS, COUNTS, OFTEN, PAPER, RARE, SMALL
+from bentpipe.studies.assembly import Assembly, Explanation, Reason, fares_both_ways
 from bentpipe.studies.claim import INDEX_TOLERANCE
-from bentpipe.studies.explain import Explanation, Reason, fares_both_ways
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings, by_claim, column
 from bentpipe.studies.page import plain
-from bentpipe.studies.places import drawn, listed
-from bentpipe.studies.rows import column
+from bentpipe.studies.places import listed
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import choices_section, decided, numbers, set_up
+from bentpipe.studies.tables import choices_section, decision, set_up
 from bentpipe.studies.words import Words, each
 
 WORDS = Words.beside(__file__)
@@ -99,42 +97,27 @@ def _s4(found: Findings) -> Reason:
     return short if timeouts > 0 else "", detail
 
 
-@dataclass(frozen=True)
-class _Crowd:
-    """Jain's index of each protocol beside NewReno, averaged over numbers of flows."""
+def _crowd(found: Findings, ber: float, counts: Sequence[int]) -> dict[str, Any]:
+    """What the reasons of S5 and S6 quote: Jain's index beside NewReno, averaged over numbers of flows.
 
-    index: dict[str, float]
-
-    @property
-    def gap(self) -> float:
-        """By how much TCP-STAR is below TCP-J."""
-        return self.index[J] - self.index[STAR]
-
-    @property
-    def below(self) -> float:
-        """By how much TCP-STAR and TCP-J, in the mean, are below WestwoodBR."""
-        return self.index[BR] - (self.index[STAR] + self.index[J]) / 2
-
-    def values(self) -> dict[str, object]:
-        """What the reasons of S5 and S6 quote."""
-        limits = {"tolerance": INDEX_TOLERANCE, "a_little": claims.A_LITTLE}
-        return {"crowd": self.index, "gap": self.gap, "below": self.below, **limits}
+    ``gap``: by how much TCP-STAR is below TCP-J; ``below``: by how much the mean of both is below WestwoodBR.
+    """
+    index = {x: fmean(v) for x, v in claims.over(found.base, "mixed", ber, counts).items()}
+    gap, below = index[J] - index[STAR], index[BR] - (index[STAR] + index[J]) / 2
+    limits = {"tolerance": INDEX_TOLERANCE, "a_little": claims.A_LITTLE}
+    return {"crowd": index, "gap": gap, "below": below, **limits}
 
 
-def _crowd(found: Findings, ber: float, counts: Sequence[int]) -> _Crowd:
-    return _Crowd({x: fmean(v) for x, v in claims.over(found.base, "mixed", ber, counts).items()})
-
-
-def _apart(found: Findings, crowd: _Crowd, key: str, ber: float, detail: list[str]) -> Reason:
+def _apart(found: Findings, crowd: Mapping[str, Any], key: str, ber: float, detail: list[str]) -> Reason:
     """The note on the three curves, and the detail with the causes of the difference of two of them."""
     clauses = []
-    if crowd.gap > INDEX_TOLERANCE:
-        clauses.append(f"{STAR} lies {crowd.gap:.3f} below {J}")
+    if crowd["gap"] > INDEX_TOLERANCE:
+        clauses.append(f"{STAR} lies {crowd['gap']:.3f} below {J}")
         drops = _means(found, "queue_drops", "mixed", ber, COUNTS[-1])
         aen = _aen(found, key, OVERLAP)
         detail += WORDS.paragraphs("TCP-STAR and TCP-J apart", n=COUNTS[-1], drops=drops, aen=aen)
-    if crowd.below > claims.A_LITTLE:
-        clauses.append(f"{STAR} and {J} lie {crowd.below:.2f} below {BR}, more than a little")
+    if crowd["below"] > claims.A_LITTLE:
+        clauses.append(f"{STAR} and {J} lie {crowd['below']:.2f} below {BR}, more than a little")
     return "; ".join(clauses), detail
 
 
@@ -143,7 +126,7 @@ def _s5(found: Findings) -> Reason:
     other = found.sensitivity.claim("queue-64", "S5")
     detail = WORDS.paragraphs(
         "S5",
-        **crowd.values(),
+        **crowd,
         first=COUNTS[1],
         last=COUNTS[-1],
         middle=middle,
@@ -157,7 +140,7 @@ def _s5(found: Findings) -> Reason:
 def _s6(found: Findings) -> Reason:
     crowd, first = _crowd(found, OFTEN, COUNTS), COUNTS[0]
     rare, often = (_means(found, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
-    detail = WORDS.paragraphs("S6", **crowd.values(), first=first, rare=rare, often=often)
+    detail = WORDS.paragraphs("S6", **crowd, first=first, rare=rare, often=often)
     return _apart(found, crowd, "S6", OFTEN, detail)
 
 
@@ -189,14 +172,9 @@ def _choices(found: Findings) -> Section:
     said = WORDS.text("The choices", seeds=found.few_seeds)
     if len(found.sensitivity.variants) < len(setup.VARIANTS):
         said += " The full run tries more choices."
-    changed = ", ".join(decided(found))
-    said += (
-        f" Some choice changes the verdict of {changed}."
-        if changed
-        else " No choice tried changes a verdict."
-    )
+    said += f" {decision(found, 'Some choice changes the verdict of {}.')}"
     untouched = ", - not touched by the choice"
-    return choices_section(found, said, untouched=untouched, numbers=numbers(PAPER.numbers))
+    return choices_section(found, said, untouched=untouched, numbers=PAPER.numbers)
 
 
 def setup_section(base: pl.DataFrame) -> Section:
@@ -206,11 +184,9 @@ def setup_section(base: pl.DataFrame) -> Section:
     return set_up(
         WORDS.block(
             "Set-up",
-            header=setup.HEADER_BYTES,
-            bdp=BDP,
+            setup=setup,
             on_wire=on_wire,
             more=product / (setup.SEGMENT_BYTES + setup.HEADER_BYTES),
-            small=SMALL,
             first=first,
             all_small=first * SMALL,
             places=first * SMALL - round(on_wire),
@@ -224,7 +200,10 @@ def parameters(found: Findings) -> Table:
     return setup_section(found.base).tables[0]
 
 
-REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
-EXPLANATION = Explanation(REASONS, PAPER.claims, lists_failing=True, fares=fares_both_ways)
-PLACES = listed(WORDS["Figures and tables"], PAPER.figures, {**vars(figures), "parameters": parameters})
-build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, drawn(PLACES), sections)
+build = Assembly(
+    setup.DESIGN,
+    claims.CLAIMS,
+    Explanation(by_claim(vars()), PAPER.claims, lists_failing=True, fares=fares_both_ways),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars() | vars(figures)),
+    sections,
+)

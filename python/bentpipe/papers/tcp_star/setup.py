@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from bentpipe.studies import design, parts
-from bentpipe.studies.declared import Declared
+from bentpipe.studies import design
+from bentpipe.studies.declared import Declared, read_variants
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
-from bentpipe.studies.variants import read_variants
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
 ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
@@ -84,7 +83,7 @@ class Setup(Choices):
             more["delayed_ack_timeout"] = "100 ms"
         if cc == "star":
             more["aen"] = aen
-        return parts.flow(
+        return design.flow(
             name,
             self.controller(cc),
             ["sat"],
@@ -118,7 +117,7 @@ class Setup(Choices):
             part, length_s * self.longer
         )
         queue = self.shared_queue if shared else self.queue
-        link = parts.link(RATE_BPS, f"{ONE_WAY_S * 1e3:g} ms", f"{queue} packets")
+        link = design.link(RATE_BPS, f"{ONE_WAY_S * 1e3:g} ms", f"{queue} packets")
         errors = [{"kind": "bit-error", "rate": ber}] if ber else []
         outage = [{"kind": "outage", "from": f"{OUTAGE[0]:g} s", "to": f"{OUTAGE[1]:g} s"}]
         if errors:
@@ -134,13 +133,13 @@ class Setup(Choices):
         traced = part in ("startup", "outage")
         interval = f"{INTERVAL_S * 1e3:g} ms"
         record: dict[str, Any] = {"record": {"interval": interval, "links": False}} if traced else {}
-        return parts.scenario(title, seconds, seed, {"sat": link}, flows, **record)
+        return design.scenario(title, seconds, seed, {"sat": link}, flows, **record)
 
 
 BASE = Setup()
 PAPER = Declared.beside(__file__)
 #: TCP-STAR that slow-starts after a timeout to ssthresh without its estimate.
-SLOW_STARTS = BASE.tuned("star", after_timeout="slow-start")
+SLOW_STARTS = BASE.changed(options={"star": {"after_timeout": "slow-start"}})
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)

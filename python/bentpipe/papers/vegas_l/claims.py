@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from bentpipe import registry
 from bentpipe.papers.vegas_l.setup import ALGORITHMS, HIGH, LOW, PAPER
-from bentpipe.stats import jain
+from bentpipe.studies import judge
 from bentpipe.studies.claim import (
     INDEX_TOLERANCE,
     Check,
@@ -20,8 +19,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import Groups, by_algorithm, seed_means
+from bentpipe.studies.judge import Groups, by_algorithm, by_claim, seed_means, sentences
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -53,8 +51,7 @@ def pick(groups: Groups, names: Iterable[str]) -> Groups:
 
 def index_of_means(runs: pl.DataFrame, per: float) -> dict[str, float]:
     """Jain's index of the throughputs averaged over seeds, beside the mean of the indices."""
-    x, reno = (samples(runs, column, per) for column in ("x_mbps", "newreno_mbps"))
-    return {name: jain([fmean(x[name]), fmean(reno[name])]) for name in x}
+    return judge.index_of_means(*(samples(runs, column, per) for column in ("x_mbps", "newreno_mbps")))
 
 
 def _v1(runs: pl.DataFrame) -> list[Check]:
@@ -131,9 +128,4 @@ def _v6(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-WORDS = Words.beside(__file__)
-CLAIMS = sentences(
-    WORDS["Claims"],
-    {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
-    PAPER.claims,
-)
+CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)

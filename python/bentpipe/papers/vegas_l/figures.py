@@ -15,7 +15,7 @@ from bentpipe.papers.vegas_l.measure import STEADY
 from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, ENDS, HIGH, LOW, PAPER, STATIONS, TRACE_SEED
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
-from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plus_minus
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.tables import MEAN, means

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.papers.vegas_l.figure_1 import ALPHA
+from bentpipe.papers.vegas_l.setup import ALPHA
 from bentpipe.stats import jain
 from bentpipe.studies.study import Case, Measures
 from bentpipe.studies.tolerance import Tolerance

@@ -1,23 +1,29 @@
-"""Reasons why claims of the Vegas-L paper do or do not reproduce, and reasons for its set-up."""
+"""Reasons why claims of the Vegas-L paper do or do not reproduce, and reasons for its set-up.
+
+That of V4 is figure 1, the rules of Vegas-A, beside those of Vegas, both per round trip: the proof that these
+rules cannot put Vegas-A below Vegas while losses keep the queue empty.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from statistics import fmean
+from typing import NamedTuple
 
 import polars as pl
 
-from bentpipe.papers.vegas_l import claims, figure_1, figures, setup
+from bentpipe.papers.vegas_l import claims, figures, setup
 from bentpipe.papers.vegas_l.claims import LABELS
-from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES, PAPER
-from bentpipe.studies.assembly import Assembly
+from bentpipe.papers.vegas_l.setup import ALGORITHMS, ALPHA, APART, BASE, HIGH, LOW, MSS_BYTES, PAPER
+from bentpipe.studies.assembly import Assembly, Explanation, Reason
 from bentpipe.studies.claim import spread
-from bentpipe.studies.explain import Explanation, Reason
-from bentpipe.studies.findings import Findings
-from bentpipe.studies.places import drawn, listed
+from bentpipe.studies.judge import Findings, by_claim
+from bentpipe.studies.places import listed
 from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import choices_section, decision, held, numbers, set_up
+from bentpipe.studies.tables import choices_section, decision, held, set_up
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -37,14 +43,6 @@ def _mean(found: Findings, cc: str, per: float, column: str) -> float:
     return fmean(claims.samples(found.base, column, per)[LABELS[cc]])
 
 
-def _tried(found: Findings, claim_id: str, names: str, *checks: int) -> str | None:
-    """The means of some checks under each of some choices; None if none was run."""
-    base, under = found.sensitivity.claim("base", claim_id), found.under(claim_id, names, *checks)
-    if not under or base is None:
-        return None
-    return f"({' and '.join(base.checks[check].what for check in checks)}): {under}"
-
-
 def _v1(found: Findings) -> Reason:
     needed = implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
     rtt, rate = (_mean(found, "vegas-l", LOW, column) for column in ("x_rtt_s", "x_mbps"))
@@ -55,7 +53,7 @@ def _v1(found: Findings) -> Reason:
         mss=MSS_BYTES,
         rate=rate,
         window=rate * 1e6 * rtt / (MSS_BYTES * 8),
-        tried=_tried(found, "V1", "two-satellites two-satellites-flow-1 two-hops", 0, 1),
+        tried=found.tried("V1", "two-satellites two-satellites-flow-1 two-hops", 0, 1),
     )
     return short if rtt < (1 - SAME) * needed else "", detail
 
@@ -72,7 +70,7 @@ def _v2(found: Findings) -> Reason:
         buffer=BASE.buffer_packets,
         queue=_mean(found, "vegas", LOW, "queue"),
         utilisation=_mean(found, "vegas", LOW, "utilisation"),
-        tried=_tried(found, "V2", "washington-as-printed no-acks two-satellites satellite-anywhere", 1, 3),
+        tried=found.tried("V2", "washington-as-printed no-acks two-satellites satellite-anywhere", 1, 3),
         vegas_l=b,
         vegas_a=a,
         veno=veno,
@@ -133,10 +131,58 @@ def _raised(found: Findings, per: float) -> dict[str, float]:
     return {cc: fmean(above[LABELS[cc]]) for cc in figures.FAMILY[1:]}
 
 
+class Round(NamedTuple):
+    """The state in a round trip: Vegas-A's alpha, the packets queued, and whether the throughput rose."""
+
+    alpha: float
+    diff: float
+    rising: bool
+
+
+class Step(NamedTuple):
+    """Packets by which the window and alpha (and beta) change."""
+
+    cwnd: int
+    alpha: int
+
+
+def vegas(diff: float) -> int:
+    """The change of Vegas's window, equation 4, packets."""
+    return 1 if diff < ALPHA else -1 if diff > ALPHA + APART else 0
+
+
+def vegas_a(of: Round) -> Step:
+    """The action of figure 1 in a round; the comments give its lines."""
+    if of.alpha < of.diff < of.alpha + APART:
+        return Step(1, 1) if of.rising else Step(0, 0)  # 3, 5
+    if of.diff < of.alpha:
+        if of.alpha > ALPHA:
+            return Step(1, 0) if of.rising else Step(-1, -1)  # 10, 12
+        return Step(1, 0)  # 15
+    if of.diff > of.alpha + APART and of.alpha > ALPHA:
+        return Step(-1, -1)  # 19
+    return Step(0, 0)  # 21, and equality
+
+
+def lead(of: Round) -> int:
+    """The change of Vegas-A's window less its alpha in a round, minus that of Vegas's window.
+
+    alpha is 1 at the start, so where no round has a negative lead Vegas-A's window is never below Vegas's.
+    """
+    mine = vegas_a(of)
+    return mine.cwnd - mine.alpha - vegas(of.diff)
+
+
+def rounds(most: int = 12) -> Iterator[Round]:
+    """Every kind of round with alpha up to ``most``: Diff on, between and beyond all thresholds."""
+    for alpha, half, rising in product(range(1, most + 1), range(2 * most + 8), (False, True)):
+        yield Round(float(alpha), half / 2 + 0.25 * (half % 2), rising)
+
+
 def _v4(found: Findings) -> Reason:
-    every = list(figure_1.rounds())
-    behind = [of for of in every if figure_1.lead(of) < 0]
-    assert all(of.alpha > figure_1.ALPHA and of.diff < figure_1.ALPHA and not of.rising for of in behind)
+    every = list(rounds())
+    behind = [of for of in every if lead(of) < 0]
+    assert all(of.alpha > ALPHA and of.diff < ALPHA and not of.rising for of in behind)
     a, b = (_mean(found, cc, HIGH, "cwnd_steady") for cc in ("vegas-a", "vegas"))
     physical = found.runs.filter(pl.col("variant") == "two-satellites")
     short, detail = WORDS.reason(
@@ -145,7 +191,7 @@ def _v4(found: Findings) -> Reason:
         vegas=b,
         vegas_low=_mean(found, "vegas", LOW, "cwnd_steady"),
         kinds=len(every),
-        lead=min(figure_1.lead(of) for of in every if of.alpha == figure_1.ALPHA),
+        lead=min(lead(of) for of in every if of.alpha == ALPHA),
         low=LOW,
         high=HIGH,
         alike=same_runs(found.base),
@@ -153,7 +199,7 @@ def _v4(found: Findings) -> Reason:
         raised_low=_raised(found, LOW),
         diff=fmean(claims.samples(found.base, "diff_above", HIGH)[claims.VEGAS_A]),
         physical=same_runs(physical) if physical.height else None,
-        tried=_tried(found, "V4", "line-15-scaled", 1),
+        tried=found.tried("V4", "line-15-scaled", 1),
     )
     return short if abs(a / b - 1) < SAME else "", detail
 
@@ -165,7 +211,7 @@ def _v5(found: Findings) -> Reason:
         "V5",
         rtt=rtt,
         law=RENO_CONSTANT / HIGH**0.5 * MSS_BYTES * 8 / rtt / 1e6,
-        tried=_tried(found, "V5", "two-satellites loss-every-link", 0),
+        tried=found.tried("V5", "two-satellites loss-every-link", 0),
         veno=veno,
         vegas_l=mine,
         vegas_a=a,
@@ -207,7 +253,7 @@ def _choices(found: Findings) -> Section:
         held=holding[best],
         of_base=of_base,
     )
-    return choices_section(found, " ".join(said), numbers=numbers(PAPER.numbers))
+    return choices_section(found, " ".join(said), numbers=PAPER.numbers)
 
 
 def setup_section(base: pl.DataFrame) -> Section:
@@ -215,7 +261,6 @@ def setup_section(base: pl.DataFrame) -> Section:
     least = {who: base[f"{who}_rtt_min_s"].to_list() for who in ("x", "newreno")}
     span = {who: f"{min(of) * 1e3:.0f} to {max(of) * 1e3:.0f}" for who, of in least.items()}
     wire = {cc: MSS_BYTES + BASE.header_bytes(cc) for cc in (*ALGORITHMS, "reno")}
-    north, east = setup.STATIONS["relay"]
     of_l = implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
     of_vegas = implied_rtt(claims.STEADY_WINDOW / claims.WINDOW_OVER_VEGAS, claims.THROUGHPUT["vegas"])
     of_reno = implied_rtt(RENO_CONSTANT / HIGH**0.5, claims.NEWRENO_HIGH)
@@ -225,14 +270,10 @@ def setup_section(base: pl.DataFrame) -> Section:
         span_newreno=span["newreno"],
         second=-BASE.second_satellite,
         apart_ms=setup.between_satellites_s(fmean(BASE.satellite), BASE.second_satellite) * 1e3,
-        north=north,
-        east=east,
-        satellite=BASE.satellite,
-        queue=setup.NS2_QUEUE,
+        setup=setup,
         bdp=setup.RATE_BPS * fmean(least["x"]) / 8 / wire["vegas"],
         wire=wire,
         ack=setup.TCP_IP_BYTES + BASE.link_bytes,
-        initial_window=BASE.initial_window,
     )
     chosen = set_up(given, WORDS.block("About the set-up", of_l=of_l, of_reno=of_reno))
     implied = rows(WORDS.block("Implied round trips", of_l=of_l, of_vegas=of_vegas, of_reno=of_reno))
@@ -245,16 +286,10 @@ def setup_section(base: pl.DataFrame) -> Section:
     return replace(chosen, tables=[*chosen.tables, table])
 
 
-PLACES = listed(WORDS["Figures and tables"], PAPER.figures, vars(figures))
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
-    Explanation(
-        {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
-        PAPER.claims,
-        clause_if_failing=True,
-        counts_choices=True,
-    ),
-    drawn(PLACES),
+    Explanation(by_claim(vars()), PAPER.claims, clause_if_failing=True, counts_choices=True),
+    listed(WORDS["Figures and tables"], PAPER.figures, vars(figures)),
     sections,
 )

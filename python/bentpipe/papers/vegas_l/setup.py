@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal
 
-from bentpipe.studies import design, parts
-from bentpipe.studies.declared import Declared
+from bentpipe.studies import design
+from bentpipe.studies.declared import Declared, read_variants
 from bentpipe.studies.design import Choices, Design, Keys, Replication
-from bentpipe.studies.variants import read_variants
 
 #: The algorithms of flow 1, in the order of the paper's figures.
 ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
@@ -38,6 +37,8 @@ NS2_QUEUE = 50
 ASIA = (75.0, 120.0)
 #: Speed of light, km/s, and radius of the geostationary orbit, km, as in the simulator's own geometry.
 LIGHT_KM_PER_S, GEO_RADIUS_KM = 299_792.458, 42_164.17
+#: Vegas's fixed thresholds, packets; Vegas-A begins with them and keeps them apart by the same two packets.
+ALPHA, APART = 1.0, 2.0
 #: Vegas-A as in figure 1, which prints < on both sides: Diff equal to alpha or beta changes nothing.
 FIGURE_1 = {"equal_diff": "hold"}
 
@@ -168,7 +169,7 @@ class Setup(Choices):
     def flow(self, number: int, name: str, cc: str, recovery: str) -> dict[str, Any]:
         """Flow ``number``, 1 or 2."""
         more = {"newreno_exit": self.newreno_exit} if recovery == "newreno" else {}
-        return parts.flow(
+        return design.flow(
             name,
             self.controller(cc),
             self.path(number),
@@ -188,7 +189,7 @@ class Setup(Choices):
         stations = {name: {"lat": lat, "lon": lon} for name, (lat, lon) in STATIONS.items()}
         title = f"{cc} and NewReno by satellite, packet error rate {per:g}"
         record = {"interval": "1 s", "probes": True}
-        return parts.scenario(
+        return design.scenario(
             title, duration_s, seed, self.links(per, seed), flows, record=record, station=stations
         )
 
