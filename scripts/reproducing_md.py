@@ -200,7 +200,7 @@ def checks(claim: dict[str, Any]) -> list[list[str]]:
 
 
 def sensitivity(under: pl.DataFrame) -> dict[str, Any]:
-    """How many open choices were tried, those that change a verdict in rows, and of which claims."""
+    """How many open choices were tried, those that change a verdict in rows, and the claims of these."""
     verdicts = under.unique(["variant", "claim"], maintain_order=True)
     base = dict(verdicts.filter(variant=BASE).select("claim", "verdict").iter_rows())
     tried = [v for v in under["variant"].unique(maintain_order=True) if v != BASE]

@@ -37,7 +37,7 @@ def every() -> dict[str, list[Tolerance]]:
     """All that any study uses: those of all papers as ``"rule"``, then by study.
 
     Those that measures use come first, in the order of the source, and then those of ``paper.toml``. Measures
-    have them in their code, a change of which repeats the runs.
+    have them in their code, so a change repeats the runs.
     """
     from bentpipe.studies.claim import TOLERANCES
     from bentpipe.studies.declared import Declared
