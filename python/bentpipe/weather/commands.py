@@ -91,7 +91,7 @@ def weather_verb(
     from bentpipe.weather.climate import attenuation, climate
     from bentpipe.weather.fades import depth_db, fade, law, series_sum
     from bentpipe.weather.figure import draw
-    from bentpipe.weather.modem import Modem, follow, summary
+    from bentpipe.weather.modem import follow, summary
 
     if sys.stderr.isatty():  # the maps take seconds to load
         terminal.note(f"rain over {station.described} ...")
