@@ -29,7 +29,6 @@ from bentpipe.advice.question import Candidate, Question
 from bentpipe.advice.trials import FILE_S
 from bentpipe.models import Record
 from bentpipe.result import each_once
-from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import work_off
 
@@ -120,21 +119,17 @@ def run_block(one: Drawn, numbers: Sequence[int], only: Sequence[str] = ()) -> p
 
 def _plain(question: Question, who: Candidate, role: str, run_s: float) -> dict[str, Any]:
     """A run's table, of the first seed: the common part of all seeds is made once."""
-    scenario = _scenario(question, who, role, run_s)
+    match role:
+        case "alone":
+            scenario = question.alone(who, 0, run_s)
+        case "beside":
+            scenario = question.beside(who, "cubic", 0, run_s)
+        case _:
+            scenario = question.file(who, 0, FILE_S)
     if role != "file":
         scenario.record = Record(f"{round(run_s / ROWS * 1e9)} ns", links=True)
     plain: dict[str, Any] = json.loads(scenario.as_written())
     return plain
-
-
-def _scenario(question: Question, who: Candidate, role: str, run_s: float) -> Scenario:
-    match role:
-        case "alone":
-            return question.alone(who, 0, run_s)
-        case "beside":
-            return question.beside(who, "cubic", 0, run_s)
-        case _:
-            return question.file(who, 0, FILE_S)
 
 
 def _at(plain: Mapping[str, Any], n: int, offset_s: float) -> dict[str, Any]:

@@ -10,33 +10,12 @@ import textwrap
 from pathlib import Path
 
 from bentpipe import keys, models
+from bentpipe.pages.markdown import rendered
 from bentpipe.plain import Model
 
 PACKAGE = Path(__file__).parent.parent / "python" / "bentpipe"
 MODELS, STUB = PACKAGE / "models.pyi", PACKAGE / "__init__.pyi"
 CLASSES = keys.classes(models.__name__)
-
-HEAD = '''\
-"""The classes of bentpipe/models.py for editors and type checkers.
-
-Written by scripts/models_py.py: change the comments in crates/sim, and use `make docs`.
-"""
-
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
-from typing import Any
-
-from bentpipe.plain import Model, OnPath
-
-Steps = Sequence[Sequence[Any]]
-"""Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
-
-'''
-FOOT = '''
-KINDS: dict[str, type[Model]]
-"""Every class with a kind, by the kind's name in a scenario."""
-'''
 
 
 def class_text(made: type[Model]) -> str:
@@ -70,5 +49,6 @@ def pages() -> dict[Path, str]:
         f'{name} = {" | ".join(made.__name__ for made in of)}\n"""{text}"""\n'
         for name, (text, of) in keys.unions(CLASSES).items()
     ]
-    text = HEAD + "\n".join([*map(class_text, CLASSES.values()), *unions]) + FOOT
+    classes = "\n".join([*map(class_text, CLASSES.values()), *unions])
+    text = rendered(Path(__file__).with_suffix(".txt"), classes=classes)
     return {MODELS: text, STUB: stub(STUB.read_text(encoding="utf-8"))}

@@ -65,14 +65,14 @@ def search(folder: Path, names: Sequence[str]) -> None:
             print(*row, flush=True)
 
 
-def text() -> str:
+def pages() -> dict[Path, str]:
     """The page."""
     cases = {path.stem: Record.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)}
     found = {(row["cc"], row["goal"]): row for row in stored_rows(TABLE)}
     searched = [
         entry["id"] for entry in bp.controllers() if {(entry["id"], goal) for goal in GOALS} & set(found)
     ]
-    return md.page(
+    text = md.page(
         "zoo_page.md",
         cases=cases,
         algorithms={record.algorithm for record in cases.values()},
@@ -90,6 +90,7 @@ def text() -> str:
         title=_title,
         link=lambda name: in_words(tomllib.loads((ZOO / f"{name}.toml").read_text(encoding="utf-8"))),
     )
+    return {PAGE: text}
 
 
 def _controllers(found: Mapping[tuple[str, str], dict[str, Any]], names: Sequence[str]) -> str:
@@ -149,11 +150,6 @@ def _title(name: str, record: Record) -> str:
     """The heading of a case."""
     which = name.removeprefix(f"{record.algorithm}-{record.goal}").replace("-", " ")
     return f"{find(record.algorithm.split()[0])['label']}: {record.goal}{which}"
-
-
-def pages() -> dict[Path, str]:
-    """The page."""
-    return {PAGE: text()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -30,15 +30,6 @@ _PLAYED = {"buffer": False, "loss": False}
 """Nothing varies over a link of a whole scenario."""
 
 
-def amount(goal: str, values: list[float], *, of_what: bool = True) -> str:
-    """The quantity of a goal in words: "46.61 ± 0.02 Mbit/s goodput", or without the last word."""
-    of = GOALS[goal]
-    shown = stats.shown(stats.interval([value * of.scale for value in values], least=0.0))
-    head, bracket, rest = shown.partition(" (")
-    what = f" {of.words}" if of_what else ""
-    return f"{head} {of.unit}{what}{bracket}{rest}"
-
-
 def sentences(advice: Advice) -> list[str]:
     """The sentences: the recommendation, better but unavailable ones, equally good ones, ones to avoid."""
     chosen = advice.recommended
@@ -137,9 +128,14 @@ def _reckless(advice: Advice, chosen: str) -> list[str]:
 
 
 def _got(advice: Advice, one: str, *, of_what: bool = True) -> str:
-    goal = advice.question.goal
-    values = advice.trials[one].of(GOALS[goal].quantity)
-    return amount(goal, values, of_what=of_what) if values else "no file was finished"
+    """The quantity of the goal in words: "46.61 ± 0.02 Mbit/s goodput", or without the last word."""
+    goal = GOALS[advice.question.goal]
+    values = [value * goal.scale for value in advice.trials[one].of(goal.quantity)]
+    if not values:
+        return "no file was finished"
+    head, bracket, rest = stats.shown(stats.interval(values, least=0.0)).partition(" (")
+    what = f" {goal.words}" if of_what else ""
+    return f"{head} {goal.unit}{what}{bracket}{rest}"
 
 
 def _label(advice: Advice, one: str) -> str:

@@ -301,8 +301,12 @@ def _settled(
     top = max(range(len(links)), key=scores.__getitem__)
     if scores[top] == -math.inf:  # usable with the seed of the search alone
         return Found(pair, links[0], seed, best[0][2])
-    limit = limit_score(pair.goal)
-    enough = limit + KEEP * (scores[top] - limit) if scores[top] > limit else _below(scores[top])
+    # The score of a number at the limit of the goal, where rates are large beside `LITTLE`.
+    limit = -math.log(pair.goal.limit) if pair.goal.worse == "less" else pair.goal.limit
+    if scores[top] > limit:
+        enough = limit + KEEP * (scores[top] - limit)
+    else:
+        enough = KEEP_BELOW * scores[top] if scores[top] > 0 else scores[top]
     shrunk = shrink(
         links[top],
         lambda some: [score >= enough for score in medians(some)],
@@ -318,15 +322,6 @@ def _settled(
     first, of = sorted(known, key=lambda one: one[0].score)[len(known) // 2]
     rest = [answer.value for answer in answers[SHRINK_SEEDS:] if answer is not None]
     return Found(pair, shrunk, of, first, rest)
-
-
-def _below(score: float) -> float:
-    return KEEP_BELOW * score if score > 0 else score
-
-
-def limit_score(goal: Goal) -> float:
-    """The score of a number at the limit of a goal, where rates are large beside `LITTLE`."""
-    return -math.log(goal.limit) if goal.worse == "less" else goal.limit
 
 
 def _finite(value: float | None) -> float | None:
