@@ -16,9 +16,8 @@ from reproducing_paper import WIDTH, Paper, page, read, safe, table
 
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
-from bentpipe.studies.page import row
+from bentpipe.studies.page import count, row
 from bentpipe.studies.readings import choice
-from bentpipe.studies.summary import count
 from bentpipe.studies.tolerance import every
 
 PAGE = md.DOCS / "reproducing.md"
