@@ -267,8 +267,5 @@ def runs_section(found: Findings) -> Section:
             rows.append([f"{LABELS[cc]}, {orbit}, {power(ber)}", *cells])
         tables.append(Table(head, rows, f"Errors per {of.unit}"))
     spans = "; ".join(f"{LABELS[cc]} over {to} {length:g} s" for (cc, to), length in setup.SPAN_S.items())
-    lengths = (
-        f"Lengths: {spans}. Throughput is measured after {setup.WARM_UP:.0%} of that; the rest is per run, "
-        "warm-up included. The square-root law knows no queue and no timeout."
-    )
-    return Section("What the runs did", [lengths], tables)
+    said = WORDS.paragraphs("What the runs did", spans=spans, setup=setup)
+    return Section("What the runs did", said, tables)
