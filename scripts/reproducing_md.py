@@ -20,16 +20,15 @@ import md
 import polars as pl
 
 from bentpipe import studies
-from bentpipe.stats import Mean
 from bentpipe.studies import show
 from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
-from bentpipe.studies.page import interval, least, plain, row, shown
+from bentpipe.studies.page import count, plain, row, shown, values
 from bentpipe.studies.places import Kind, Place
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
-from bentpipe.studies.summary import count, held
+from bentpipe.studies.summary import held
 from bentpipe.studies.tolerance import every
 
 PAGE = md.DOCS / "reproducing.md"
@@ -182,9 +181,6 @@ def checks(claim: dict[str, Any]) -> list[list[str]]:
     """A row for each check of a claim."""
     rows = []
     for check in claim["checks"]:
-        unit = f" {check['unit']}" if check["unit"] else ""
-        paper = shown(check["paper"]) + ("" if isinstance(check["paper"], str) else unit)
-        middle, high = check["measured"], check["ci95"][1]
         holds = "yes" if check["holds"] else "**no**"
         if check["few_seeds"] and not check["holds"]:
             holds += ", too few seeds"
@@ -193,9 +189,7 @@ def checks(claim: dict[str, Any]) -> list[list[str]]:
                 f": {check['basis']}" if not check["counted"] else ""
             )
         what = check["what"] + (f" ({check['remark']})" if check["remark"] else "")
-        lowest = least(check["kind"], check["paper"], check["unit"])
-        ours = interval(Mean(middle, high - middle, check["n"]), lowest) + unit
-        rows.append([safe(what), safe(paper), safe(ours), safe(check["rule"]), holds])
+        rows.append([*map(safe, (what, *values(check), check["rule"])), holds])
     return rows
 
 

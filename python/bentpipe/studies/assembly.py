@@ -141,11 +141,6 @@ def _choices(count: int) -> str:
     return f"{count} other {'choice' if count == 1 else 'choices'}"
 
 
-def every_run(runs: pl.DataFrame) -> pl.DataFrame:
-    """All of them."""
-    return runs
-
-
 @dataclass(frozen=True)
 class Assembly:
     """The parts of a paper's report; calling it builds the report."""
@@ -159,7 +154,7 @@ class Assembly:
     #: The sections below the figures.
     sections: Callable[[Findings], list[Section]]
     #: The runs over which base and variants can be compared, of all that have the seeds of the variants.
-    comparable: Callable[[pl.DataFrame], pl.DataFrame] = every_run
+    comparable: Callable[[pl.DataFrame], pl.DataFrame] = pl.DataFrame.clone
 
     def __call__(self, plan: Plan, outcome: Outcome) -> Report:
         """The report of a finished run."""

@@ -96,6 +96,11 @@ def panel_title(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", pad=4)
 
 
+def legend(fig: Figure, *handles: Artist, **options: Any) -> None:
+    """The legend above a figure, in one row unless there is an option ``ncols``."""
+    fig.legend(handles=handles, loc="outside upper center", **({"ncols": len(handles)} | options))
+
+
 def save(fig: Figure, stem: Path) -> list[Path]:
     """Write ``stem`` as PDF, SVG and PNG (300 dpi), without dates so that equal runs give equal files."""
     # All three have the layout that is found here; each would take as long to find it as to be written.

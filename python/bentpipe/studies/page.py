@@ -107,7 +107,7 @@ class Row:
 def row(claim: Mapping[str, Any]) -> Row:
     """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
     head = claim["checks"][claim["headline"]]
-    paper, measured = _cells(head)
+    paper, measured = values(head)
     return Row(
         id=claim["id"],
         title=claim["title"],
@@ -119,7 +119,7 @@ def row(claim: Mapping[str, Any]) -> Row:
     )
 
 
-def _cells(check: Mapping[str, Any]) -> tuple[str, str]:
+def values(check: Mapping[str, Any]) -> tuple[str, str]:
     """The paper's statement and the measured value of a check as ``claims.json`` has it, with their unit."""
     unit, middle, paper = f" {check['unit']}".rstrip(), check["measured"], check["paper"]
     got = Mean(middle, check["ci95"][1] - middle, check["n"])
@@ -242,7 +242,7 @@ def _checks(page: Page, claim: Claim) -> None:
         rows.append(
             [
                 check.what + (f" ({check.remark})" if check.remark else ""),
-                *_cells(check.as_dict()),
+                *values(check.as_dict()),
                 check.rule,
                 holds,
             ]

@@ -145,7 +145,7 @@ def _kept(study: Study, place: Place, mode: str | None, folder: Path) -> Shown |
         source = f"{words['mode'].capitalize()} run in {folder}, bentpipe {words['version']}. {words['note']}"
         if place.draw is None:
             plan, runs = study.plan(words["mode"]), pl.read_parquet(folder / "runs.parquet")
-            return _tabled(study, place, findings(study, plan, runs, pl.DataFrame()), source, mine)
+            return _tabled(study, place, findings(plan, runs, pl.DataFrame()), source, mine)
         of = words["figures"][place.name]
         files = {end: folder / "figures" / f"{place.name}{end}" for end in ENDINGS[:-1]}
         data = pl.read_parquet(folder / f"{place.name}.parquet")
@@ -168,7 +168,7 @@ def _again(study: Study, place: Place, mode: str, folder: Path) -> MplFigure:
     plan = study.plan(mode)
     cases = [case for case in plan.cases if place.uses(case.keys)]
     outcome = gather(folder / RUNS / mode, cases, keys_of(study, cases))
-    return _drawn(place, findings(study, plan, outcome.runs, outcome.traces)).draw
+    return _drawn(place, findings(plan, outcome.runs, outcome.traces)).draw
 
 
 def _made(
@@ -178,7 +178,7 @@ def _made(
     plan = study.plan(mode) if mode == "full" else few(assembly(study).design)
     cases = [case for case in plan.cases if place.uses(case.keys)]
     outcome = run_some(study, cases, workers, progress)
-    found = findings(study, plan, outcome.runs, outcome.traces)
+    found = findings(plan, outcome.runs, outcome.traces)
     # The place names the runs that its claims need; closed forms need none.
     about = [replace(s, about=None) for s in assembly(study).claims if s.id in place.claims]
     rows = judged(outcome.runs, BASE, assembly(study).design, plan) if cases else outcome.runs
@@ -228,7 +228,7 @@ def _tabled(
     return Shown(study.name, place, title, table.caption, data, source, claims, drawn)
 
 
-def findings(study: Study, plan: Plan, runs: pl.DataFrame, traces: pl.DataFrame) -> Findings:
+def findings(plan: Plan, runs: pl.DataFrame, traces: pl.DataFrame) -> Findings:
     """The data that drawing needs from some runs; no claim is judged."""
     base = runs.filter(pl.col("variant") == BASE) if runs.height else runs
     nothing = Sensitivity([], {}, {})

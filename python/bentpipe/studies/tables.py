@@ -27,7 +27,8 @@ def means(groups: Mapping[str, Iterable[float]], times: float = 1.0) -> list[str
 
 def decided(found: Findings) -> list[str]:
     """The claims whose verdict some choice changes, over the seeds that all choices have."""
-    changed = {claim_id for name in found.sensitivity.variants for claim_id in _changed(found, name)}
+    steps = [_steps(found, name) for name in found.sensitivity.variants]
+    changed = {claim_id for of in steps for claim_id, few in of.items() if not few}
     return [claim.id for claim in found.sensitivity.base if claim.id in changed]
 
 
@@ -154,11 +155,6 @@ def _row_head(found: Findings, name: str) -> str:
 
 def _open(found: Findings, claims: Iterable[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim.id in found.open]
-
-
-def _changed(found: Findings, variant: str) -> list[str]:
-    """The claims whose verdict a choice changes, over the seeds that all choices have, if these suffice."""
-    return [claim_id for claim_id, few in _steps(found, variant).items() if not few]
 
 
 def _changes(found: Findings, variant: str) -> list[str]:

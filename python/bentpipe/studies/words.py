@@ -52,6 +52,7 @@ class Words(dict[str, str]):
         self._file = file
 
     @classmethod
+    @cache
     def beside(cls, module: str) -> Self:
         """Those of the file beside a module (its ``__file__``).
 
@@ -59,11 +60,7 @@ class Words(dict[str, str]):
             OSError: it cannot be read.
             ValueError: two sections have one name.
         """
-        return cls._read(Path(module).with_name(FILE))
-
-    @classmethod
-    @cache
-    def _read(cls, path: Path) -> Self:
+        path = Path(module).with_name(FILE)
         return cls(path.read_text(encoding="utf-8"), f"{path.parent.name}/{path.name}")
 
     def __missing__(self, name: str) -> str:

@@ -101,13 +101,8 @@ def start_up(found: Findings) -> Figure:
         draw.curve(apart, ELAPSED_S, beyond, **LOOKS[cc], **THIN)
     apart.set(xlabel="elapsed time (s)", ylabel="percentage points")
     draw.panel_title(apart, "(b) more than NewReno, paired by seed")
-    fig.legend(
-        *ax.get_legend_handles_labels(),
-        loc="outside upper center",
-        ncols=4,
-        columnspacing=0.9,
-        handlelength=1.6,
-    )
+    handles, _ = ax.get_legend_handles_labels()
+    draw.legend(fig, *handles, ncols=4, columnspacing=0.9, handlelength=1.6)
     return _figure(found, "figure-5", fig, rows)
 
 
@@ -173,7 +168,7 @@ def friendliness(found: Findings, name: str, rtt_s: float) -> Figure:
     draw.names(ax, list(LABELS.values()), slanted=True)
     group_a = Patch(facecolor="#777777", label="group A, one flow")
     group_b = Patch(**(draw.hatched("reno") | {"linewidth": None}), label="group B, NewReno, mean of 5")
-    fig.legend(handles=[group_a, group_b], loc="outside upper center", ncols=2)
+    draw.legend(fig, group_a, group_b)
     cut = claims.reductions(found.base, rtt_s, ALGORITHMS)
     taken = ", ".join(f"{x} {np.mean(v):.0f} %" for x, v in cut.items() if x != claims.NEWRENO)
     return _figure(found, name, fig, rows, taken=taken)
@@ -268,11 +263,8 @@ def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[st
     fig.axes[-1].set_xlabel("time (s)")
     handles = [Line2D([], [], **(LOOKS[cc] | SMALL)) for cc in some]
     handles.append(Line2D([], [], color="black", linewidth=0.7, linestyle="--", label="BDP"))
-    fig.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=0.9, handlelength=1.6)
-    one = (
-        f"One flow, 10 Mbit/s, 600 ms; one run each (seed {setup.TRACE_SEED}). Dashed: the BDP, {BDP:.0f} "
-        f"packets; with the buffer the path holds {2 * BDP:.0f}."
-    )
+    draw.legend(fig, *handles, ncols=4, columnspacing=0.9, handlelength=1.6)
+    one = WORDS.text("One flow", setup=setup, holds=2 * BDP)
     return WORDS.figure(name, fig, data, one=one, **said)
 
 
@@ -297,13 +289,9 @@ def runs_section(base: pl.DataFrame) -> Section:
         rows.append([LABELS[cc], *cells, *("-" if cc == "reno" else plus_minus(m) for m in taken)])
     head = ["Algorithm", "Share in 30 s, %", "link in use, %", "packets dropped", "timeouts"]
     head += ["Share at 0.1 %, % (timeouts)", "at 1 %", "NewReno loses at 25 ms, %", "at 600 ms, %"]
-    caption = (
-        "Means over the seeds, with the half-width of the 95 % interval. The link in use counts "
-        "retransmissions and headers, the share only what arrived in order."
-    )
     names = ("jain", "used", "overflow")
     kinds = {per: [got("intra", "a-liad", name, INTRA_S, per) for name in names] for per in PERS}
     fair = [[f"{per * 100:g} %", *_cells(*of)] for per, of in kinds.items()]
     intra_head = ["PER", "Jain's index", "Link in use, %", "Packets dropped by the queue"]
-    runs, six = Table(head, rows, caption), Table(intra_head, fair, "Six A-LIAD flows")
+    runs, six = Table(head, rows, WORDS.text("The runs")), Table(intra_head, fair, "Six A-LIAD flows")
     return Section("What the runs did", [], [runs, six])

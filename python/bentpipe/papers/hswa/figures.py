@@ -89,8 +89,7 @@ def geo(found: Findings) -> Figure:
     handles = [Line2D([], [], **draw.look(cc)) for cc in both]
     handles.append(Line2D([], [], marker="D", markersize=6, label="paper", **PAPER_MARK))
     handles.append(Line2D([], [], marker="x", markersize=5, label="NASA", **PAPER_MARK))
-    spaced = {"ncols": 4, "columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.5}
-    fig.legend(handles=handles, loc="outside upper center", **spaced)
+    draw.legend(fig, *handles, columnspacing=1.0, handlelength=1.6, handletextpad=0.5)
     return WORDS.figure("figure-3", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
@@ -101,8 +100,7 @@ def orbits(found: Findings) -> Figure:
     fig, _, rows = _panels(found, lines)
     handles = [Line2D([], [], **_line(*line), label=line[1]) for line in lines]
     handles.append(Line2D([], [], marker="^", markersize=6, label="paper", **PAPER_MARK))
-    spaced = {"ncols": 4, "columnspacing": 1.2, "handlelength": 2.6}
-    fig.legend(handles=handles, loc="outside upper center", **spaced)
+    draw.legend(fig, *handles, columnspacing=1.2, handlelength=2.6)
     return WORDS.figure("figure-4", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
@@ -269,8 +267,5 @@ def runs_section(found: Findings) -> Section:
             rows.append([f"{LABELS[cc]}, {orbit}, {power(ber)}", *cells])
         tables.append(Table(head, rows, f"Errors per {of.unit}"))
     spans = "; ".join(f"{LABELS[cc]} over {to} {length:g} s" for (cc, to), length in setup.SPAN_S.items())
-    lengths = (
-        f"Lengths: {spans}. Throughput is measured after {setup.WARM_UP:.0%} of that; the rest is per run, "
-        "warm-up included. The square-root law knows no queue and no timeout."
-    )
-    return Section("What the runs did", [lengths], tables)
+    said = WORDS.paragraphs("What the runs did", spans=spans, setup=setup)
+    return Section("What the runs did", said, tables)

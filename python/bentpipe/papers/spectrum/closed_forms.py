@@ -64,6 +64,12 @@ def _printed(what: str, value: object, paper: float, unit: str = "") -> Check:
     return number(what, exact(value), paper, unit=unit, within=round(WITHIN * paper, 6))
 
 
+def _each(
+    what: str, values: Mapping[str, object], printed: Mapping[str, float], unit: str = ""
+) -> list[Check]:
+    return [_printed(f"{what}: {name.upper()}", of, printed[name], unit) for name, of in values.items()]
+
+
 def _all_of(what: str, share: float, bound: float = 1.0) -> Check:
     return ratio_at_least(what, exact(share), 1, bound)
 
@@ -109,32 +115,22 @@ def _table_1() -> list[Check]:
 
 def k11(_: pl.DataFrame) -> list[Check]:
     """K11: tables 2, 3, 5 and 6, and figure 4c."""
-    checks: list[Check] = []
-    for name, (index, beta) in INDEXED.items():
-        grow = tradeoffs.rounds_to_grow(index, beta, LOW_WINDOW)
-        checks.append(
-            _printed(
-                f"table 5, round trips to double: {name.upper()}", grow, TABLE_5["grow_form"][name], "RTT"
-            )
-        )
-    for name, (index, beta) in INDEXED.items():
-        shrink = tradeoffs.losses_to_shrink(index, beta, HIGH_WINDOW)
-        checks.append(
-            _printed(f"table 5, losses to halve: {name.upper()}", shrink, TABLE_5["shrink_form"][name])
-        )
-    for name, (control, beta) in TIMED.items():
-        w1, w2 = TABLE_6["start_fair"][name]
-        fair = convergence_time.fairness_rounds(control, beta, w2 - w1, EPSILON, TOTAL)
-        checks.append(_printed(f"table 6, T2: {name.upper()}", fair, TABLE_6["fair_form"][name], "RTT"))
+    grow = {name: tradeoffs.rounds_to_grow(*of, LOW_WINDOW) for name, of in INDEXED.items()}
+    shrink = {name: tradeoffs.losses_to_shrink(*of, HIGH_WINDOW) for name, of in INDEXED.items()}
+    apart = {name: w2 - w1 for name, (w1, w2) in TABLE_6["start_fair"].items()}
+    fair = {c: convergence_time.fairness_rounds(*of, apart[c], EPSILON, TOTAL) for c, of in TIMED.items()}
+    checks = _each("table 5, round trips to double", grow, TABLE_5["grow_form"], "RTT")
+    checks += _each("table 5, losses to halve", shrink, TABLE_5["shrink_form"])
+    checks += _each("table 6, T2", fair, TABLE_6["fair_form"], "RTT")
     for name, (control, beta) in TIMED.items():
         start = (*TABLE_6["start_full"][name], TOTAL)
         full = convergence_time.efficiency_rounds(control, beta, *start)
         gap = convergence_time.gap_at_efficiency(control, *start)
         checks.append(_printed(f"table 6, T1: {name.upper()}", full, TABLE_6["full_form"][name], "RTT"))
-        apart = _printed(f"table 6, difference: {name.upper()}", gap, TABLE_6["gap_form"][name], "packets")
+        differ = _printed(f"table 6, difference: {name.upper()}", gap, TABLE_6["gap_form"][name], "packets")
         # TCP's 6.0 contradicts the windows printed beside it, 8.8 and 13.8.
         own = "the windows printed beside it, 8.8 and 13.8, differ by 5.0"
-        checks.append(apart.contradicted(own) if name == "tcp" else apart)
+        checks.append(differ.contradicted(own) if name == "tcp" else differ)
     half = "figure 4c: share of the starts where SIMD is faster than AIMD, above one half"
     least = min(times("simd", "iiad").min(), times("aimd", "iiad").min())
     return [
@@ -157,16 +153,14 @@ def _table_3() -> list[Check]:
         "simd": 0.73 * BETA / (1 - 2 * BETA / 3) ** 2,
         "aiad": 0.41 * SUBTRACT / (w - SUBTRACT / 2),
     }
-    column = [
-        _printed(f"table 3, smoothness at W = 20: {name.upper()}", _cov(name, INDEXED[name][1], w), value)
-        for name, value in printed.items()
-    ]
+    cov = {name: _cov(name, INDEXED[name][1], w) for name in printed}
+    column = _each("table 3, smoothness at W = 20", cov, printed)
     three = {
         "AIMD(1/20,1/30)": _cov("aimd", 1 / 30, w),
         "IIAD(1,2/3)": _cov("iiad", SUBTRACT, w),
         "SIMD(1/30)": _cov("simd", 1 / 30, w),
     }
-    smooth = alike("section 5: variation at W = 20", {name: exact(cov) for name, cov in three.items()})
+    smooth = alike("section 5: variation at W = 20", {name: exact(of) for name, of in three.items()})
     faster, slower = _beside_simd(SMOOTHEST, w)
     best = f"section 5: AIMD's round trips to double over SIMD's, both as smooth as {SMOOTHEST:g}"
     worst = "section 5: SIMD's losses to halve over AIMD's, both as smooth"

@@ -29,9 +29,7 @@ from bentpipe.studies.words import Words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as MplFigure
 
     from bentpipe.analysis._values import Array
     from bentpipe.stats import Mean
@@ -49,10 +47,6 @@ COLOURS = {name: look["color"] for name, look in LOOKS.items()}
 #: Options of intervals: thin.
 THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.5}
 DASHED = (0, (4, 2))
-
-
-def _legend(fig: MplFigure, *handles: Artist, **options: Any) -> None:
-    fig.legend(handles=handles, loc="outside upper center", ncols=len(handles), **options)
 
 
 def _line(label: str, colour: str, **look: Any) -> Line2D:
@@ -112,7 +106,7 @@ def family(_: Findings) -> Figure:
     ax.set(xlim=(-1, 2), ylim=(-1, 1.15), yticks=[-1, -0.5, 0, 0.5, 1])
     ax.set(xlabel="k (increase)", ylabel="l (decrease)")
     treated = Patch(color="#b9cde0", label="if eq. 14 holds"), Patch(color="#ece7f2", label="not treated")
-    _legend(fig, _line("always fair", always, linewidth=2.0), *treated, columnspacing=1.2)
+    draw.legend(fig, _line("always fair", always, linewidth=2.0), *treated, columnspacing=1.2)
     return WORDS.figure("figure-2", fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}))
 
 
@@ -139,7 +133,7 @@ def crossing(_: Findings) -> Figure:
     ax.text(0.19, 0.04, "(2)", fontsize=8, ha="center")
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="share of user 1", ylabel="share of user 2")
     ax.grid(visible=False)
-    _legend(fig, *(_line(cc.upper(), COLOURS[cc]) for cc in ("simd", "aimd")))
+    draw.legend(fig, *(_line(cc.upper(), COLOURS[cc]) for cc in ("simd", "aimd")))
     return WORDS.figure(
         "figure-4a",
         fig,
@@ -195,7 +189,7 @@ def region(_: Findings) -> Figure:
     ax.set(xlabel="window of flow 1 (packets)", ylabel="window of flow 2 (packets)", aspect="equal")
     ax.grid(visible=False)
     simd = Patch(color=colours(1.0), alpha=0.75, label="SIMD faster")
-    _legend(fig, simd, Patch(color=colours(0.0), label="AIMD faster"))
+    draw.legend(fig, simd, Patch(color=colours(0.0), label="AIMD faster"))
     w1, w2 = np.meshgrid(found.w1, found.w2, indexing="ij")
     return WORDS.figure(
         "figure-4c",
@@ -312,7 +306,7 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
     marked = "marked or lost" if queue == "red-ecn" else "lost"
     axes[0].set(ylim=(0, 1.05 * highest), ylabel="throughput / fair share")
     axes[len(links)].set_ylabel("lost or marked (%)" if queue == "red-ecn" else "lost (%)")
-    _legend(fig, *(Line2D([], [], **LOOKS[name] | {"markersize": 4}) for name in (cc, "tcp")))
+    draw.legend(fig, *(Line2D([], [], **LOOKS[name] | {"markersize": 4}) for name in (cc, "tcp")))
     seeds = [f"{len(claims.present(runs, 'seed', mbps=m))} at {m:g} Mbit/s" for m in links]
     return WORDS.figure(
         f"figure-{number}",
@@ -364,7 +358,7 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
     axes[-1].set_xticks(np.arange(start, start + STRETCH_S + 1, 5))
     marks = {"marker": "|", "linestyle": "none", "markersize": 5}
     tcp = COLOURS["tcp"]
-    _legend(fig, _line("a TCP flow", tcp, linewidth=0.9), _line("cuts of the window", tcp, **marks))
+    draw.legend(fig, _line("a TCP flow", tcp, linewidth=0.9), _line("cuts of the window", tcp, **marks))
     return WORDS.figure(
         f"figure-{number}",
         fig,
@@ -400,7 +394,7 @@ def variation(found: Findings) -> Figure:
         draw.panel_title(ax, f"{mbps:g} Mbit/s{ecn} ({loss:.1%})")
     for ax in axes[::2]:
         ax.set_ylabel("coeff. of variation")
-    _legend(fig, Patch(color=COLOURS["tcp"], label="TCP beside it"))
+    draw.legend(fig, Patch(color=COLOURS["tcp"], label="TCP beside it"))
     return WORDS.figure(
         "figure-14-17-variation", fig, pl.DataFrame(rows), seeds=found.plan.settings["load_seeds"]
     )
@@ -464,7 +458,7 @@ def impulse(found: Findings) -> Figure:
         draw.panel_title(ax, LABELS[cc])
         ax.set_ylabel("cwnd (packets)")
     axes[-1].set(xlim=(80, 200), ylim=(0, 32), xlabel="time (s)")
-    _legend(fig, Patch(color="#eeeeee", label="constant-rate traffic"))
+    draw.legend(fig, Patch(color="#eeeeee", label="constant-rate traffic"))
     return WORDS.figure("figure-19", fig, pl.concat(rows), seed=setup.TRACE_SEED)
 
 
@@ -487,7 +481,7 @@ def converging(found: Findings, number: int, name: str, what: str) -> Figure:
         ax.set(ylabel="cwnd", ylim=(0, 130))
     axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended (s)")
     dark = COLOURS["tcp"]
-    _legend(fig, *(_line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
+    draw.legend(fig, *(_line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
     return WORDS.figure(
         f"figure-{20 + number}",
         fig,

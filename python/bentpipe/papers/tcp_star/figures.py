@@ -200,9 +200,7 @@ def rto_section(found: Findings) -> Section:
                 [f"{rto:g} s", *(cell for aen in (True, False) for cell in cells(rto, aen=aen, slow=slow))]
                 for rto in setup.RTOS
             ],
-            f"TCP-STAR around the outage, means over {found.few_seeds} seeds; after a timeout: {rule}. "
-            "Window: most in flight in the round trip after the restart over that before the outage. "
-            "Timeouts: those acted on; an answered probe is none",
+            WORDS.text("Around the outage", seeds=found.few_seeds, rule=rule),
         )
         for slow, rule in rules.items()
     ]

@@ -70,7 +70,7 @@ def windows(found: Findings) -> Figure:
     axes[-1].set_xlabel("time (s)")
     paper = Line2D([], [], color="black", linewidth=0.8, linestyle="--", label="paper, Vegas-L")
     handles = [*(Line2D([], [], **draw.look(cc)) for cc in ALGORITHMS), paper]
-    fig.legend(handles=handles, loc="outside upper center", ncols=3, columnspacing=1.2, handlelength=1.8)
+    draw.legend(fig, *handles, ncols=3, columnspacing=1.2, handlelength=1.8)
     low, high = (
         {name: plus_minus(interval(x)) for name, x in claims.samples(found.base, "cwnd_steady", per).items()}
         for per in (LOW, HIGH)
@@ -115,16 +115,10 @@ def throughput(found: Findings) -> Figure:
         ax.grid(axis="x", visible=False)
         draw.panel_title(ax, title)
     draw.names(axes[-1], list(LABELS.values()))
-    fig.legend(
-        handles=[
-            Patch(facecolor="#8a8a8a", label="flow 1"),
-            Patch(**(draw.hatched("reno") | {"linewidth": None}), label="NewReno beside it"),
-            Line2D([], [], color="black", linewidth=1.6, linestyle=(0, (1, 0.6)), label="paper"),
-        ],
-        loc="outside upper center",
-        ncols=3,
-        columnspacing=1.2,
-    )
+    own = Patch(facecolor="#8a8a8a", label="flow 1")
+    beside = Patch(**(draw.hatched("reno") | {"linewidth": None}), label="NewReno beside it")
+    mark = Line2D([], [], color="black", linewidth=1.6, linestyle=(0, (1, 0.6)), label="paper")
+    draw.legend(fig, own, beside, mark, columnspacing=1.2)
     duration_s = found.plan.settings["duration_s"]
     return WORDS.figure("figure-5", fig, pl.DataFrame(rows), duration=duration_s, seeds=found.seeds)
 

@@ -150,20 +150,16 @@ class Setup(Choices):
     def path(self, flow: int) -> list[str]:
         """The links that the data of flow 1 or 2 crosses, in order."""
         source, sink = ENDS[flow - 1]
-        middle = ["sat"]
-        if self.hops[flow - 1] == 2:
-            relayed = ["sat", "down-relay", "up-relay", "second-sat"]
-            middle = ["between", "second-sat"] if self.between == "satellites" else relayed
-        return [f"up-{source}", *middle, f"down-{sink}"]
+        relayed = ["sat", "down-relay", "up-relay", "second-sat"]
+        two = ["between", "second-sat"] if self.between == "satellites" else relayed
+        return [f"up-{source}", *(two if self.hops[flow - 1] == 2 else ["sat"]), f"down-{sink}"]
 
     def ack_path(self, flow: int) -> list[str]:
         """The links that the ACKs of flow 1 or 2 cross, in order: back through the same satellites."""
         source, sink = ENDS[flow - 1]
-        middle = ["sat"]
-        if self.hops[flow - 1] == 2:
-            relayed = ["second-sat", "down-relay-back", "up-relay-back", "sat"]
-            middle = ["between-back", "sat"] if self.between == "satellites" else relayed
-        way = [f"up-{sink}", *middle, f"down-{source}"]
+        relayed = ["second-sat", "down-relay-back", "up-relay-back", "sat"]
+        two = ["between-back", "sat"] if self.between == "satellites" else relayed
+        way = [f"up-{sink}", *(two if self.hops[flow - 1] == 2 else ["sat"]), f"down-{source}"]
         return way if self.acks_share else [link for link in way if link not in ("sat", "second-sat")]
 
     def flow(self, number: int, name: str, cc: str, recovery: str) -> dict[str, Any]:
