@@ -13,7 +13,7 @@ from bentpipe.units import digits
 
 _COUNTED = {"packet": "packets", "packets": "packets", "BDP": "bdp", "bdp": "bdp"}
 _USUAL = units.USUAL | _COUNTED | {"": ""}
-FACTORS: Mapping[str, Mapping[str, float]] = {
+_UNITS: Mapping[str, Mapping[str, float]] = {
     "rate": units.FACTORS["rate"],
     "rtt": units.FACTORS["time"],
     "buffer": {**units.FACTORS["size"], **dict.fromkeys(_COUNTED, 1.0)},
@@ -38,7 +38,7 @@ class Span:
         name: "rate", "rtt", "buffer", "per" or "ber".
         low: its least value, in `unit`.
         high: its greatest; the same if it is known.
-        unit: one of `FACTORS` in its usual spelling; empty for error rates.
+        unit: in its usual spelling; empty for error rates.
     """
 
     name: str
@@ -51,6 +51,11 @@ class Span:
         """Whether it is a single value."""
         return self.low == self.high
 
+    @property
+    def factor(self) -> float:
+        """The factor of the unit to bit/s, seconds or bytes; 1 for packets and `bdp`."""
+        return _UNITS[self.name][self.unit]
+
     def at(self, share: float) -> str:
         """The value that lies this far into the range, as a scenario has it: "575 ms"."""
         if self.known:
@@ -60,7 +65,7 @@ class Span:
         else:
             value = self.low + (self.high - self.low) * share
         if self.unit in units.FACTORS["size"]:
-            return f"{max(round(value * FACTORS['buffer'][self.unit]), 1)} bytes"
+            return f"{max(round(value * self.factor), 1)} bytes"
         if self.unit == "packets":
             value = max(round(value), 1)
         return f"{value:.9g} {self.unit}".rstrip()
@@ -89,7 +94,7 @@ def span(name: str, text: str | float) -> Span:
     counted = (*_COUNTED.values(), "bytes")
     if ends[0][1] != unit and (ends[0][1] in counted or unit in counted):
         raise _core.ScenarioError(f"{name}: {whole!r} has two kinds of unit; write both ends in one")
-    scale = FACTORS[name]
+    scale = _UNITS[name]
     low, high = ends[0][0] * scale[ends[0][1]] / scale[unit], ends[-1][0]
     if low > high:
         raise _core.ScenarioError(f"{name}: {whole!r} ends below where it begins; write the lower end first")
@@ -133,9 +138,9 @@ def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:
     if shares and unit == "%":
         value, unit = value / 100, ""
     # "mbit/s" is Mbit/s, but "MB/s" is not Mb/s.
-    usual = {_USUAL[known].lower(): _USUAL[known] for known in FACTORS[name]}
-    unit = _USUAL[unit] if unit in FACTORS[name] else usual.get(unit.lower(), unit)
-    if unit not in FACTORS[name] or not math.isfinite(value) or value < 0 or (value == 0 and not shares):
+    usual = {_USUAL[known].lower(): _USUAL[known] for known in _UNITS[name]}
+    unit = _USUAL[unit] if unit in _UNITS[name] else usual.get(unit.lower(), unit)
+    if unit not in _UNITS[name] or not math.isfinite(value) or value < 0 or (value == 0 and not shares):
         _refuse(name, whole)
     if shares and value > 1:
         raise _core.ScenarioError(f"{name}: {whole!r} is beyond what a probability can be, 0 to 1")

@@ -9,7 +9,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.breaking.search import Choice, Number, Point
 from bentpipe.registry import unknown
-from bentpipe.spans import FACTORS, Span, merged
+from bentpipe.spans import Span, merged
 
 PACKET = 1500
 """Bytes of a full packet."""
@@ -210,7 +210,7 @@ class Bounds:
         """The link of a point of that space."""
         given = {name: float(value) for name, value in point.items() if not isinstance(value, str)}
         at = {name: self.spans.get(name, usual) for name, usual in BOUNDS.items()}
-        base = {name: given.get(name, span.low) * FACTORS[name][span.unit] for name, span in at.items()}
+        base = {name: given.get(name, span.low) * span.factor for name, span in at.items()}
         found = Conditions(
             self.duration_s, rate_bps=base["rate"], rtt_s=base["rtt"], buffer_bdp=base["buffer"],
             queue=str(point.get("queue", QUEUES[0])),

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from bentpipe import measures
 from bentpipe.breaking.conditions import CROSS, LINK, losses, steps
 from bentpipe.result import each_once
-from bentpipe.spans import FACTORS, merged
+from bentpipe.spans import merged
 from bentpipe.sweeps.execution import Ran
+from bentpipe.units import FACTORS
 
 LATE = 0.5
 """The share of a run after which flows that share a link are compared."""
@@ -190,7 +191,7 @@ def repeated(scenario: Mapping[str, Any]) -> list[tuple[float, float]]:
 def seconds(text: str) -> float:
     """The seconds of a time in one of our scenarios."""
     number, _, unit = text.partition(" ")
-    return float(number) * FACTORS["rtt"][unit]
+    return float(number) * FACTORS["time"][unit]
 
 
 def bits(text: str) -> float:

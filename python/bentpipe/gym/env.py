@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from bentpipe.extras import missing
 from bentpipe.gym.batch import Batch
-from bentpipe.gym.spaces import spaces
-from bentpipe.gym.task import Task
+from bentpipe.gym.task import Task, measures
 from bentpipe.scenario import Scenario
 
 try:
     import gymnasium
+    from gymnasium.spaces import Box
     from gymnasium.vector import AutoresetMode
     from gymnasium.vector.utils import batch_space
 except ImportError:
@@ -38,6 +38,16 @@ def task_of(given: Given, changes: Mapping[str, Any], *, several: bool = False) 
     if len(task.names) > 1 and not several:
         raise TypeError("several agents need bentpipe.gym.ParallelEnv")
     return task
+
+
+def spaces(task: Task) -> tuple[Box, Box]:
+    """The spaces of an agent's observation and of its action."""
+    known = measures()
+    low, high = (
+        np.tile(np.array([getattr(known[name], end) for name in task.observe], np.float32), task.history)
+        for end in ("low", "high")
+    )
+    return Box(low, high, dtype=np.float32), Box(-task.most, task.most, (task.actions,), np.float32)
 
 
 class Env(gymnasium.Env[Array, Array]):

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bentpipe.extras import missing
 from bentpipe.gym.batch import Batch
-from bentpipe.gym.env import Given, task_of
-from bentpipe.gym.spaces import spaces
+from bentpipe.gym.env import Array, Given, spaces, task_of
 
 try:
     import pettingzoo
@@ -18,8 +16,6 @@ try:
     from gymnasium.utils import seeding
 except ImportError:
     raise missing("bentpipe.gym.ParallelEnv", "pettingzoo") from None
-
-Array = NDArray[Any]
 
 
 class ParallelEnv(pettingzoo.ParallelEnv[str, Array, Array]):

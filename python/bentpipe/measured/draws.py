@@ -37,7 +37,7 @@ from bentpipe.measured.population import (
 from bentpipe.measured.quantities import Estimate
 from bentpipe.measured.transfers import SEEKERS, Pausing, Played, Test
 from bentpipe.models import Loss
-from bentpipe.spans import FACTORS, Span, radical_inverse
+from bentpipe.spans import Span, radical_inverse
 
 Told = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
@@ -490,9 +490,8 @@ def _ruled_out(found: Population, first: int, tests: int) -> float:
 
 def _axis(given: Span) -> Axis:
     """A range of the user's in bits per second, seconds, bytes, packets or BDPs."""
-    scale = FACTORS[given.name][given.unit]
     far = given.low > 0 and given.high >= _FAR * given.low
-    return Axis(given.name, given.low * scale, given.high * scale, log=far)
+    return Axis(given.name, given.low * given.factor, given.high * given.factor, log=far)
 
 
 def _between(name: str, low: float, high: float, value: float, *, log: bool = False) -> Axis:
