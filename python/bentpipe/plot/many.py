@@ -62,12 +62,9 @@ class Many:
         rows = self.flows.filter(pl.col(SERIES).is_not_null())
         pairs = rows.select(SERIES, "cc").unique(subset=SERIES, maintain_order=True).rows()
         several = len(pairs) < rows.select(SERIES, "cc").n_unique()
-        if (
-            self.by is not None
-            and not chooses(self.by)
-            and (several or self.flows.schema[self.by].is_numeric())
-        ):
-            return _graded(self.by, sorted(rows[self.by].unique().drop_nulls().to_list()))
+        by = self.by
+        if by is not None and not chooses(by) and (several or rows.schema[by].is_numeric()):
+            return _graded(by, sorted(rows[by].unique().drop_nulls().to_list()))
         turns = Turns()
         return {name: turns.look(cc, named(name)) for name, cc in pairs}
 
@@ -192,7 +189,7 @@ def _of_places(places: list[Path]) -> Many:
         return _of_results([Result.load(place) for place in places], [place.name for place in places])
     stored = read(places)
     made = _made(stored.flows, stored.links, stored.traces, stored.failed.height)
-    planned = sum(int(part.get("runs", 0)) for part in stored.about.get("parts", [stored.about]))
+    planned = sum(int(part.get("runs", 0)) for part in stored.parts)
     there = stored.failed.height + (stored.flows["run"].n_unique() if stored.flows.height else 0)
     return replace(made, missing=max(0, planned - there))
 
