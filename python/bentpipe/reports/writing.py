@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+import polars as pl
+
 from bentpipe import _core, stats
 from bentpipe.measures import LOSSY
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet
@@ -290,8 +292,6 @@ def _data_files(page: Page, stored: Stored) -> None:
 
 def _links(page: Page, stored: Stored) -> None:
     """A row for each direction of a link, means over all runs."""
-    import polars as pl
-
     names = {"name": "result_name", "direction": "result_direction"}
     name, direction = (there if there in stored.links.columns else own for own, there in names.items())
     offered = pl.col("delivered_packets") + pl.col("dropped_queue") + pl.col("dropped_error")
