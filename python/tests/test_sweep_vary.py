@@ -8,6 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from bentpipe import _core
@@ -49,6 +51,8 @@ def values(table: object) -> list[object]:
         ({"lin": ["10 packets", "20 packets"], "points": 3}, ["10 packets", "15 packets", "20 packets"]),
         ({"lin": ["0.5 bdp", "2 bdp"], "points": 4}, ["0.5 bdp", "1 bdp", "1.5 bdp", "2 bdp"]),
         (["10 ms", "100 ms"], ["10 ms", "100 ms"]),
+        (np.array([1, 2]), [1, 2]),
+        (pl.Series(["10 ms", "100 ms"]), ["10 ms", "100 ms"]),
     ],
 )
 def test_ranges(given: object, wanted: list[object]) -> None:

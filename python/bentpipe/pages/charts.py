@@ -119,10 +119,8 @@ def cells(
 
     # cividis: the same to readers with and without deficient colour vision (Nuñez, Anderton, Renslow, 2018).
     scale = [to_hex(colormaps["cividis"](i / 15)) for i in range(16)]
-    at: Mapping[str, list[float]] = {
-        "x": [i for _ in values for i in range(len(x.names))],
-        "y": [j for j, row in enumerate(values) for _ in row],
-    }
+    across = [i for _ in values for i in range(len(x.names))]
+    up = [j for j, row in enumerate(values) for _ in row]
     flat = _rounded([value for row in values for value in row], Axis(quantity))
     return {
         "x": x.as_dict(),
@@ -130,7 +128,7 @@ def cells(
         "quantity": quantity,
         "scale": scale,
         "ends": ends,
-        "curves": [{"label": quantity, "kind": "cells", "colour": "", "value": flat, **at}],
+        "curves": [{"label": quantity, "kind": "cells", "colour": "", "value": flat, "x": across, "y": up}],
     }
 
 

@@ -432,8 +432,8 @@ def contrast(one: Rgb, other: Rgb) -> float:
 
 def _light(colour: Rgb) -> float:
     """The relative luminance of WCAG 2.1."""
-    linear = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in colour))
-    r, g, b = linear
+    parts = (value / 255 for value in colour)
+    r, g, b = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
 

@@ -8,14 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import polars as pl
 
 from bentpipe import _core
 from bentpipe.plot.looks import Turns
-from bentpipe.plot.words import named
+from bentpipe.plot.words import named, valued
 from bentpipe.registry import chooses, unknown
 from bentpipe.result import PARTS, Result
 from bentpipe.sweeps.engine import Runs
+from bentpipe.sweeps.stored import read
 from bentpipe.sweeps.vary import quantity
 
 ManyGiven = Runs | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
@@ -62,12 +64,9 @@ class Many:
         rows = self.flows.filter(pl.col(SERIES).is_not_null())
         pairs = rows.select(SERIES, "cc").unique(subset=SERIES, maintain_order=True).rows()
         several = len(pairs) < rows.select(SERIES, "cc").n_unique()
-        if (
-            self.by is not None
-            and not chooses(self.by)
-            and (several or self.flows.schema[self.by].is_numeric())
-        ):
-            return _graded(self.by, sorted(rows[self.by].unique().drop_nulls().to_list()))
+        by = self.by
+        if by is not None and not chooses(by) and (several or rows.schema[by].is_numeric()):
+            return _graded(by, sorted(rows[by].unique().drop_nulls().to_list()))
         turns = Turns()
         return {name: turns.look(cc, named(name)) for name, cc in pairs}
 
@@ -186,13 +185,11 @@ def _read(given: Any) -> Many:
 
 
 def _of_places(places: list[Path]) -> Many:
-    from bentpipe.sweeps.stored import read
-
     if all((place / "run.json").is_file() for place in places):
         return _of_results([Result.load(place) for place in places], [place.name for place in places])
     stored = read(places)
     made = _made(stored.flows, stored.links, stored.traces, stored.failed.height)
-    planned = sum(int(part.get("runs", 0)) for part in stored.about.get("parts", [stored.about]))
+    planned = sum(int(part.get("runs", 0)) for part in stored.parts)
     there = stored.failed.height + (stored.flows["run"].n_unique() if stored.flows.height else 0)
     return replace(made, missing=max(0, planned - there))
 
@@ -218,25 +215,24 @@ def _of_results(results: list[Result], places: list[str] | None = None) -> Many:
 
 
 def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed: int) -> Many:
-    needed = {"run", "goodput_bps"}
-    if flows.height and not needed <= set(flows.columns):
+    if not flows.height:
+        return Many(flows, links, traces, [], None, failed)
+    if not {"run", "goodput_bps"} <= set(flows.columns):
         raise _core.ScenarioError(
             "the frame is not the flows of a sweep: it needs the columns run and goodput_bps, "
             f"and has {', '.join(flows.columns[:8])}"
         )
-    if flows.height and "seed" not in flows.columns:
+    if "seed" not in flows.columns:
         flows = flows.with_columns(seed=pl.lit(1, dtype=pl.UInt64))
-    keys = flows.columns[: flows.columns.index("run")] if flows.height else []
-    keys = [key for key in keys if key != "seed"]
+    keys = [key for key in flows.columns[: flows.columns.index("run")] if key != "seed"]
     own = "result_cc" if "result_cc" in flows.columns else "cc"
-    if flows.height:
-        text = pl.col(own).cast(pl.String) if own in flows.columns else pl.lit("")
-        # A key of the same name is kept apart from the result's column; the figure needs that under `cc`.
-        clash = _CLASH if "cc" in keys else {}
-        flows = flows.rename(clash).with_columns(text.alias("cc")) if clash else flows.with_columns(cc=text)
-        keys = [clash.get(key, key) for key in keys]
-        if "half" in flows.columns:  # each flow counts once
-            flows = flows.filter(pl.col("half").fill_null("").is_in(PARTS).not_())
+    text = pl.col(own).cast(pl.String) if own in flows.columns else pl.lit("")
+    # A key of the same name is kept apart from the result's column; the figure needs that under `cc`.
+    clash = _CLASH if "cc" in keys else {}
+    flows = flows.rename(clash).with_columns(text.alias("cc")) if clash else flows.with_columns(cc=text)
+    keys = [clash.get(key, key) for key in keys]
+    if "half" in flows.columns:  # each flow counts once
+        flows = flows.filter(pl.col("half").fill_null("").is_in(PARTS).not_())
     return Many(flows, links, traces, keys, None, failed)
 
 
@@ -306,10 +302,6 @@ def _own(flows: pl.DataFrame, key: str) -> pl.Expr:
 
 def _graded(key: str, values: list[Any]) -> dict[str, dict[str, Any]]:
     """Looks of lines that numbers or words distinguish: from dark to light, markers in turns."""
-    import matplotlib as mpl
-
-    from bentpipe.plot.words import valued
-
     shades = mpl.colormaps["viridis"]
     markers = "osD^vPXp"
     top = max(1, len(values) - 1)

@@ -89,12 +89,15 @@ def axis_key(
         return fit[0]
     if fit:
         raise _core.ScenarioError(f"{' and '.join(fit)} vary; choose one with --x, for example --x {fit[0]}")
-    raise _core.ScenarioError(lacks(what, f'"{example.format(found.link)}" = {values}') + others(found))
+    raise lacks(found, what, f'"{example.format(found.link)}" = {values}')
 
 
-def lacks(what: str, line: str) -> str:
-    """The message for a sweep that does not vary something."""
-    return f"nothing here varies {what}; sweep a scenario with this line under [vary]: {line}"
+def lacks(found: Many, what: str, line: str) -> _core.ScenarioError:
+    """The error for a sweep that does not vary something: a line that would, and the keys that do vary."""
+    others = f"; or choose a key with --x: {', '.join(found.keys)}" if found.keys else ""
+    return _core.ScenarioError(
+        f"nothing here varies {what}; sweep a scenario with this line under [vary]: {line}{others}"
+    )
 
 
 def lines(
@@ -202,7 +205,7 @@ def fairness(
     several(found, "Jain's index")
     if not keys:
         line = '"flow.1.extra_delay" = ["0 ms", "50 ms", "100 ms", "200 ms"]'
-        raise _core.ScenarioError(lacks("a round trip", line) + others(found))
+        raise lacks(found, "a round trip", line)
     ratios = per_run(found, "rtt_ratio").group_by(keys).agg(pl.col("y").median().alias("rtt_ratio"))
     flows = found.flows.join(ratios, on=keys, how="left", maintain_order="left")
     ordered = [*(c for c in found.flows.columns if c != "rtt_ratio"), "rtt_ratio"]
@@ -236,7 +239,7 @@ def completion(
         by_size = _of_sizes(found)
         if by_size.flows[SIZE].n_unique() < 2:
             line = '"flow.0.traffic.size" = ["20 kB", "200 kB", "2 MB", "20 MB"]'
-            raise _core.ScenarioError(lacks("the size of a transfer", line) + others(found))
+            raise lacks(found, "the size of a transfer", line)
         found, x = by_size, SIZE
     key = SIZE if x == SIZE else axis_key(found, x, "the size of a transfer", _SIZE.search, "")
     if not flows["completion_s"].drop_nulls().len():
@@ -368,11 +371,6 @@ def known_key(found: Many, wanted: str) -> str:
             raise _core.ScenarioError(f"{wanted} chooses an algorithm and is no axis here; there are: {axes}")
         raise _core.ScenarioError(unknown("key that varies", wanted, found.keys))
     return key
-
-
-def others(found: Many) -> str:
-    """The keys that do vary, for a message."""
-    return f"; or choose a key with --x: {', '.join(found.keys)}" if found.keys else ""
 
 
 def _of_sizes(found: Many) -> Many:

@@ -153,12 +153,12 @@ def rtt(given: Given) -> Drawing:
         first = next(iter(runs.values()))
         path = _route(first)
         floor = path.over["floor_s"]
-        if path.moving and floor.null_count() == 0:
+        if floor.len() > 1 and floor.null_count() == 0:
             axes.fill_between(path.over["t_s"], floor * 1e3, color="0.88", linewidth=0, zorder=0)
             _handovers(axes, path)
         else:
             seen = [f["rtt_min_s"] for f in first.json["flows"] if f["rtt_min_s"] is not None]
-            least = path.floor_s if path.floor_s is not None else min(seen, default=None)
+            least = min(floor.drop_nulls().to_list() or seen, default=None)
             if least is not None:
                 axes.fill_between([0, _end(found)], [least * 1e3] * 2, color="0.88", linewidth=0, zorder=0)
         draw(axes, shown, scale=1e3)

@@ -39,20 +39,9 @@ class Route:
     sure: bool
 
     @property
-    def moving(self) -> bool:
-        """Whether the links were recorded over time."""
-        return self.over.height > 1
-
-    @property
     def rate_bps(self) -> float:
         """The largest rate that the path ever had."""
         return largest(self.over["rate_bps"])
-
-    @property
-    def floor_s(self) -> float | None:
-        """The smallest round trip without queues, if it is known."""
-        least = self.over["floor_s"].min()
-        return float(least) if isinstance(least, int | float) else None
 
 
 def largest(values: pl.Series, default: float = 0.0) -> float:

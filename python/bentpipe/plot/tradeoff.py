@@ -58,7 +58,6 @@ def throughput_delay(
     )
     across, up = words.scaled(x, rows["x"]), words.scaled(y, rows["y"])
     fig, drawn = panels(found, rows, [])
-    parts = []
     with styled():
         for panel in drawn:
             axes = panel.axes
@@ -68,7 +67,6 @@ def throughput_delay(
                     _cloud(axes, part["x"] * across.factor, part["y"] * up.factor, look, log=across.log)
             if across.log:
                 logarithmic(axes.xaxis)
-            parts.append(panel.rows)
         low, high = sorted(drawn[0].axes.get_xlim())
         drawn[0].axes.set_xlim(high, low if across.log else min(0.0, low))
         limit = steady_rate(found) if y == "goodput_bps" else None
@@ -80,7 +78,7 @@ def throughput_delay(
             if measure(y).better == "more" and measure(x).better == "less":
                 _better(panel.axes)
         finish(fig, drawn, across.label, up.label, _told(rows) + failures(found))
-    fig.data = pl.concat(parts).select(
+    fig.data = pl.concat([panel.rows for panel in drawn]).select(
         SERIES, *found.keys, "run", "seed", pl.col("x").alias(x), pl.col("y").alias(y)
     )
     return fig

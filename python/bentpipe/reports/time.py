@@ -95,9 +95,8 @@ def _charts(page: Page, curves: dict[str, Choices], window: float, *, choose: st
         there = {choice: some for choice, some in curves[name].items() if some}
         if not there:
             continue
-        only = next(iter(there.values())) if len(there) == 1 else None
         page.chart(
-            there if only is None else only,
+            there if len(there) > 1 else next(iter(there.values())),
             x=Axis("time, s", least=0),
             y=Axis(label, least=0),
             alt=f"{label} over time, one curve for each flow",

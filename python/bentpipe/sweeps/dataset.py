@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core, foreign
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.engine import TABLES, Clock, Interrupted, Runs, Tables, Types
+from bentpipe.sweeps.engine import TABLES, Clock, Interrupted, Runs, Tables
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.fingerprint import simulator_hash
 from bentpipe.sweeps.store import PARTS, WHOLE, Shard, Store, Stored, read_table
@@ -195,7 +195,12 @@ def read(place: str | Path) -> Runs:
     if not (place / ABOUT).is_file():
         raise _core.ScenarioError(f"{place} is no dataset of bentpipe sweep: it has no {ABOUT}")
     types = {entry["column"]: _KINDS[entry["type"]] for entry in about(place).get("keys", [])}
-    return Runs(partial(_table, place, types))
+
+    def table(name: str) -> pl.DataFrame:
+        found = read_table(Path(place), name)
+        return Tables(types).frames([])[name] if found is None else found.sort("run", maintain_order=True)
+
+    return Runs(table)
 
 
 def about(place: Path) -> dict[str, Any]:
@@ -217,11 +222,6 @@ def about(place: Path) -> dict[str, Any]:
     if version != VERSION:
         raise _core.ScenarioError(f"{place}: this program reads version {VERSION}, not {version}")
     return found
-
-
-def _table(place: Path, types: Types, name: str) -> pl.DataFrame:
-    found = read_table(place, name)
-    return Tables(types).frames([])[name] if found is None else found.sort("run", maintain_order=True)
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

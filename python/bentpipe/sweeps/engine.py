@@ -27,17 +27,9 @@ WAIT_S = 0.1
 TABLES = ("flows", "links", "traces", "failed")
 """The tables of a sweep: a row per flow and run, link direction and run, sample, and failed run."""
 
-_TRACE = {
-    "t_s": "Float64",
-    "flow": "String",
-    "cwnd": "Float64",
-    "ssthresh": "Float64",
-    "in_flight": "Float64",
-    "srtt_s": "Float64",
-    "rtt_s": "Float64",
-    "delivered_bytes": "UInt64",
-    "retransmitted_packets": "UInt64",
-}
+_TRACE = {"t_s": "Float64", "flow": "String"}
+_TRACE |= dict.fromkeys(("cwnd", "ssthresh", "in_flight", "srtt_s", "rtt_s"), "Float64")
+_TRACE |= dict.fromkeys(("delivered_bytes", "retransmitted_packets"), "UInt64")
 
 Types = Mapping[str, type[Key]]
 """The type of each key: bool, int, float or str."""
@@ -116,10 +108,10 @@ class Clock:
             )
         )  # fmt: skip
 
-    def take_over(self) -> None:
-        """Counts one more run as one that was there before."""
-        self.done += 1
-        self.taken_over += 1
+    def take_over(self, runs: int = 1) -> None:
+        """Counts further runs as some that were there before."""
+        self.done += runs
+        self.taken_over += runs
 
     def count(self, over: Sequence[Ran]) -> None:
         """Counts this number of further runs as over."""

@@ -17,9 +17,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from bentpipe import _core
+from bentpipe.result import named
 from bentpipe.sweeps.case import Case, Key
 
 if TYPE_CHECKING:
@@ -231,9 +234,6 @@ def said(failure: Exception) -> str:
 
 def serve(descriptor: int) -> None:
     """The life of a worker: tasks come over a connection, one at a time, and their news go back."""
-    from queue import SimpleQueue
-    from threading import Thread
-
     connection = Connection(descriptor)
     tasks: SimpleQueue[tuple[Task, tuple[Any, ...]] | Exception] = SimpleQueue()
 
@@ -373,8 +373,8 @@ def _beside(trace: pl.DataFrame, probes: pl.DataFrame, names: Sequence[str]) -> 
     """A trace with a column for each probe, whose value holds until its next row."""
     import polars as pl
 
-    named = probes.with_columns(pl.Series(names, dtype=pl.String).gather(probes["probe"]).alias("probe"))
-    wide = named.pivot("probe", index=["t_s", "flow"], values="value", aggregate_function="last")
+    rows = _named_rows(probes.to_dict(), "probe", names)
+    wide = rows.pivot("probe", index=["t_s", "flow"], values="value", aggregate_function="last")
     held = wide.with_columns(pl.col(names).forward_fill().over("flow"))
     return trace.join_asof(held, on="t_s", by="flow", check_sortedness=False)
 
@@ -387,9 +387,8 @@ def link_frame(raw: _core.RawResult) -> pl.DataFrame:
 def _named_rows(columns: Mapping[str, Any], key: str, names: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
-    index = pl.Series(columns[key]).cast(pl.UInt32)
-    rest = {name: column for name, column in columns.items() if name != key}
-    return pl.DataFrame(rest).with_columns(pl.Series(names, dtype=pl.String).gather(index).alias(key))
+    frame = named(pl.DataFrame(columns), **{key: names})
+    return frame.select(pl.all().exclude(key), pl.col(key).cast(pl.String))
 
 
 def one_line(failure: Exception) -> str:

@@ -114,7 +114,7 @@ def run_plan(
         fresh: forget the existing runs.
         progress: called with the state of the job.
         executor: makes the executor of the runs, in place of this machine.
-        warned: called with each warning of the simulator, with the number of runs that have it.
+        warned: gets each warning of the simulator, with the number of runs that have it.
 
     Raises:
         Interrupted: the user stopped it.
@@ -140,8 +140,7 @@ def run_plan(
             while numbers := rule.next():
                 missing = [number for number in numbers if number not in kept.done]
                 clock.total += len(numbers)
-                clock.done += len(numbers) - len(missing)
-                clock.taken_over += len(numbers) - len(missing)
+                clock.take_over(len(numbers) - len(missing))
                 clock.tell()
                 made = None if executor is None or not missing else executor()
                 with closing(work_off(plan, missing, workers=workers, executor=made)) as runs:
@@ -258,21 +257,17 @@ class _Memory:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._over: dict[int, tuple[Case, Ran]] = {}
+        self.done: dict[int, tuple[Case, Ran]] = {}
         self.damaged: Sequence[Path] = ()
 
-    @property
-    def done(self) -> dict[int, tuple[Case, Ran]]:
-        return self._over
-
     def take(self, some: Sequence[tuple[Case, Ran]]) -> None:
-        self._over.update((ran.number, (case, ran)) for case, ran in some)
+        self.done.update((ran.number, (case, ran)) for case, ran in some)
 
     def flush(self) -> None:
         pass
 
     def finish(self) -> Runs:
-        return in_memory(self._plan.types, len(self._plan), self._over)
+        return in_memory(self._plan.types, len(self._plan), self.done)
 
     def interrupted(self, clock: Clock) -> Interrupted:
         return Interrupted(f"{clock.done:,} of {clock.total:,} runs were done", self.finish())

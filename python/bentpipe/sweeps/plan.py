@@ -13,7 +13,7 @@ import numpy as np
 
 from bentpipe import _core
 from bentpipe._core import ScenarioError
-from bentpipe.controller import is_own
+from bentpipe.controller import check_controller, is_own, named_algorithm
 from bentpipe.plain import toml
 from bentpipe.scenario import Scenario
 from bentpipe.source import Source
@@ -211,8 +211,6 @@ class Plan(Sequence[Case]):
 
     def _algorithm(self, value: Any) -> Any:
         """The value that represents an algorithm in the scenario; one in Python is loaded."""
-        from bentpipe.controller import named_algorithm
-
         if isinstance(value, str) and is_own(value):
             value = self._source.controller(value)
         elif isinstance(value, str) and " " not in value.strip():
@@ -220,8 +218,6 @@ class Plan(Sequence[Case]):
         found = named_algorithm(value)
         if not isinstance(found, type):
             return found
-        from bentpipe.controller import check_controller
-
         check_controller(found, found.__qualname__)
         name, n = found.__name__, 1
         while self._controllers.get(name, found) is not found:

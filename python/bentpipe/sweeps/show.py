@@ -25,10 +25,8 @@ def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> lis
     interval, goodput_low_bps and goodput_high_bps (None for one run), which are not beyond the rates of the
     links; rtt_p95_s, the mean over flows and runs; loss, as `measures.lost`.
     """
-    rates: dict[int, list[float]] = {}
-    for run, direction, rate in links.select("run", "direction", "rate_bps").iter_rows():
-        if direction == "forward":
-            rates.setdefault(run, []).append(rate)
+    forward = links.filter(direction="forward").group_by("run", maintain_order=True).agg("rate_bps")
+    rates: dict[int, list[float]] = dict(forward.iter_rows())
     points: dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]] = {}
     for row in flows.iter_rows(named=True):
         points.setdefault(tuple(row[key] for key in keys), {}).setdefault(row["run"], []).append(row)

@@ -52,23 +52,10 @@ class Stored:
             _own_names(frame.filter(run=run)) if frame.width else pl.DataFrame()
             for frame in (self.flows, self.links, self.traces)
         )
-        result = Result.__new__(Result)
-        vars(result).update(
-            {
-                "json": {"flows": flows.to_dicts(), "links": links.to_dicts()},
-                "scenario": self._scenario(run),
-                "trace": trace,
-                "link_trace": pl.DataFrame(),
-                "_raw": None,
-            }
-        )
-        return result
-
-    def _scenario(self, run: int) -> dict[str, Any]:
-        """The scenario of a run, with the varied keys of the base; empty if it is not known."""
         of = [part for part in self.parts if part.get("first_run", 0) <= run]
-        scenario: dict[str, Any] = of[-1].get("scenario") or {}
-        return scenario
+        scenario = of[-1].get("scenario") or {}  # with the varied keys of the base
+        about = {"flows": flows.to_dicts(), "links": links.to_dicts()}
+        return Result.of_tables(scenario, about, {"trace": trace, "link_trace": pl.DataFrame()})
 
 
 def read(places: Sequence[Path]) -> Stored:
