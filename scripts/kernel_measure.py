@@ -85,14 +85,10 @@ def main() -> int:
         return 0
     for row in rows:
         print(
-            f"RTT {row['rtt_ms']} ms: {row['mbit_per_s']:.1f} Mbit/s, {row['reports_per_s']:.0f} reports/s",
-            end="",
+            f"RTT {row['rtt_ms']} ms: {row['mbit_per_s']:.1f} Mbit/s, {row['reports_per_s']:.0f} reports/s, "
+            f"agent {100 * row['agent_cpu_share_per_100_mbit_per_s']:.1f} % of a core per 100 Mbit/s, "
+            f"{row['dropped_reports']} reports merged, load {row['load']:.1f}"
         )
-        print(
-            f", agent {100 * row['agent_cpu_share_per_100_mbit_per_s']:.1f} % of a core per 100 Mbit/s",
-            end="",
-        )
-        print(f", {row['dropped_reports']} reports merged, load {row['load']:.1f}")
         for name, latency in row["latency"].items():
             times = ", ".join(f"{key} {1e6 * latency[key]:.0f} us" for key in ("p50", "p90", "p99", "max"))
             print(f"  {name.removesuffix('_s').replace('_', ' ')}: {times} of {latency['count']}")

@@ -12,6 +12,7 @@ import pytest
 from privilege import needs_root
 
 from bentpipe._core import ScenarioError
+from bentpipe.pages.markdown import replaced
 from bentpipe.truth import cell as cells
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import compared, curve_distance, table, verdict
@@ -205,7 +206,7 @@ def test_the_page_is_that_of_the_stored_rows():
         sys.path.pop(0)
     text = page.PAGE.read_text(encoding="utf-8")
     for name, part in page.parts(read_rows(page.CELLS)).items():
-        assert page.replaced(text, name, part) == text, name
+        assert replaced(text, name, part) == text, name
 
 
 @needs_root

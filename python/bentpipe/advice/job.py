@@ -196,7 +196,6 @@ def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | 
         ScenarioError: the file has a rate or a delay, and another one is given.
         OSError: it cannot be read.
     """
-    from bentpipe.models import Link
     from bentpipe.timeline.measures import nominal
 
     known = nominal(timeline)

@@ -122,7 +122,9 @@ def run_all(
             for some in runs:
                 for ran in some:
                     one = wanted[ran.number]
-                    found[one] = measured(question, one.role, _checked(one.candidate, ran))
+                    if ran.error is not None:
+                        raise _core.ControllerError(f"{one.candidate.label} failed: {ran.error}")
+                    found[one] = measured(question, one.role, ran)
                     budget.spend(ran.result["packets"])
                 if progress is not None and some:
                     progress(len(found))
@@ -216,12 +218,6 @@ def _case(question: Question, one: Wanted, run_s: float) -> Case:
     keys: dict[str, Key] = {"algorithm": one.candidate.id, "role": one.role}
     controllers: Any = scenario.controllers()
     return Case(keys, scenario.to_dict(), keep_trace=one.role != "file", controllers=controllers)
-
-
-def _checked(one: Candidate, ran: Ran) -> Ran:
-    if ran.error is not None:
-        raise _core.ControllerError(f"{one.label} failed: {ran.error}")
-    return ran
 
 
 def _alone(
