@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bentpipe import _core, bench, ns2
-from bentpipe.bench import numbers
+from bentpipe.bench import page
 from bentpipe.bench.cases import CASES, Case, chosen
 from bentpipe.bench.measure import here, measure, there
 from bentpipe.bench.page import data, rows, tables
@@ -130,20 +130,20 @@ def test_without_ns2_there_is_no_ratio_and_no_verdict() -> None:
 )
 def test_a_verdict_names_the_bound_that_is_kept(value: float, least: bool, said: str) -> None:  # noqa: FBT001
     must, aim = (10.0, 20.0) if least else (1.5, 1.2)
-    assert numbers.verdict(value, must, aim, least=least) == said
+    assert page.verdict(value, must, aim, least=least) == said
 
 
 def test_growth_is_the_cost_per_packet_with_many_flows_against_a_hundred() -> None:
     found = stored(b100=[(run(1_000_000, 1.0), None)], b10000=[(run(500_000, 2.0), None)])
-    grown = numbers.growth(found)
+    grown = page.growth(found)
     assert grown is not None and grown.median == pytest.approx(4.0)
     assert rows(found)[-1][-3:] == ["4.00 (4.00 to 4.00)", "<= 5, 3", "must"]
-    assert numbers.growth(stored(a=[(run(1, 1.0), None)])) is None
+    assert page.growth(stored(a=[(run(1, 1.0), None)])) is None
 
 
 def test_parallel_runs_are_compared_by_cpu_and_by_wall_time() -> None:
     one, two = {"cpu_s": 4.0, "wall_s": 4.0}, {"cpu_s": 4.2, "wall_s": 2.1}
-    cpu, wall = numbers.parallel({"parallel": {"pairs": [{"one": one, "several": two}]}})
+    cpu, wall = page.parallel({"parallel": {"pairs": [{"one": one, "several": two}]}})
     assert (cpu.median, wall.median) == pytest.approx((1.05, 1.905), abs=1e-3)
 
 
@@ -152,7 +152,7 @@ def test_steps_of_environments_count_cpu_time_alone_and_wall_time_together() -> 
     one, two = {"cpu_s": 0.064, "wall_s": 1.0}, {"cpu_s": 1.0, "wall_s": 0.032}
     pairs = [{"one": one, "several": two}]
     taken = {"threads": 2, "count": 128, "steps": 40, "transports": {"datagrams": pairs}}
-    alone, together = numbers.environments({"environments": taken})["datagrams"]
+    alone, together = page.environments({"environments": taken})["datagrams"]
     assert (alone.median, together.median) == pytest.approx((80_000, 160_000))
 
 

@@ -29,7 +29,7 @@ from privilege import needs_root
 
 import bentpipe as bp
 from bentpipe._core import ScenarioError
-from bentpipe.emulation import line
+from bentpipe.emulation.commands import against_the_data, line_text, short
 from bentpipe.emulation.scene import prepared
 from bentpipe.emulation.session import Emulation, whole
 
@@ -578,8 +578,8 @@ def test_the_whole_of_two_legs():
 
 
 def test_the_live_line_says_both_ways():
-    said = line.text({"t_s": 12.4, "forward": way(), "reverse": way(rate_bps=1e3, lateness_p99_s=0.01)})
-    assert [line.short(s) for s in (0, 3.4e-5, 0.00099949, 0.0025)] == [
+    said = line_text({"t_s": 12.4, "forward": way(), "reverse": way(rate_bps=1e3, lateness_p99_s=0.01)})
+    assert [short(s) for s in (0, 3.4e-5, 0.00099949, 0.0025)] == [
         "0 \N{MICRO SIGN}s",
         "34 \N{MICRO SIGN}s",
         "999 \N{MICRO SIGN}s",
@@ -592,8 +592,6 @@ def test_the_live_line_says_both_ways():
 
 
 def test_a_download_over_the_return_link_is_pointed_out():
-    from bentpipe.emulation.commands import against_the_data
-
     def way(forward, back):
         return {"forward": {"delivered_bytes": forward}, "reverse": {"delivered_bytes": back}}
 

@@ -64,7 +64,7 @@ with socket.create_server(("0.0.0.0", 8000)) as listening:
 def algorithms(emulation: Emulation, chosen: str) -> list[str]:
     """Of a connection: at its near end, at its far end, and at the near end of one that asks for another."""
     server = emulation.popen([sys.executable, "-c", SERVE], side="far")
-    from bentpipe.emulation.listening import wait_for_listener
+    from bentpipe.emulation.programs import wait_for_listener
 
     wait_for_listener(emulation, "far", server, ["server"], 10, lambda: False)
     script = ASK.replace("CHOSEN", repr(chosen))

@@ -22,8 +22,9 @@ import pytest
 from privilege import needs_root
 
 from bentpipe import ScenarioError
+from bentpipe.emulation.scene import split
 from bentpipe.emulation.session import Emulation
-from bentpipe.emulation.splitting import kernel_names, split
+from bentpipe.kernel.choice import kernel_names
 
 PORT = 7000
 

@@ -19,7 +19,7 @@ import pytest
 from test_kernel_verbs import DOCS, PACKAGE, blocks, place, wait_until
 
 from bentpipe import _core
-from bentpipe.kernel import agent, attach, machine, records, status
+from bentpipe.kernel import agent, attach, machine, records
 from bentpipe.kernel.choice import choose
 
 __all__ = ["place"]  # a fixture
@@ -195,7 +195,7 @@ class TestKernel:
         os.kill(first.pid, signal.SIGKILL)
         wait_until(lambda: not first.alive())
         assert "bp_sqrt" in machine.registered()
-        assert status.status()[0]["agent"] == "gone"
+        assert records.status()[0]["agent"] == "gone"
         attach.attach(choose("sqrt"))
         (again,) = records.records()
         assert again.alive() and again.pin == first.pin

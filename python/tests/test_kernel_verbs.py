@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -21,7 +22,7 @@ import pytest
 
 from bentpipe import _core
 from bentpipe._core import ScenarioError
-from bentpipe.kernel import agent, attach, machine, records, routes, status
+from bentpipe.kernel import agent, attach, machine, records, routes
 from bentpipe.kernel.choice import Choice, choose, kernel_name
 from bentpipe.kernel.running import run
 from bentpipe.registry import controllers
@@ -106,7 +107,7 @@ def test_a_name_is_what_run_takes_and_set_adds_parameters() -> None:
     assert (star.cc, star.spec, star.name, star.native) == ("star", "star", "bp_star", False)
     vegas = choose("vegas alpha=2", ["beta=4"])
     assert vegas.agent_spec() == {"name": "vegas", "alpha": 2.0, "beta": 4.0}
-    assert Choice.from_dict(json.loads(json.dumps(vegas.as_dict()))) == vegas
+    assert Choice(**json.loads(json.dumps(asdict(vegas)))) == vegas
 
 
 def test_a_class_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +177,7 @@ def test_flows_of_a_network_that_has_ended_are_left_out(place: Path, fake: dict[
     attach.attach(choose("star"), **fake)
     answer = agent.ask(place / "bp_star", "status")
     assert answer is not None and [flow["local"] for flow in answer["flows"]] == ["10.0.0.1:5", "10.0.0.1:7"]
-    (shown,) = status.status()
+    (shown,) = records.status()
     assert [flow["local"] for flow in shown["flows"]] == ["10.0.0.1:5"]
 
 
@@ -234,10 +235,10 @@ def test_a_killed_agent_is_told_and_started_again(place: Path, fake: dict[str, A
     first = records.records()[0]
     os.kill(first.pid, signal.SIGKILL)
     wait_until(lambda: not first.alive())
-    assert status.status()[0]["agent"] == "gone"
+    assert records.status()[0]["agent"] == "gone"
     assert "attach it again, or: bentpipe kernel detach reno" in cli("kernel", "status").stdout
     attach.attach(choose("reno"), **fake)
-    assert status.status()[0]["pid"] not in (None, first.pid)
+    assert records.status()[0]["pid"] not in (None, first.pid)
 
 
 def test_a_killed_agent_can_be_detached(place: Path, fake: dict[str, Any]) -> None:

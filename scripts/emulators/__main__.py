@@ -34,7 +34,7 @@ import loads
 from md import DOCS, filled, stale
 from tools import Bentpipe, Mahimahi, Netem, Tool
 
-from bentpipe.bench.machine import describe
+from bentpipe.bench.measure import describe
 from bentpipe.emulation.session import LATENESS_BOUND_S
 from bentpipe.pages.markdown import markdown, rendered
 

@@ -6,13 +6,12 @@
 
 A pair is a run of ns-2 followed by one here, so that other load on the machine affects both. Each run
 is a process of its own. `cases.py` defines the scenarios, `worker.py` runs them, `measure.py` alternates,
-`numbers.py` makes ratios of the timings, `page.py` tables of the ratios. The timings are stored as they were
-taken (`--out`), so the tables can be written again without running anything.
+`page.py` makes ratios of the timings and tables of the ratios. The timings are stored as they were taken
+(`--out`), so the tables can be written again without running anything.
 """
 
 from bentpipe.bench.cases import CASES, Case
 from bentpipe.bench.measure import measure
-from bentpipe.bench.numbers import figures
-from bentpipe.bench.page import show, tables
+from bentpipe.bench.page import figures, show, tables
 
 __all__ = ["CASES", "Case", "figures", "measure", "show", "tables"]

@@ -1,21 +1,66 @@
-"""Runs the benchmark: one process a measurement, ns-2 and Bentpipe in turns."""
+"""Runs the benchmark: one process a measurement, ns-2 and Bentpipe in turns.
+
+Besides speed it measures parallel runs, environments of agents, memory, and start-up time. ns-3 runs the
+smallest scenario, e, alone: a larger one takes it minutes to hours. The environment variable
+BENTPIPE_NS3_PYTHON names a Python that has ns-3 (pip install ns3). The program that it runs belongs to the
+tests, so this works in a checkout of the repository alone.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
+import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from bentpipe import ns2
-from bentpipe.bench import cpu, extras, ns3
+import numpy as np
+
+from bentpipe import _core, ns2
 from bentpipe.bench.cases import Case
-from bentpipe.bench.machine import describe
-from bentpipe.bench.numbers import SCHEMA
+from bentpipe.bench.page import SCHEMA
+from bentpipe.kernel.machine import first_line
 from bentpipe.scenario import Scenario
 
 _NS2_LIMIT_S = 1800.0
+_NS3_PROGRAM = Path(__file__).parents[2] / "tests" / "witness" / "ns3_runs.py"
+_NS3_MSS = 1448
+_BDP = 416
+_EDGE = [10**9, 10**6, 1_000_000]
+_NS3_CELL = {
+    "cc": "ns3::TcpNewReno",
+    "settings": {},
+    "seed": 1,
+    "mss": _NS3_MSS,
+    "ssthresh": 1_000_000,
+    # Pipe and queue, twice: ns-3's cost per packet grows with the room for segments.
+    "window": 4 * _BDP,
+    "per": 0.0,
+    "links": [_EDGE, [10**7, 248_000_000, _BDP], _EDGE],
+}
+
+IDLE = Case("idle connections with links of their own", "idle", ns2=False, quick="60 s")
+FLIGHT = Case("packets in flight", "flight", ns2=False, quick="20 s")
+SHORT = Case("short runs", "e", quick="100 s", runs=200, quick_runs=20)
+
+COMMANDS = {
+    "python": ["-c", "pass"],
+    "import bentpipe": ["-c", "import bentpipe"],
+    "bentpipe --version": ["-m", "bentpipe.cli", "--version"],
+}
+"""The commands that are started, by the name in the report: arguments of the Python interpreter."""
+
+
+def children_cpu_s() -> float:
+    """User and system seconds of all processes that this one has started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
@@ -25,7 +70,7 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
         RuntimeError: the process failed.
     """
     job = {"scenarios": [json.loads(s.as_written()) for s in scenarios], "threads": threads}
-    before = cpu.of_children()
+    before = children_cpu_s()
     done = subprocess.run(
         [sys.executable, "-m", "bentpipe.bench.worker"],
         input=json.dumps(job),
@@ -33,7 +78,7 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
         text=True,
         check=False,
     )
-    whole = cpu.of_children() - before
+    whole = children_cpu_s() - before
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise RuntimeError(f"a measurement failed: {last}")
@@ -107,13 +152,13 @@ def measure(
     }
     if "e" in cases:
         try:
-            found["ns3"] = ns3.measure()
+            found["ns3"] = ns3()
         except (OSError, RuntimeError) as failure:
             # One witness more is not worth a quarter of an hour of timings.
             tell(str(failure))
             found["ns3"] = None
     if more:
-        found |= extras.measure(pairs=pairs, quick=quick, tell=tell)
+        found |= _more(pairs=pairs, quick=quick, tell=tell)
     return found
 
 
@@ -123,3 +168,146 @@ def _speeds(ours: dict[str, Any], theirs: dict[str, Any] | None) -> str:
     if theirs is None:
         return text
     return f"{text}, ns-2 {theirs['packets'] / theirs['cpu_s'] / 1e6:.2f} M"
+
+
+def ns3() -> dict[str, Any] | None:
+    """Packets and CPU seconds of one run of 100 s, without the start of ns-3; None if ns-3 is not there.
+
+    Raises:
+        RuntimeError: ns-3 is named and fails.
+    """
+    python = os.environ.get("BENTPIPE_NS3_PYTHON")
+    if python is None or not _NS3_PROGRAM.exists():
+        return None
+    _, start = _run_ns3(python, 0.001)
+    packets, spent = _run_ns3(python, 100.0)
+    return {"packets": packets, "cpu_s": spent - start, "start_s": start}
+
+
+def _run_ns3(python: str, duration: float) -> tuple[int, float]:
+    before = children_cpu_s()
+    done = subprocess.run(
+        [python, str(_NS3_PROGRAM), "1"],
+        input=json.dumps([_NS3_CELL | {"duration": duration}]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    spent = children_cpu_s() - before
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode != 0 or not answers or answers[0]["bytes"] is None:
+        raise RuntimeError(f"ns-3 failed: {done.stderr.strip()[-300:] or 'no answer'}")
+    return answers[0]["bytes"] // _NS3_MSS, spent
+
+
+def _more(*, pairs: int, quick: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+    """All measurements besides speed."""
+    found: dict[str, Any] = {"parallel": parallel(pairs, quick=quick)}
+    tell("parallel runs: done")
+    found["environments"] = environments(pairs, quick=quick)
+    tell("environments: done")
+    found["memory"] = {
+        "idle": memory(IDLE, 1000 if quick else 100_000, 1, quick=quick),
+        "flight": memory(FLIGHT, 10 if quick else 1000, 10_000, quick=quick),
+    }
+    tell("memory: done")
+    found["start"] = start(2 * pairs)
+    tell("start-up: done")
+    return found
+
+
+def parallel(pairs: int, *, quick: bool) -> dict[str, Any]:
+    """Short runs on one thread and on two, in turns, CPU and wall seconds of `run_many`.
+
+    The CPU seconds of both are equal if threads do not get in each other's way; wall seconds are valid
+    only for a machine that has nothing else to do.
+    """
+    threads = min(2, os.cpu_count() or 1)
+    scenarios = SHORT.scenarios(quick=quick)
+    taken = []
+    for _ in range(pairs):
+        one, several = (ask(scenarios, threads=n) for n in (1, threads))
+        taken.append({"one": _times(one), "several": _times(several)})
+    return {"threads": threads, "runs": len(scenarios), "pairs": taken}
+
+
+def _times(answer: dict[str, Any]) -> dict[str, float]:
+    return {"cpu_s": answer["cpu_s"], "wall_s": answer["wall_s"]}
+
+
+def environments(pairs: int, *, quick: bool) -> dict[str, Any]:
+    """Steps of Aurora's task with each transport, on one thread and on two, in turns: CPU and wall seconds.
+
+    Rates follow random actions of a fixed seed. What counts is the call that advances all environments; the
+    episodes begin before.
+    """
+    from bentpipe.gym.batch import Batch
+    from bentpipe.gym.task import TRANSPORTS, aurora
+
+    count, steps = 128, 40 if quick else 400
+    threads = min(2, os.cpu_count() or 1)
+    actions = np.random.default_rng(1).normal(size=(steps, count))
+
+    def advance(transport: str, threads: int) -> dict[str, float]:
+        batch = Batch(aurora(transport=transport), count, threads)
+        batch.begin({i: np.random.default_rng(i) for i in range(count)})
+        before, began = time.process_time(), time.perf_counter()
+        for row in actions:
+            batch.step(row)
+        return {"cpu_s": time.process_time() - before, "wall_s": time.perf_counter() - began}
+
+    taken: dict[str, list[dict[str, Any]]] = {transport: [] for transport in TRANSPORTS}
+    for _ in range(pairs):
+        for transport, times in taken.items():
+            times.append({"one": advance(transport, 1), "several": advance(transport, threads)})
+    return {"threads": threads, "count": count, "steps": steps, "transports": taken}
+
+
+def memory(case: Case, flows: int, each: int, *, quick: bool) -> dict[str, Any]:
+    """The growth of a run's process, with this many flows that count for `each` things."""
+    scenarios = case.scenarios(quick=quick)
+    for flow in scenarios[0].flows:
+        flow.count = flows
+    answer = ask(scenarios)
+    return {"things": flows * each, "grown_bytes": answer["grown_bytes"], "peak_bytes": answer["peak_bytes"]}
+
+
+def start(times: int) -> dict[str, list[dict[str, float]]]:
+    """CPU and wall seconds of each of `COMMANDS`, again and again."""
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in COMMANDS}
+    for _ in range(times):
+        for name, arguments in COMMANDS.items():
+            before, began = children_cpu_s(), time.perf_counter()
+            subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+            wall = time.perf_counter() - began
+            found[name].append({"cpu_s": children_cpu_s() - before, "wall_s": wall})
+    return found
+
+
+def describe() -> dict[str, str]:
+    """Host, date and system of a measurement; a value is "unknown" where the system does not report it."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "bentpipe": _core.__version__,
+        "processor": _field("/proc/cpuinfo", "model name") or platform.machine(),
+        "processors": str(os.cpu_count() or "unknown"),
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "rustc": (first_line(["rustc", "--version"]) or "unknown").removeprefix("rustc ").split(" ")[0],
+        "load": f"{os.getloadavg()[0]:.1f} at the beginning",
+    }
+
+
+def _field(path: str, name: str) -> str | None:
+    """The value of the first line that begins with `name`."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)
+
+
+def _memory() -> str:
+    found = _field("/proc/meminfo", "MemTotal")
+    return f"{int(found.split()[0]) / (1 << 20):.0f} GiB" if found else "unknown"

@@ -1,13 +1,16 @@
-"""The verb `emulate`."""
+"""The verb `emulate`, and its live line: the last line of the terminal, below the output of the command."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -15,13 +18,13 @@ from bentpipe import completion, terminal, units
 from bentpipe.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, argument, option, overrides
 
 if TYPE_CHECKING:
-    from bentpipe.emulation.line import LiveLine
+    from bentpipe.emulation.programs import Signals
     from bentpipe.emulation.session import Emulation, Side
-    from bentpipe.emulation.signals import Signals
 
 _STDERR = 2
 """Output of programs of --serve: standard output belongs to the command, or with --json to the report."""
-_WAYS = ("forward", "reverse")
+_WAYS = {"forward": "\N{RIGHTWARDS ARROW}", "reverse": "\N{LEFTWARDS ARROW}"}
+"""The ways of a link, with an arrow for each."""
 _MUCH_BYTES = 100_000
 """Data on the return link below which nothing is said: acknowledgements of less, names, a few pings."""
 _LISTENS_S = 3.0
@@ -105,8 +108,7 @@ def emulate_verb(
 ) -> None:
     """Run a real program behind a simulated link, as root. The other end's address is in BENTPIPE_PEER."""
     from bentpipe._core import ScenarioError
-    from bentpipe.emulation import signals
-    from bentpipe.emulation.line import LiveLine
+    from bentpipe.emulation import programs
     from bentpipe.emulation.outside import names_stay_unresolved
     from bentpipe.emulation.session import Emulation
     from bentpipe.files import try_place
@@ -147,7 +149,7 @@ def emulate_verb(
             "names are not resolved at the ends: /etc/resolv.conf names servers of the loopback alone"
         )
     servers = [_words("--serve", text) for text in serve or []]
-    with signals.held() as heard:
+    with programs.held() as heard:
         with emulation, _page(web, emulation, link, command), LiveLine(wanted=not quiet) as line:
             ends_s = emulation.changes_until_s
             if for_ is None and ends_s is not None and not quiet:
@@ -205,14 +207,15 @@ def _work(
     stdout: int | None,
 ) -> int:
     """Runs everything; the exit status of the command, which writes to `stdout` if that is given."""
-    from bentpipe.emulation import signals
-    from bentpipe.emulation.listening import wait_for_listener
+    from bentpipe.emulation import programs
 
     other: Side = "far" if side == "near" else "near"
     for words in servers:
         apart: dict[str, Any] = {"stdin": DEVNULL, "stdout": _STDERR, "start_new_session": True}
         server = _start(emulation, words, other, "--serve", **apart)
-        wait_for_listener(emulation, other, server, words, _LISTENS_S, lambda: heard.heard is not None)
+        programs.wait_for_listener(
+            emulation, other, server, words, _LISTENS_S, lambda: heard.heard is not None
+        )
         if heard.heard is not None:
             return INTERRUPTED
     program = _start(emulation, command, side, "COMMAND", stdout=stdout)
@@ -228,7 +231,7 @@ def _work(
         if status is None and line.is_shown:
             line.show(emulation.snapshot())
     if status is None:
-        status = signals.end(program, _STOP_S)
+        status = programs.end(program, _STOP_S)
     return 128 - status if status < 0 else status
 
 
@@ -314,8 +317,6 @@ def against_the_data(found: dict[str, Any], at: str) -> str:
 
 def _lateness(found: dict[str, Any]) -> str:
     """The lateness of packets, and whether it is within the bound."""
-    from bentpipe.emulation.line import short
-
     if found["kept_time"] is None:
         return "lateness: no packet crossed the link, so nothing is known of it"
     late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
@@ -323,3 +324,76 @@ def _lateness(found: dict[str, Any]) -> str:
     bound = short(found["lateness_bound_s"])
     kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
     return f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}"
+
+
+def short(seconds: float) -> str:
+    """A short time: in microseconds below a millisecond."""
+    return f"{seconds * 1e6:.0f} \N{MICRO SIGN}s" if seconds < 1e-3 else f"{units.milliseconds(seconds)} ms"
+
+
+def line_text(snapshot: dict[str, Any]) -> str:
+    """The numbers of a snapshot in one line: rate, queue and losses both ways, and how late packets were."""
+    parts = [f"{snapshot['t_s']:.0f} s"]
+    for way, arrow in _WAYS.items():
+        row = snapshot[way]
+        lost = row["dropped_queue"] + row["dropped_error"]
+        parts.append(
+            f"{arrow} {units.rate(row['rate_bps'])}, {row['queue_packets']:,} waiting, {lost:,} lost"
+        )
+    late = max(snapshot[way]["lateness_p99_s"] for way in _WAYS)
+    parts.append(f"99 % within {short(late)}")
+    return "   ".join(parts)
+
+
+class LiveLine:
+    """Keeps the last line of the terminal of standard error for itself, if there is one; as a context.
+
+    The other lines scroll above it, as the command writes them (the terminal's scroll region, DECSTBM). A
+    program that takes the terminal for itself, as a shell does, has it: nothing is drawn then.
+    """
+
+    def __init__(self, *, wanted: bool) -> None:
+        self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty()
+        self._rows = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._rows:
+            self._put(f"\x1b7\x1b[r\x1b[{self._rows};1H\x1b[2K\x1b8")
+            self._rows = 0
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a line would be visible now."""
+        if not self._wanted:
+            return False
+        try:
+            return os.tcgetpgrp(sys.stderr.fileno()) == os.getpgrp()
+        except OSError:
+            return False
+
+    def show(self, snapshot: dict[str, Any]) -> None:
+        """Draws the line."""
+        if not self.is_shown:
+            return
+        from rich.console import Console
+        from rich.text import Text
+
+        columns, rows = shutil.get_terminal_size()
+        if rows < 3:
+            return
+        if rows != self._rows:
+            # A new line first: the last one may hold the cursor.
+            self._put(f"\n\x1b7\x1b[1;{rows - 1}r\x1b8\x1b[1A")
+            self._rows = rows
+        console = Console(file=sys.stderr, width=columns, highlight=False, markup=False)
+        line = Text(line_text(snapshot), style="dim", no_wrap=True, overflow="ellipsis", end="")
+        with console.capture() as drawn:
+            console.print(line, end="")
+        self._put(f"\x1b7\x1b[{rows};1H\x1b[2K{drawn.get()}\x1b8")
+
+    def _put(self, control: str) -> None:
+        sys.stderr.write(control)
+        sys.stderr.flush()

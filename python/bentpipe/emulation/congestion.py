@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from bentpipe import _core
-from bentpipe.emulation.splitting import kernel_names
 from bentpipe.kernel import machine, routes
-from bentpipe.kernel.choice import LONGEST_NAME
+from bentpipe.kernel.choice import LONGEST_NAME, kernel_names
 from bentpipe.linux import MODULES
 from bentpipe.registry import controllers
 

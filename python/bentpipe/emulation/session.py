@@ -13,12 +13,11 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bentpipe import _core, units
-from bentpipe.drawn.lines import as_json
+from bentpipe.drawn.lines import as_json, without_lines
 from bentpipe.emulation import congestion
 from bentpipe.emulation.guard import Guard
 from bentpipe.emulation.outside import claim
-from bentpipe.emulation.scene import prepared
-from bentpipe.emulation.splitting import split
+from bentpipe.emulation.scene import prepared, split
 from bentpipe.relays import NONE
 from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
@@ -128,7 +127,7 @@ class Emulation:
         self._last: dict[tuple[int, str], tuple[float, int]] = {}
         self._report: dict[str, Any] | None = None
         self._over = False
-        #: Sockets of programs that were waited for, see `listening`.
+        #: Sockets of programs that were waited for, see `programs`.
         self.served: set[str] = set()
         #: The kernel's name of the controller with which a relay sends.
         self.relay_controller: str | None = None
@@ -311,17 +310,41 @@ class Emulation:
     def result(self) -> Result:
         """The numbers of the links as a simulation has them: `links`, and with `trace` `link_trace`.
 
-        It has no flows: those belong to the programs.
+        It has no flows: those belong to the programs. Its JSON has the emulation's own report, too, as
+        "emulation".
 
         Raises:
             RuntimeError: the emulation is not over.
         """
-        from bentpipe.emulation.outcome import made
+        import polars as pl
+
+        from bentpipe.result import Result, named
 
         found = self.report()
         if self._network is None:
             raise RuntimeError("an Emulation that has not begun has no result")
-        return made(self._network, self.scenario, found)
+        links = json.loads(self._network.link_reports())
+        packets = found["forward"]["delivered_packets"]
+        late = "the emulation did not keep time; see emulation.lateness_bound_s"
+        about = {
+            "schema": 1,
+            "seed": found["seed"],
+            "simulated_s": found["t_s"],
+            "wall_s": found["t_s"],
+            "packets": packets,
+            "flows": [],
+            "links": links,
+            "warnings": [late] if found["kept_time"] is False else [],
+            "emulation": found,
+        }
+        names = [f"{link['name']}/{link['direction']}" for link in links]
+        trace = named(pl.DataFrame(self._network.link_trace()), link=names).sort("t_s", "link")
+        if trace.height:  # one way may have taken a sample more than the other
+            trace = trace.filter(
+                pl.col("t_s") <= trace.group_by("link").agg(pl.col("t_s").max())["t_s"].min()
+            )
+        whole = without_lines(json.loads(_core.check(as_json(self.scenario))), self.scenario)
+        return Result.of_tables(whole, about, {"link_trace": trace})
 
     def close(self) -> None:
         """Ends all programs at the ends, and then the link. A second call does nothing.

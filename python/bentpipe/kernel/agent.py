@@ -196,7 +196,7 @@ def main(arguments: list[str], maker: Maker = make) -> int:
 
     try:
         record = json.loads((directory / "record.json").read_text(encoding="utf-8"))
-        datapath = maker(Choice.from_dict(record["choice"]), record["pin"])
+        datapath = maker(Choice(**record["choice"]), record["pin"])
     except Exception as failure:
         say(error=" ".join(str(failure).split()) or type(failure).__name__, kind=type(failure).__name__)
         return 1

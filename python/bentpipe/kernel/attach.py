@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -202,7 +202,7 @@ def _change(record: Record, changes: Sequence[routes.Change]) -> None:
             routes.apply(routes.Change(**table))
     for change in changes:
         record.netns = routes.namespace()
-        record.routes.append(change.as_dict())
+        record.routes.append(asdict(change))
         record.write()
         try:
             routes.apply(change)

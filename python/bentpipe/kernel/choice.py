@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.kernel import machine
 from bentpipe.registry import controllers
 
 LONGEST_NAME = 15
@@ -50,22 +51,6 @@ class Choice:
 
         return load_controller(self.source)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, from which `from_dict` makes the same again."""
-        return {
-            "given": self.given,
-            "cc": self.cc,
-            "spec": self.spec,
-            "source": self.source,
-            "native": self.native,
-            "name": self.name,
-        }
-
-    @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Choice:
-        """The inverse of `as_dict`."""
-        return cls(**{key: table[key] for key in cls.__dataclass_fields__})
-
 
 def choose(given: str, sets: Sequence[str] = (), *, native: bool = False) -> Choice:
     """The controller that a user names as `bentpipe run --cc` does, with the parameters of `--set`.
@@ -102,6 +87,14 @@ def kernel_name(cc: str, *, native: bool = False) -> str:
     return f"{'bpn' if native else 'bp'}_{plain}"[:LONGEST_NAME].rstrip("_")
 
 
+def kernel_names(cc: str | Mapping[str, Any] | None) -> list[str]:
+    """The names that the kernel may have for a controller: our native program, our agent's, its own."""
+    if cc is None:
+        return []
+    name = cc if isinstance(cc, str) else str(cc["name"])
+    return [kernel_name(name, native=True), kernel_name(name), name.replace("-", "_")]
+
+
 def gaps(choice: Choice) -> list[str]:
     """Features of a controller that the kernel cannot support, a sentence each; empty for a user's class."""
     return [] if choice.source is not None else [*_core.kernel_gaps(choice.cc)]
@@ -109,8 +102,6 @@ def gaps(choice: Choice) -> list[str]:
 
 def natives() -> list[str]:
     """Identifiers of the algorithms that have a native program in this build."""
-    from bentpipe.kernel import machine
-
     there = set(machine.support().get("natives", []))
     return [entry["id"] for entry in controllers() if entry["id"] in there]
 

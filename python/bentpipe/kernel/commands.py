@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from bentpipe import completion, terminal
+from bentpipe import completion, terminal, units
 from bentpipe.verbs import FAILED, Command, Json, RunsCommand, argument, option
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _STDERR = 2
 
 _EVERY_S = 1.0
 """Between two looks of --watch."""
+_MOST_FLOWS = 50
 
 Name = Annotated[
     str, argument("NAME", 'An algorithm, "vegas alpha=2", or my.py:MyClass.', completes=completion.algorithms)
@@ -116,8 +117,7 @@ def status_verb(
 ) -> None:
     """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
     from bentpipe._core import ScenarioError
-    from bentpipe.kernel.show import show_status
-    from bentpipe.kernel.status import status
+    from bentpipe.kernel.records import status
 
     _check_readable()
     if web is not None:
@@ -139,7 +139,7 @@ def status_verb(
 def _serve(address: str) -> None:
     """The live page, until Ctrl-C."""
     from bentpipe import live
-    from bentpipe.kernel.status import together
+    from bentpipe.kernel.records import together
     from bentpipe.live.sources import KernelSource, kernel_page
 
     with live.serve(address, kernel_page("bentpipe kernel"), KernelSource(together)) as shown:
@@ -185,7 +185,6 @@ def run_verb(
 def list_verb(json: Json = False) -> None:
     """Show what can be attached, and what the kernel cannot carry of each."""
     from bentpipe.kernel.choice import offered
-    from bentpipe.kernel.show import show_offered
 
     rows = offered()
     terminal.give(lambda: {"algorithms": rows}, lambda: show_offered(rows), json=json)
@@ -193,8 +192,7 @@ def list_verb(json: Json = False) -> None:
 
 def _check_readable() -> None:
     """Refuses a user who may not read what is attached, and would see nothing."""
-    from bentpipe.kernel.records import unreadable
-    from bentpipe.kernel.status import unseen
+    from bentpipe.kernel.records import unreadable, unseen
 
     if unreadable():
         names = ", ".join(unseen())
@@ -225,3 +223,93 @@ def _work(work: Callable[[], T]) -> T:
 def _refuse(text: str) -> NoReturn:
     terminal.error(text)
     raise typer.Exit(FAILED)
+
+
+def show_status(attached: Sequence[Mapping[str, Any]]) -> None:
+    """The controllers in the kernel, and the flows of each."""
+    if not attached:
+        terminal.line("nothing is attached")
+    for one in attached:
+        terminal.line(_headline(one))
+        for line in _details(one):
+            terminal.line(f"  {line}")
+        flows = one.get("flows") or []
+        if flows:
+            show_flows(flows[:_MOST_FLOWS])
+            if len(flows) > _MOST_FLOWS:
+                terminal.line(f"... and {len(flows) - _MOST_FLOWS:,} flows more; --json prints all")
+
+
+def _headline(one: Mapping[str, Any]) -> str:
+    pid = "" if one.get("pid") is None else f" {one['pid']}"
+    kind = "native" if one["native"] else "agent"
+    state = f"{kind}{pid}" if one["agent"] == "running" else "its agent has ended"
+    flows = one.get("flows")
+    count = "" if flows is None else f", {len(flows):,} {'flow' if len(flows) == 1 else 'flows'}"
+    return f"{one['name']} ({terminal.plain(one['cc'])}): {state}{count}"
+
+
+def _details(one: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if not one["attached"]:
+        lines.append("not attached: of bentpipe kernel run, or of another program")
+    if one.get("pin"):
+        lines.append(f"pinned at {one['pin']}: it outlives the agent")
+    lines += [f"route {route}" for route in one["routes"]]
+    if one["agent"] != "running" and one["attached"]:
+        go_on = "connections go on by the fallback; " if one.get("pin") else ""
+        lines.append(f"{go_on}attach it again, or: bentpipe kernel detach {terminal.plain(one['cc'])}")
+    if one.get("error"):
+        lines.append(f"the agent says: {terminal.plain(one['error'])}")
+    if one.get("reports") is not None:
+        lines.append(f"{one['reports']:,} reports, {one.get('dropped_reports', 0):,} dropped")
+    for key, what in (("ack_to_agent_s", "ACK to agent"), ("ack_to_applied_s", "ACK to applied")):
+        times = (one.get("latency") or {}).get(key) or {}
+        if times.get("p50") is not None:
+            told = ", ".join(f"{name} {_micros(times.get(name))}" for name in ("p50", "p90", "p99", "max"))
+            lines.append(f"{what}: {told}")
+    return lines
+
+
+def show_flows(flows: Sequence[Mapping[str, Any]]) -> None:
+    """A row for each flow."""
+    heads = [
+        *("<local", "<remote", "cwnd", "ssthresh", "in flight", "pacing", "RTT ms", "delivered"),
+        *("orders", "last order", "fallbacks"),
+    ]
+    terminal.show_table("", heads, [_row(flow) for flow in flows])
+
+
+def _row(flow: Mapping[str, Any]) -> list[str]:
+    age, srtt, pacing = flow.get("order_age_s"), flow.get("srtt_s"), flow.get("pacing_bps")
+    return [
+        terminal.plain(str(flow.get("local", ""))),
+        terminal.plain(str(flow.get("remote", ""))),
+        _count(flow.get("cwnd_segments")),
+        _count(flow.get("ssthresh_segments")),
+        _count(flow.get("in_flight_segments")),
+        "-" if not pacing else units.rate(pacing),
+        "-" if srtt is None else units.milliseconds(srtt),
+        "-" if flow.get("delivered_bytes") is None else f"{flow['delivered_bytes'] / 1e6:,.1f} MB",
+        _count(flow.get("orders")),
+        "-" if age is None else f"{units.milliseconds(age)} ms",
+        _count(flow.get("fallbacks")),
+    ]
+
+
+def _count(value: Any) -> str:
+    return "-" if value is None or value >= 2**31 - 1 else f"{value:,}"
+
+
+def _micros(value: float | None) -> str:
+    return "-" if value is None else f"{value * 1e6:,.0f} us"
+
+
+def show_offered(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The controllers that can be attached."""
+    cells = [
+        [row["id"], row["label"], row["name"], row["native"] or "-", "; ".join(row["gaps"])] for row in rows
+    ]
+    terminal.show_table(
+        "", ["<name", "<algorithm", "<in the kernel", "<native", "~what the kernel cannot carry"], cells
+    )

@@ -1,7 +1,8 @@
-"""Records of attached controllers: one directory for each, with all that `detach` must undo.
+"""Records of attached controllers, one directory for each with all that `detach` must undo; their status.
 
 The directory is /run/bentpipe, for its owner alone; BENTPIPE_STATE names another. A record is written before
-action that it describes is taken, so that a crash leaves no untracked state.
+action that it describes is taken, so that a crash leaves no untracked state. The status is from the records,
+their agents, and the maps in the kernel.
 """
 
 from __future__ import annotations
@@ -9,17 +10,23 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bentpipe.connections import Connection, Connections
+from bentpipe.kernel import agent, machine
 from bentpipe.kernel.choice import Choice
 
 VARIABLE = "BENTPIPE_STATE"
 """The environment variable that names another directory."""
+
+OURS = re.compile(r"bpn?_[a-z0-9_-]+")
+"""Names of our controllers in the kernel."""
 
 
 @dataclass
@@ -57,9 +64,7 @@ class Record:
         """Writes it, at once and as a whole."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
         new = self.directory / "record.new"
-        new.write_text(
-            json.dumps(asdict(self) | {"choice": self.choice.as_dict()}, indent=1), encoding="utf-8"
-        )
+        new.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
         new.replace(self.directory / "record.json")
 
     def remove(self) -> None:
@@ -82,7 +87,7 @@ def records() -> list[Record]:
     for place in places:
         with suppress(OSError, ValueError, KeyError, TypeError):
             table = json.loads((place / "record.json").read_text(encoding="utf-8"))
-            found.append(Record(**table | {"choice": Choice.from_dict(table["choice"])}))
+            found.append(Record(**table | {"choice": Choice(**table["choice"])}))
     return found
 
 
@@ -135,3 +140,111 @@ def started(pid: int) -> int:
         return -1
     words = text.rpartition(")")[2].split()  # the name before may hold anything
     return -1 if words[0] in "ZX" else int(words[19])
+
+
+def status() -> list[dict[str, Any]]:
+    """One table for each attached controller, then for those of `bentpipe kernel run` and other programs.
+
+    Each has name (the kernel's), given and cc (as asked for), native, attached (False for those others),
+    agent ("running" or "gone"), pid, pin, routes, the values of `_core.KernelAgent.status` (flows, reports,
+    dropped_reports, latency), and error if the agent cannot answer. A native program has no agent: its flows
+    are those of this network namespace, as the kernel's own tables have them, without an agent's values.
+    Flows of an agent whose network namespace has ended are left out.
+    """
+    known = {one["name"]: one for one in _kernels() if one.get("registered")}
+    there = records()
+    mine = [_one(record, known.pop(record.choice.name, {})) for record in there]
+    found = [*mine, *(_other(known[name]) for name in sorted(known))]
+    if any(one["native"] for one in found):
+        with closing(Connections()) as here:
+            connections = here.read()
+        for one in found:
+            if one["native"]:
+                one["flows"] = [_flow(at) for at in connections if at.algorithm == one["name"]]
+    _leave_out_ended(found)
+    return found
+
+
+def _leave_out_ended(controllers: Iterable[dict[str, Any]]) -> None:
+    """Removes the flows whose network namespace, that of an emulated link for example, has ended."""
+    of_agents = [one for one in controllers if one.get("flows") and not one["native"]]
+    held = machine.held({flow["netns"] for one in of_agents for flow in one["flows"]})
+    for one in of_agents:
+        one["flows"] = [flow for flow in one["flows"] if flow["netns"] in held]
+
+
+def unseen() -> list[str]:
+    """Our names that the kernel offers, for an unprivileged user."""
+    return sorted(name for name in machine.registered() if OURS.fullmatch(name))
+
+
+def together() -> dict[str, Any]:
+    """All controllers as if they were one: their flows, reports missed by agents, and the slowest latency."""
+    there = status()
+    slow = max(
+        (one["latency"] for one in there if one.get("latency")),
+        key=lambda latency: latency["ack_to_applied_s"]["p99"] or 0.0,
+        default=None,
+    )
+    return {
+        "flows": [flow for one in there for flow in one.get("flows") or []],
+        "dropped_reports": sum(one.get("dropped_reports") or 0 for one in there),
+        "latency": slow,
+    }
+
+
+def _flow(at: Connection) -> dict[str, Any]:
+    """A flow of a native program, by the names that those of an agent have."""
+    return {
+        "local": str(at.local),
+        "remote": str(at.remote),
+        "cwnd_segments": at.cwnd_segments,
+        "ssthresh_segments": at.ssthresh_segments,
+        "pacing_bps": at.pacing_bps,
+        "srtt_s": at.srtt_s,
+        "rtt_min_s": at.rtt_min_s,
+        "in_flight_segments": at.in_flight_segments,
+        "mss": at.mss,
+        "delivered_bytes": at.acked_bytes,
+    }
+
+
+def _other(known: Mapping[str, Any]) -> dict[str, Any]:
+    running = known["native"] or known.get("pid") is not None
+    state: dict[str, Any] = {
+        "attached": False,
+        "agent": "running" if running else "gone",
+        "pin": None,
+        "routes": [],
+    }
+    return {**known, "given": known["cc"], **state}
+
+
+def _one(record: Record, known: Mapping[str, Any]) -> dict[str, Any]:
+    said: Mapping[str, Any] | None = None
+    if record.alive():
+        try:
+            said = agent.ask(record.directory, "status")
+        except TimeoutError:
+            said = {"error": "it does not answer"}
+    choice = record.choice
+    return {
+        **known,
+        **(said or {}),
+        "name": choice.name,
+        "given": choice.given,
+        "cc": choice.cc,
+        "native": choice.native,
+        "attached": True,
+        "agent": "running" if record.alive() else "gone",
+        "pid": record.pid if record.alive() else None,
+        "pin": record.pin,
+        "routes": [" ".join(table["new"]) for table in record.routes],
+    }
+
+
+def _kernels() -> list[dict[str, Any]]:
+    """The contents of the maps of all datapaths; empty without the privilege to read them."""
+    from bentpipe import _core
+
+    return list(json.loads(_core.kernel_status()))

@@ -6,7 +6,6 @@ import ipaddress
 import os
 import subprocess
 from dataclasses import dataclass
-from typing import Any
 
 from bentpipe._core import ScenarioError
 
@@ -29,10 +28,6 @@ class Change:
     old: list[str]
     new: list[str]
     name: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, from which `Change(**table)` makes the same again."""
-        return {"family": self.family, "old": self.old, "new": self.new, "name": self.name}
 
     def __str__(self) -> str:
         return " ".join(self.new)
@@ -100,18 +95,8 @@ def _destination(word: str, asked: str) -> str:
 
 def clean(words: list[str]) -> list[str]:
     """A route as `ip route change` takes it, from the output of `ip route show`."""
-    kept: list[str] = []
-    skip = False
-    for i, word in enumerate(words):
-        if skip:
-            skip = False
-        elif word in _STATES:
-            continue
-        elif word == "expires" and i + 1 < len(words):
-            skip = True
-        else:
-            kept.append(word)
-    return kept
+    pairs = zip(["", *words], words, strict=False)
+    return [word for before, word in pairs if word not in _STATES and "expires" not in (before, word)]
 
 
 def without(words: list[str]) -> list[str]:

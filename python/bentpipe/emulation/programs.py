@@ -1,4 +1,7 @@
-"""Signals that end an emulation, without exceptions in the middle of the work."""
+"""The programs of `bentpipe emulate`: waiting until one listens or ends, and signals that end an emulation.
+
+A signal is noted, without an exception in the middle of the work.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,60 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from subprocess import Popen
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bentpipe._core import ScenarioError
+
+if TYPE_CHECKING:
+    from bentpipe.emulation.session import Emulation, Side
+
+_TABLES = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
+"""Tables of sockets, and the state in which one listens or is bound (include/net/tcp_states.h)."""
+_BETWEEN_S = 0.01
 _HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def sockets() -> set[str]:
+    """The inodes of sockets of TCP that listen and of UDP that are bound, in the namespace of this thread."""
+    found = set()
+    for table, state in _TABLES.items():
+        path = Path(f"/proc/thread-self/net/{table}")
+        if path.exists():
+            rows = [line.split() for line in path.read_text(encoding="ascii").splitlines()[1:]]
+            found |= {row[9] for row in rows if row[3] == state}
+    return found
+
+
+def wait_for_listener(
+    emulation: Emulation,
+    side: Side,
+    program: Popen[Any],
+    words: Sequence[str],
+    most_s: float,
+    stopped: Callable[[], bool],
+) -> None:
+    """Waits until a program that has just been started listens, up to a time limit; it need not listen.
+
+    Raises:
+        ScenarioError: it has ended.
+    """
+    before: set[str] = emulation.served
+    until = time.monotonic() + most_s
+    while time.monotonic() < until and not stopped():
+        status = program.poll()
+        if status is not None:
+            raise ScenarioError(f"--serve {' '.join(words)}: it has ended with status {status}")
+        now = emulation.within(side, sockets)
+        if now - before:
+            emulation.served = now
+            return
+        time.sleep(_BETWEEN_S)
 
 
 class Signals:
