@@ -49,6 +49,9 @@ class Measure:
         words: the quantity, as axes and legends call it.
         better: which values are the better ones.
         most: the most it can be; None: no bound.
+        name: its name in a report; empty: no report has it.
+        unit: its unit in a report, after the factor.
+        factor: from the column to that unit.
         needs: the columns of flows that it is computed from; none: the column of its own name.
         aggregate: over the flows of one algorithm in one run; None: the mean of the column.
     """
@@ -57,8 +60,21 @@ class Measure:
     words: str
     better: Literal["more", "less"]
     most: float | None = None
+    name: str = ""
+    unit: str = ""
+    factor: float = 1.0
     needs: Sequence[str] = ()
     aggregate: Callable[[], pl.Expr] | None = None
+
+    @property
+    def label(self) -> str:
+        """The quantity with its unit in a report."""
+        return f"{self.words}, {self.unit}" if self.unit else self.words
+
+    @property
+    def title(self) -> str:
+        """The quantity at the beginning of a sentence."""
+        return self.words[0].upper() + self.words[1:]
 
 
 def jain() -> pl.Expr:
@@ -96,29 +112,35 @@ def _share_of_sent(column: str) -> tuple[Sequence[str], Callable[[], pl.Expr]]:
 
 
 _ROWS = (
-    Measure("goodput_bps", "goodput", "more"),
-    Measure("utilisation", "link utilisation", "more", 1.0),
+    Measure("goodput_bps", "goodput", "more", None, "goodput", "Mbit/s", 1e-6),
+    Measure("rtt_p95_s", "p95 RTT", "less", None, "rtt_p95", "ms", 1e3),
+    Measure("rtt_p50_s", "median RTT", "less", None, "rtt_p50", "ms", 1e3),
+    Measure("lost", "packets lost", "less", 1.0, "loss", "%", 100.0, *_share_of_sent("dropped_packets")),
+    Measure(
+        "resent", "packets retransmitted", "less", 1.0, "retransmitted", "%", 100.0,
+        *_share_of_sent("retransmitted_packets"),
+    ),
+    Measure("completion_s", "completion time", "less", None, "completion", "s", aggregate=_mean_if_all),
+    Measure("jain", "Jain's index", "more", 1.0, "jain"),
+    Measure(
+        "jain_own", "Jain's index of its own flows", "more", 1.0, "jain_own",
+        needs=("goodput_bps",), aggregate=_jain_of_several,
+    ),
+    Measure("utilisation", "link utilisation", "more", 1.0, "utilisation", "%", 100.0),
+    Measure("timeouts", "timeouts per flow", "less", None, "timeouts"),
     Measure("queueing_p95_s", "p95 queueing delay", "less"),
-    Measure("rtt_p95_s", "p95 RTT", "less"),
-    Measure("rtt_p50_s", "median RTT", "less"),
     Measure("rtt_mean_s", "mean RTT", "less"),
     Measure("rtt_min_s", "smallest RTT", "less"),
     Measure("rtt_s", "RTT", "less"),
     Measure("srtt_s", "smoothed RTT", "less"),
-    Measure("completion_s", "completion time", "less", aggregate=_mean_if_all),
     Measure("completion_mean_s", "mean completion time", "less"),
     Measure("completion_p50_s", "median completion time", "less"),
     Measure("completion_p95_s", "p95 completion time", "less"),
     Measure("completion_p99_s", "p99 completion time", "less"),
-    Measure("lost", "packets lost", "less", 1.0, *_share_of_sent("dropped_packets")),
-    Measure("resent", "packets retransmitted", "less", 1.0, *_share_of_sent("retransmitted_packets")),
-    Measure("timeouts", "timeouts per flow", "less"),
     Measure("share", "share of the goodput", "more", 1.0),
-    Measure("jain", "Jain's index", "more", 1.0),
-    Measure("jain_own", "Jain's index of its own flows", "more", 1.0, ("goodput_bps",), _jain_of_several),
     Measure("rtt_ratio", "ratio of the round trips", "less"),
     Measure("cwnd_mean_segments", "mean window", "more"),
-)
+)  # fmt: skip
 MEASURES: Mapping[str, Measure] = {measure.column: measure for measure in _ROWS}
 """Every measure by its column."""
 

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from bentpipe import registry
+from bentpipe.measures import Measure
 from bentpipe.pages import Axis, Curve, Page
-from bentpipe.reports.measures import Means, Parameter, Sample, Shown, at_points, interval, means
+from bentpipe.reports.measures import Means, Parameter, Sample, at_points, interval, means
 
 #: Most points of the chart of all runs, and the number up to which each point names its run.
 POINTS, NOTED = 100_000, 20_000
@@ -86,7 +87,7 @@ def by_algorithm(page: Page, found: Sample) -> None:
         )
 
 
-def _upright(measure: Shown) -> Axis:
+def _upright(measure: Measure) -> Axis:
     """The axis of a measure, from zero; but an index of fairness is near one, and its axis ends there."""
     index = measure.name.startswith("jain")
     return Axis(measure.label, least=None if index else 0.0, most=1.0 if index else None)
@@ -106,7 +107,7 @@ def _choices(
 
 
 def _curves(
-    found: Sample, parameter: Parameter, measure: Shown, at: Mapping[float | str, Means]
+    found: Sample, parameter: Parameter, measure: Measure, at: Mapping[float | str, Means]
 ) -> tuple[list[Curve], set[tuple[int, bool]]]:
     """A curve for each algorithm, the number of runs behind its points, and whether they are alike."""
     drawn, counts = [], set()
@@ -164,7 +165,7 @@ def maps(page: Page, found: Sample) -> None:
             x=across.named_axis(),
             y=up.named_axis(),
             quantity=measure.label,
-            alt=f"{measure.quantity} of {algorithm} over {across.label} and {up.label}",
+            alt=f"{measure.words} of {algorithm} over {across.label} and {up.label}",
             title=f"{measure.title} of {algorithm}.",
             caption=f"{over}. The colours are those of the other maps.",
             ends=ends,
@@ -217,8 +218,8 @@ def every_run(page: Page, found: Sample) -> None:
         drawn,
         x=Axis(right.label),
         y=Axis(up.label),
-        alt=f"a point for each run: its {right.quantity} and its {up.quantity}",
-        title=f"{right.title} and {up.quantity}.",
+        alt=f"a point for each run: its {right.words} and its {up.words}",
+        title=f"{right.title} and {up.words}.",
         caption=f"The best corner is the {good} one." + (f" One run in {step} is drawn." if step > 1 else ""),
     )
 

@@ -8,69 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import polars as pl
 
 from bentpipe import measures, registry, stats
 from bentpipe._core import ScenarioError
-from bentpipe.measures import LOG_FROM
+from bentpipe.measures import LOG_FROM, Measure
 from bentpipe.pages import Axis
 from bentpipe.result import PARTS
 from bentpipe.sweeps.stored import Stored
 
-
-@dataclass(frozen=True)
-class Shown:
-    """A measure as a report shows it: its name there, its column, its unit, and the factor to it."""
-
-    name: str
-    column: str
-    unit: str = ""
-    factor: float = 1.0
-    #: The most that it can be, in the unit, if it is known better than by the measure.
-    at_most: float | None = None
-
-    @property
-    def quantity(self) -> str:
-        """The measure in words."""
-        return measures.MEASURES[self.column].words
-
-    @property
-    def label(self) -> str:
-        """The quantity with its unit."""
-        return f"{self.quantity}, {self.unit}" if self.unit else self.quantity
-
-    @property
-    def title(self) -> str:
-        """The quantity at the beginning of a sentence."""
-        return self.quantity[0].upper() + self.quantity[1:]
-
-    @property
-    def better(self) -> Literal["more", "less"]:
-        """The direction of better values."""
-        return measures.MEASURES[self.column].better
-
-    @property
-    def most(self) -> float | None:
-        """The most that it can be, in the unit."""
-        most = measures.MEASURES[self.column].most
-        return self.at_most if most is None else most * self.factor
-
-
-_SHOWN = (
-    Shown("goodput", "goodput_bps", "Mbit/s", 1e-6),
-    Shown("rtt_p95", "rtt_p95_s", "ms", 1e3),
-    Shown("rtt_p50", "rtt_p50_s", "ms", 1e3),
-    Shown("loss", "lost", "%", 100.0),
-    Shown("retransmitted", "resent", "%", 100.0),
-    Shown("completion", "completion_s", "s"),
-    Shown("jain", "jain"),
-    Shown("jain_own", "jain_own"),
-    Shown("utilisation", "utilisation", "%", 100.0),
-    Shown("timeouts", "timeouts"),
-)
-MEASURES: Mapping[str, Shown] = {shown.name: shown for shown in _SHOWN}
+MEASURES: Mapping[str, Measure] = {one.name: one for one in measures.MEASURES.values() if one.name}
 """Every measure of a report by its name."""
 USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
 """The measures shown by default, as far as the runs have them."""
@@ -148,7 +96,7 @@ class Sample:
     #: The id of each algorithm in the registry, which gives its colour.
     ids: dict[str, str]
     parameters: Sequence[Parameter]
-    measures: Sequence[Shown]
+    measures: Sequence[Measure]
     #: Those that are beside another in the same runs: they are shown, and not ranked.
     rivals: frozenset[str] = frozenset()
 
@@ -208,7 +156,7 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     rates = stored.links["rate_bps"].max() if "rate_bps" in stored.links.columns else None
     if isinstance(rates, float) and math.isfinite(rates):
         # No flow is faster than the fastest link.
-        shown = [replace(one, at_most=rates * one.factor) if one.name == "goodput" else one for one in shown]
+        shown = [replace(one, most=rates) if one.name == "goodput" else one for one in shown]
     return Sample(rows, list(ids), ids, parameters, shown, rivals)
 
 
@@ -228,12 +176,12 @@ class Means:
     paired: bool
     shared: bool = True
 
-    def interval(self, algorithm: str, measure: Shown) -> stats.Interval | None:
+    def interval(self, algorithm: str, measure: Measure) -> stats.Interval | None:
         """The mean of an algorithm with its 95 % interval, if it has one."""
         values = self.values.get(algorithm)
         return interval(values, measure) if values else None
 
-    def groups(self, measure: Shown, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
+    def groups(self, measure: Measure, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
         """The algorithms in groups that intervals do not separate; empty for one or one run each."""
         ranked = {name: values for name, values in self.values.items() if name not in rivals}
         if not self.shared or len(ranked) < 2 or min(map(len, ranked.values())) < 2:
@@ -241,9 +189,9 @@ class Means:
         return stats.groups(ranked, highest_first=measure.better == "more", paired=self.paired)
 
 
-def interval(values: Sequence[float], measure: Shown) -> stats.Interval:
+def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
     """The mean of runs with its 95 % interval, within the range of the measure."""
-    most = measure.most
+    most = None if measure.most is None else measure.most * measure.factor
     if most is not None:
         # Sums in floating point exceed 1 by 1e-16.
         values = [min(value, most) if value < most * (1 + 1e-12) else value for value in values]
@@ -252,7 +200,7 @@ def interval(values: Sequence[float], measure: Shown) -> stats.Interval:
     return stats.interval(values, least=0.0, most=most)
 
 
-def means(found: Sample, measure: Shown, rows: pl.DataFrame | None = None) -> Means:
+def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> Means:
     """Means over the combinations at which every algorithm has all its runs, and each of them the measure.
 
     An algorithm that has no such combination at all is left out. If the others have none in common, each mean
@@ -293,7 +241,7 @@ def means(found: Sample, measure: Shown, rows: pl.DataFrame | None = None) -> Me
     )
 
 
-def at_points(found: Sample, measure: Shown) -> dict[int, Means]:
+def at_points(found: Sample, measure: Measure) -> dict[int, Means]:
     """The runs of each combination by its number; all of them count."""
     name = measure.name
     rows = (
@@ -310,7 +258,7 @@ def at_points(found: Sample, measure: Shown) -> dict[int, Means]:
     return {point: Means(some, 1, paired=len(seeds[point]) == 1) for point, some in values.items()}
 
 
-def leads(found: Sample, measure: Shown) -> dict[str, int]:
+def leads(found: Sample, measure: Measure) -> dict[str, int]:
     """The number of combinations at which each algorithm is in the best group; empty if unknown."""
     if found.least_runs < 2 or not 1 < found.points <= POINTS or len(found.algorithms) < 2:
         return {}

@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 
 from bentpipe import _core, stats
-from bentpipe.measures import LOSSY
+from bentpipe.measures import LOSSY, Measure
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet
 from bentpipe.pages.prose import with_snippets
 from bentpipe.reports import curves
-from bentpipe.reports.measures import Means, Parameter, Sample, Shown, interval, leads, means, sample
+from bentpipe.reports.measures import Means, Parameter, Sample, interval, leads, means, sample
 from bentpipe.reports.time import over_time
 from bentpipe.sweeps.stored import Stored
 
@@ -169,7 +169,7 @@ def _notes(page: Page, found: Sample, of: dict[str, Means], *, grouped: bool, le
         better = "highest" if first.better == "more" else "lowest"
         names = ", ".join(parameter.name for parameter in found.parameters)
         page.paragraphs(
-            f"Group 1 has the {better} {first.quantity} and all that these runs cannot distinguish from it "
+            f"Group 1 has the {better} {first.words} and all that these runs cannot distinguish from it "
             "(paired t tests, 5 % in all, after Holm). Algorithms of one group need not be equal: more seeds "
             "can separate them. One that scatters much can be in a better group than one with a better mean."
             + (f" Leads at: the number of combinations of {names} with it in group 1." if led else ""),
@@ -358,7 +358,7 @@ def _failed(page: Page, stored: Stored) -> None:
         page.paragraphs(f"These are the first {ROWS} of {stored.failed.height:,}.", small=True)
 
 
-def _shown(values: Sequence[float | None], measure: Shown) -> str:
+def _shown(values: Sequence[float | None], measure: Measure) -> str:
     there = [value for value in values if value is not None and value == value]
     if not there:
         return "-"
