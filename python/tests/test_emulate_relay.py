@@ -22,8 +22,8 @@ import pytest
 from privilege import needs_root
 
 from bentpipe import ScenarioError
+from bentpipe.emulation.scene import kernel_names, split
 from bentpipe.emulation.session import Emulation
-from bentpipe.emulation.splitting import kernel_names, split
 
 PORT = 7000
 

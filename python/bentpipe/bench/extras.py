@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bentpipe.bench import cpu
 from bentpipe.bench.cases import Case
+from bentpipe.bench.machine import cpu_of_children
 
 IDLE = Case("idle connections with links of their own", "idle", ns2=False, quick="60 s")
 FLIGHT = Case("packets in flight", "flight", ns2=False, quick="20 s")
@@ -107,8 +107,8 @@ def start(times: int) -> dict[str, list[dict[str, float]]]:
     found: dict[str, list[dict[str, float]]] = {name: [] for name in COMMANDS}
     for _ in range(times):
         for name, arguments in COMMANDS.items():
-            before, began = cpu.of_children(), time.perf_counter()
+            before, began = cpu_of_children(), time.perf_counter()
             subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
             wall = time.perf_counter() - began
-            found[name].append({"cpu_s": cpu.of_children() - before, "wall_s": wall})
+            found[name].append({"cpu_s": cpu_of_children() - before, "wall_s": wall})
     return found

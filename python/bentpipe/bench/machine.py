@@ -1,9 +1,10 @@
-"""The machine on which a benchmark ran, as far as it bears on the numbers."""
+"""The machine on which a benchmark ran, and the CPU time of the processes that it started there."""
 
 from __future__ import annotations
 
 import os
 import platform
+import resource
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,12 @@ def describe() -> dict[str, str]:
         "rustc": _output(["rustc", "--version"]).removeprefix("rustc ").split(" ")[0] or "unknown",
         "load": f"{os.getloadavg()[0]:.1f} at the beginning",
     }
+
+
+def cpu_of_children() -> float:
+    """User and system seconds of all processes that this one has started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _field(path: str, name: str) -> str | None:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bentpipe import ns2
-from bentpipe.bench import cpu, extras, ns3
+from bentpipe.bench import extras, ns3
 from bentpipe.bench.cases import Case
-from bentpipe.bench.machine import describe
+from bentpipe.bench.machine import cpu_of_children, describe
 from bentpipe.bench.numbers import SCHEMA
 from bentpipe.scenario import Scenario
 
@@ -25,7 +25,7 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
         RuntimeError: the process failed.
     """
     job = {"scenarios": [json.loads(s.as_written()) for s in scenarios], "threads": threads}
-    before = cpu.of_children()
+    before = cpu_of_children()
     done = subprocess.run(
         [sys.executable, "-m", "bentpipe.bench.worker"],
         input=json.dumps(job),
@@ -33,7 +33,7 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
         text=True,
         check=False,
     )
-    whole = cpu.of_children() - before
+    whole = cpu_of_children() - before
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise RuntimeError(f"a measurement failed: {last}")

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from bentpipe.bench import cpu
+from bentpipe.bench.machine import cpu_of_children
 
 PROGRAM = Path(__file__).parents[2] / "tests" / "witness" / "ns3_runs.py"
 MSS = 1448
@@ -46,7 +46,7 @@ def measure() -> dict[str, Any] | None:
 
 
 def _run(python: str, duration: float) -> tuple[int, float]:
-    before = cpu.of_children()
+    before = cpu_of_children()
     done = subprocess.run(
         [python, str(PROGRAM), "1"],
         input=json.dumps([_CELL | {"duration": duration}]),
@@ -54,7 +54,7 @@ def _run(python: str, duration: float) -> tuple[int, float]:
         text=True,
         check=False,
     )
-    spent = cpu.of_children() - before
+    spent = cpu_of_children() - before
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not answers or answers[0]["bytes"] is None:
         raise RuntimeError(f"ns-3 failed: {done.stderr.strip()[-300:] or 'no answer'}")

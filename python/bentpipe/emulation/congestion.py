@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from bentpipe import _core
-from bentpipe.emulation.splitting import kernel_names
+from bentpipe.emulation.scene import kernel_names
 from bentpipe.kernel import machine, routes
 from bentpipe.kernel.choice import LONGEST_NAME
 from bentpipe.linux import MODULES

@@ -13,13 +13,13 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bentpipe import _core, units
-from bentpipe.drawn.lines import as_json
+from bentpipe.drawn.lines import as_json, without_lines
 from bentpipe.emulation import congestion
 from bentpipe.emulation.guard import Guard
 from bentpipe.emulation.outside import claim
-from bentpipe.emulation.scene import prepared
-from bentpipe.emulation.splitting import split
+from bentpipe.emulation.scene import prepared, split
 from bentpipe.relays import NONE
+from bentpipe.result import Result, named
 from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
 from bentpipe.source import STDIN, Source
@@ -316,7 +316,7 @@ class Emulation:
         Raises:
             RuntimeError: the emulation is not over.
         """
-        from bentpipe.emulation.outcome import made
+        from bentpipe.emulation.session import made
 
         found = self.report()
         if self._network is None:
@@ -437,3 +437,29 @@ def _thread_at(network: _core.EmulatedNetwork, end: int) -> ThreadPoolExecutor:
     thread = ThreadPoolExecutor(1, thread_name_prefix=f"end-{end}")
     thread.submit(network.enter, end).result()
     return thread
+
+
+def made(network: _core.EmulatedNetwork, scenario: dict[str, Any], report: dict[str, Any]) -> Result:
+    """A result without flows. Its JSON has the emulation's own report, too, as "emulation"."""
+    import polars as pl
+
+    links = json.loads(network.link_reports())
+    packets = report["forward"]["delivered_packets"]
+    late = "the emulation did not keep time; see emulation.lateness_bound_s"
+    about = {
+        "schema": 1,
+        "seed": report["seed"],
+        "simulated_s": report["t_s"],
+        "wall_s": report["t_s"],
+        "packets": packets,
+        "flows": [],
+        "links": links,
+        "warnings": [late] if report["kept_time"] is False else [],
+        "emulation": report,
+    }
+    names = [f"{link['name']}/{link['direction']}" for link in links]
+    trace = named(pl.DataFrame(network.link_trace()), link=names).sort("t_s", "link")
+    if trace.height:  # one way may have taken a sample more than the other
+        trace = trace.filter(pl.col("t_s") <= trace.group_by("link").agg(pl.col("t_s").max())["t_s"].min())
+    whole = without_lines(json.loads(_core.check(as_json(scenario))), scenario)
+    return Result.of_tables(whole, about, {"link_trace": trace})
