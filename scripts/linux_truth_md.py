@@ -33,11 +33,9 @@ from bentpipe.pages.markdown import markdown
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
 from bentpipe.truth.comparison import CURVE, GOODPUT, RTT, Verdict, verdict
-from bentpipe.truth.curve import grid
 from bentpipe.truth.measuring import quantities
 from bentpipe.truth.show import LABELS, link_of, percent, signed
-from bentpipe.truth.simulated import simulate
-from bentpipe.truth.store import Store
+from bentpipe.truth.side import Store, grid, simulate
 from bentpipe.truth.writing import DIGITS, read_rows, stored_rows, write_rows
 
 PAGE = DOCS / "linux-truth.md"

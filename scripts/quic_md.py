@@ -20,9 +20,9 @@ from md import command_line, filled
 from programs import ROOT, built
 
 from bentpipe.pages.markdown import markdown
-from bentpipe.truth.quic_cell import SIMULATED, QuicCell
+from bentpipe.truth.quic_program import SIMULATED, QuicCell
 from bentpipe.truth.quic_table import page_rows, tcp
-from bentpipe.truth.simulated import simulate
+from bentpipe.truth.side import simulate
 from bentpipe.truth.writing import read_rows, write_rows
 
 PAGE = ROOT / "docs" / "quic.md"

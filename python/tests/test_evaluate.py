@@ -13,10 +13,9 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.evaluation.assessment import EXPERIMENTS
-from bentpipe.evaluation.contenders import contenders
 from bentpipe.evaluation.criteria import CRITERIA
 from bentpipe.evaluation.experiment import Experiment
-from bentpipe.evaluation.plan import plan, run_plan
+from bentpipe.evaluation.plan import contenders, plan, run_plan
 
 RFC = "RFC 9743"
 KNOWN = {experiment.name: experiment for experiment in EXPERIMENTS}

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.evaluation.contenders import contenders
 from bentpipe.evaluation.experiment import Experiment
 from bentpipe.evaluation.multipath import FAILOVER, SHARED
-from bentpipe.evaluation.plan import plan, run_plan
+from bentpipe.evaluation.plan import contenders, plan, run_plan
 
 
 def evaluated(algorithm: object, *experiments: Experiment, seeds: int = 2) -> bp.Evaluation:

@@ -12,8 +12,7 @@ import forked
 import pytest
 
 from bentpipe.truth import quic_program, quic_table
-from bentpipe.truth.quic_cell import SENDERS, WORLDS, QuicCell, full, quick
-from bentpipe.truth.quic_program import NotBuilt
+from bentpipe.truth.quic_program import SENDERS, WORLDS, NotBuilt, QuicCell, full, quick
 from bentpipe.truth.writing import read_rows, write_rows
 
 ROOT = Path(__file__).parents[2]

@@ -16,11 +16,9 @@ from bentpipe.pages.markdown import replaced
 from bentpipe.truth import cell as cells
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import compared, curve_distance, table, verdict
-from bentpipe.truth.curve import Side, grid, held
 from bentpipe.truth.measuring import row
 from bentpipe.truth.real import side
-from bentpipe.truth.simulated import simulate
-from bentpipe.truth.store import Store
+from bentpipe.truth.side import Side, Store, grid, held, simulate
 from bentpipe.truth.writing import read_rows, write_rows
 
 RENO = Cell(Sender("kernel", "reno"), 100, 1e-3, 1.0, 1, 20.0)

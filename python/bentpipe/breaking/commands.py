@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.truth.job import AtOnce
+from bentpipe.truth.commands import AtOnce
 from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, argument, option, write_and_show
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from bentpipe.breaking.conditions import CROSS, INTERVAL, LINK, losses, steps
 from bentpipe.breaking.observation import Trace, bits, observe, seconds
 from bentpipe.emulation.session import Emulation, Side
 from bentpipe.truth import real as transfers
-from bentpipe.truth.curve import Column, held
 from bentpipe.truth.real import PORT, PROGRAM, TransferFailed
+from bentpipe.truth.side import Column, held
 
 OWN = ("name", "extra_delay", "ack_jitter")
 """Keys of a flow that the emulated link has for it alone. The name selects the stream of its jitter."""

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.evaluation.criteria import CRITERIA, TITLES
-from bentpipe.evaluation.criterion import Criterion, Exhibit
+from bentpipe.evaluation.criteria import CRITERIA, TITLES, Criterion, Exhibit
 from bentpipe.evaluation.experiment import Metric
 from bentpipe.evaluation.lines import WORST_FIRST, Held, Verdict, hold, side
 from bentpipe.stats import Interval

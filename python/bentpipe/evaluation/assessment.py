@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.evaluation.chapter import Chapter, words
-from bentpipe.evaluation.contenders import Contender, contenders
 from bentpipe.evaluation.experiment import Experiment, Extent
 from bentpipe.evaluation.mixed import MIXED
 from bentpipe.evaluation.multipath import MULTIPATH
 from bentpipe.evaluation.paths import PATHS
-from bentpipe.evaluation.plan import plan, run_plan
+from bentpipe.evaluation.plan import Contender, contenders, plan, run_plan
 from bentpipe.evaluation.queues import AQM
 from bentpipe.evaluation.satellites import SATELLITE
 from bentpipe.evaluation.single import SINGLE
@@ -157,7 +156,7 @@ class Evaluation:
             ScenarioError: a file there does not belong to an evaluation.
             OSError: nothing can be written there.
         """
-        from bentpipe.evaluation.writing import write
+        from bentpipe.evaluation.report import write
 
         return write(self, Path(directory))
 
@@ -215,7 +214,7 @@ def assess(
     all_ = contenders(algorithm)
     chosen = _chosen(only)
     if place is not None:
-        from bentpipe.evaluation.writing import check_place
+        from bentpipe.evaluation.report import check_place
 
         check_place(place)  # before the runs, which may be long
     extent: Extent = "quick" if quick else "full"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bentpipe.truth.curve import Column
+from bentpipe.truth.side import Column
 
 GOODPUT, RTT, RETRANSMITTED, CURVE = "goodput", "rtt", "retransmitted", "curve"
 STANDARD_ERRORS = 3.0

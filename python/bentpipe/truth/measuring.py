@@ -14,10 +14,8 @@ from typing import Any
 from bentpipe.emulation.congestion import is_there
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
-from bentpipe.truth.curve import Side
 from bentpipe.truth.real import Transfer, TransferFailed
-from bentpipe.truth.simulated import simulate
-from bentpipe.truth.store import Store
+from bentpipe.truth.side import Side, Store, simulate
 
 APART_S = 0.21
 """Between the starts of two transfers, so that they do not begin in step."""

@@ -15,12 +15,20 @@ from typing import Any
 from bentpipe.truth import measuring
 from bentpipe.truth.cell import Cell
 from bentpipe.truth.comparison import grouped
-from bentpipe.truth.curve import Side
-from bentpipe.truth.quic_cell import KERNEL, QUIC, QUIC_SIMULATED, SIMULATED, WORLDS, QuicCell
-from bentpipe.truth.quic_program import QuicTransfer, program, simulate
+from bentpipe.truth.quic_program import (
+    KERNEL,
+    QUIC,
+    QUIC_SIMULATED,
+    SIMULATED,
+    WORLDS,
+    QuicCell,
+    QuicTransfer,
+    program,
+    simulate,
+)
 from bentpipe.truth.real import TransferFailed
-from bentpipe.truth.simulated import simulate as simulate_tcp
-from bentpipe.truth.store import Store
+from bentpipe.truth.side import Side, Store
+from bentpipe.truth.side import simulate as simulate_tcp
 
 QUANTITIES = ("goodput_bps", "rtt_s", "lost")
 """The quantities of each world, as columns WORLD_QUANTITY."""

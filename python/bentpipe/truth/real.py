@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bentpipe.truth.cell import SAMPLE_S, Cell
-from bentpipe.truth.curve import Side, grid, held, mean_after_handshake
+from bentpipe.truth.side import Side, grid, held, mean_after_handshake
 
 PROGRAM = str(Path(__file__).with_name("transfer.py"))
 PORT = 5001

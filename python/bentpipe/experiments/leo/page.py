@@ -11,10 +11,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import bentpipe as bp
-from bentpipe.experiments.legible import line_colour
 from bentpipe.experiments.leo.measure import SHARE, WINDOW_S, Measured, mean
 from bentpipe.experiments.leo.paths import LEO, LOSS, MovingPath
-from bentpipe.experiments.table import STYLE, shown
+from bentpipe.experiments.table import STYLE, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.registry import style as style_of
 from bentpipe.toml_tables import beside

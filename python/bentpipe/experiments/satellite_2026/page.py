@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bentpipe.experiments.legible import line_colour
 from bentpipe.experiments.satellite_2026.claims import claims
 from bentpipe.experiments.satellite_2026.measure import (
     FIRST_S,
@@ -24,7 +23,7 @@ from bentpipe.experiments.satellite_2026.measure import (
     mean,
     samples,
 )
-from bentpipe.experiments.table import STYLE, shown
+from bentpipe.experiments.table import STYLE, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.studies.claim import Claim
 

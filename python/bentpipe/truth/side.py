@@ -1,0 +1,119 @@
+"""One side of a cell: numbers, window and RTT on a grid that both worlds share; its simulation; its files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bentpipe import measures
+from bentpipe.files import replace_text
+from bentpipe.truth.cell import Cell
+
+STEP_S = 0.1
+"""Spacing of the instants at which both worlds are compared."""
+
+Column = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The result of a cell in one world.
+
+    Args:
+        goodput_bps: payload that the receiving application had by the end, over the whole time.
+        rtt_s: smoothed round-trip time, its mean over time.
+        retransmitted: retransmissions per segment sent.
+        cwnd: congestion window in segments at the instants of the grid.
+        more: further data, for the file.
+    """
+
+    goodput_bps: float
+    rtt_s: float
+    retransmitted: float
+    cwnd: Column
+    more: dict[str, Any]
+
+
+def grid(length_s: float) -> Column:
+    """The instants of a cell of this length, from the first step on."""
+    return np.arange(1, round(length_s / STEP_S), dtype=np.float64) * np.float64(STEP_S)
+
+
+def held(at: Column, t: Column, values: Column) -> Column:
+    """`values`, each valid from its `t` on, at the instants `at`; the first one before that."""
+    return values[np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(values) - 1)]
+
+
+def mean_after_handshake(at: Column, values: Column) -> float:
+    """The mean over the instants for which there is a value; 0 if there is none."""
+    known = np.isfinite(values) & (values > 0)
+    return float(values[known].mean()) if known.any() else 0.0
+
+
+def simulate(cell: Cell) -> Side:
+    """Simulates a cell; the thread is free meanwhile."""
+    from bentpipe import _core
+
+    raw = _core.run(json.dumps(cell.scenario(traced=True)))
+    flows = json.loads(raw.json)["flows"]
+    flow, last = flows[0], flows[-1]  # they differ where a relay splits the connection
+    trace = raw.trace()
+    trace = {name: values[trace["flow"] == 0] for name, values in trace.items()}
+    at = grid(cell.length_s)
+    t = trace["t_s"].astype(np.float64)
+    srtt = held(at, t, trace["srtt_s"].astype(np.float64))
+    return Side(
+        goodput_bps=last["delivered_bytes"] * 8 / cell.length_s,
+        rtt_s=mean_after_handshake(at, srtt),
+        retransmitted=measures.resent([flow]) or 0.0,
+        cwnd=np.floor(held(at, t, trace["cwnd"].astype(np.float64))),
+        more={"timeouts": flow["timeouts"], "srtt": srtt},
+    )
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of real transfers: KEY.npz has the curves, and KEY.json, written last, everything else."""
+
+    folder: Path
+
+    def has(self, cell: Cell) -> bool:
+        """Whether the cell's real transfer is stored completely."""
+        return self._row(cell).exists()
+
+    def put(self, cell: Cell, side: Side, about: dict[str, Any]) -> None:
+        """Keeps a transfer; `about` holds the other columns of its row."""
+        curves = {name: value for name, value in side.more.items() if isinstance(value, np.ndarray)}
+        plain = {name: value for name, value in side.more.items() if name not in curves}
+        row = {
+            **cell.as_dict(),
+            "goodput_bps": side.goodput_bps,
+            "rtt_s": side.rtt_s,
+            "retransmitted": side.retransmitted,
+            **plain,
+            **about,
+        }
+        np.savez_compressed(
+            self._curves(cell), cwnd=side.cwnd.astype(np.float32), srtt=curves["srtt"].astype(np.float32)
+        )
+        text = json.dumps(row, indent=1) + "\n"
+        replace_text(self._row(cell), text)
+
+    def get(self, cell: Cell) -> tuple[Side, dict[str, Any]]:
+        """A stored transfer, and its whole row."""
+        row: dict[str, Any] = json.loads(self._row(cell).read_text(encoding="utf-8"))
+        with np.load(self._curves(cell)) as curves:
+            cwnd = curves["cwnd"].astype(np.float64)
+            srtt = curves["srtt"].astype(np.float64)
+        return Side(row["goodput_bps"], row["rtt_s"], row["retransmitted"], cwnd, {"srtt": srtt}), row
+
+    def _row(self, cell: Cell) -> Path:
+        return self.folder / f"{cell.key}.json"
+
+    def _curves(self, cell: Cell) -> Path:
+        return self.folder / f"{cell.key}.npz"
