@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import md
 from reproducing_paper import WIDTH, Paper, page, read, safe, table
 
+from bentpipe.studies import PAPERS
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
 from bentpipe.studies.page import count, row
@@ -112,7 +113,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         name = study["name"]
         page(Paper(study, out / name, found["mode"], below), found_by[name])
     (below / "tolerances.md").write_text(
-        md.page("reproducing_tolerances.md", every=every(), safe=safe), encoding="utf-8"
+        md.page("reproducing_tolerances.md", every=every(PAPERS), safe=safe), encoding="utf-8"
     )
     judged = best(studies)
     verdicts = [of.verdict for of in judged]
