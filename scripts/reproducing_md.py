@@ -20,7 +20,7 @@ import md
 import polars as pl
 
 from bentpipe import studies
-from bentpipe.studies import show
+from bentpipe.studies import PAPERS, show
 from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
@@ -347,7 +347,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         name = study["name"]
         page(Paper(study, out / name, found["mode"], below), found_by[name])
     (below / "tolerances.md").write_text(
-        md.page("reproducing_tolerances.md", every=every(), safe=safe), encoding="utf-8"
+        md.page("reproducing_tolerances.md", every=every(PAPERS), safe=safe), encoding="utf-8"
     )
     judged = best(done)
     verdicts = [of.verdict for of in judged]

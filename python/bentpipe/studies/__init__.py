@@ -5,6 +5,7 @@ The parts of each paper are in `bentpipe.papers`; the shared parts are here.
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,10 +25,33 @@ __all__ = ["MODES", "PAPERS", "Joined", "available", "get", "run", "run_all", "r
 
 
 def _all() -> dict[str, Study]:
-    from bentpipe.studies.study import paper
-
     found = [paper(f"bentpipe.papers.{name}") for name in PAPERS]
     return {study.name: study for study in found}
+
+
+def paper(package: str) -> Study:
+    """The study of a paper by its package, the last part of whose name is that of the study.
+
+    ``words.md`` there has a title, a citation (authors, title, year, and the sections and figures that are
+    repeated) and a summary (the runs and the claims of the paper). The module ``setup`` has a ``DESIGN`` and
+    declarations ``PAPER``, ``measure`` a function of its name, ``reasons`` an `Assembly` called ``build``.
+    """
+    from bentpipe.studies.study import Loaded, Study
+    from bentpipe.studies.words import Words
+
+    measure = importlib.import_module(f"{package}.measure")
+    words = Words.beside(measure.__file__ or "")
+    return Study(
+        name=package.rpartition(".")[2].replace("_", "-"),
+        title=words.text("Title"),
+        citation=words.text("Citation"),
+        summary=words.text("Summary"),
+        plan=Loaded(f"{package}.setup", "DESIGN.plan"),
+        measure=measure.measure,
+        report=Loaded(f"{package}.reasons", "build"),
+        previews=importlib.import_module(f"{package}.setup").PAPER.previews,
+        places=Loaded(f"{package}.reasons", "build.places"),
+    )
 
 
 def available() -> dict[str, str]:

@@ -1,9 +1,9 @@
 """A study and its parts: its runs, the measures of each run, and the report drawn from them.
 
-The study of a paper is a package (`paper`). The framework (`bentpipe.studies.run`) runs the cases of a study
-on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures, data, claims and
-page. That happens in worker processes, so the functions of a study are functions of modules that can be
-imported, not local ones.
+The study of a paper is a package (`bentpipe.studies.paper`). The framework (`bentpipe.studies.run`) runs the
+cases of a study on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures,
+data, claims and page. That happens in worker processes, so the functions of a study are functions of modules
+that can be imported, not local ones.
 """
 
 from __future__ import annotations
@@ -172,30 +172,6 @@ class Study:
     previews: Sequence[str] = ()
     #: Every figure and table of the paper, and our version of it; none if the study is of no paper.
     places: Callable[[], Sequence[Place]] = tuple
-
-
-def paper(package: str) -> Study:
-    """The study of a paper by its package, the last part of whose name is that of the study.
-
-    ``words.md`` there has a title, a citation (authors, title, year, and the sections and figures that are
-    repeated) and a summary (the runs and the claims of the paper). The module ``setup`` has a ``DESIGN`` and
-    declarations ``PAPER``, ``measure`` a function of its name, ``reasons`` an `Assembly` called ``build``.
-    """
-    from bentpipe.studies.words import Words
-
-    measure = import_module(f"{package}.measure")
-    words = Words.beside(measure.__file__ or "")
-    return Study(
-        name=package.rpartition(".")[2].replace("_", "-"),
-        title=words.text("Title"),
-        citation=words.text("Citation"),
-        summary=words.text("Summary"),
-        plan=Loaded(f"{package}.setup", "DESIGN.plan"),
-        measure=measure.measure,
-        report=Loaded(f"{package}.reasons", "build"),
-        previews=import_module(f"{package}.setup").PAPER.previews,
-        places=Loaded(f"{package}.reasons", "build.places"),
-    )
 
 
 @dataclass

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Self
-
-from bentpipe.studies import PAPERS
 
 
 class Tolerance(float):
@@ -33,8 +32,8 @@ class Tolerance(float):
         return float(self), self.decides, self.why
 
 
-def every() -> dict[str, list[Tolerance]]:
-    """All that any study uses: those of all papers as ``"rule"``, then by study.
+def every(papers: Iterable[str]) -> dict[str, list[Tolerance]]:
+    """All that the studies of some papers use: those of all papers as ``"rule"``, then by study.
 
     Those that measures use come first, in the order of the source, and then those of ``paper.toml``. Measures
     have them in their code, so a change repeats the runs.
@@ -43,7 +42,7 @@ def every() -> dict[str, list[Tolerance]]:
     from bentpipe.studies.declared import Declared
 
     found = {"rule": list(TOLERANCES.values())}
-    for paper in PAPERS:
+    for paper in papers:
         measure = import_module(f"bentpipe.papers.{paper}.measure")
         own = [of for of in vars(measure).values() if isinstance(of, Tolerance)]
         found[paper.replace("_", "-")] = own + Declared.beside(measure.__file__ or "").limits()
