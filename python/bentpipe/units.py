@@ -10,14 +10,15 @@ from typing import Literal
 
 from bentpipe import _core
 
-_TABLES = json.loads(_core.units())
+TABLES = json.loads(_core.units())
+"""The units of "time", "rate" and "size": factors to ns, bit/s and bytes, and the spellings of each."""
 _SCALES = {"time": 1e9, "rate": 1, "size": 1}
 FACTORS: Mapping[str, Mapping[str, float]] = {
     quantity: {name: factor / _SCALES[quantity] for factor, names in table for name in names}
-    for quantity, table in _TABLES.items()
+    for quantity, table in TABLES.items()
 }
 """The units of "time", "rate" and "size" that scenarios have, and their factors to s, bit/s and bytes."""
-USUAL = {name: names[0] for table in _TABLES.values() for _, names in table for name in names}
+USUAL = {name: names[0] for table in TABLES.values() for _, names in table for name in names}
 """Of each spelling of a unit the usual one: of "Mbps" it is "Mbit/s"."""
 
 

@@ -27,25 +27,21 @@ from typing import Any
 
 from bentpipe._core import ScenarioError
 from bentpipe.sweeps.case import Key
+from bentpipe.units import TABLES
 
 #: Points of one axis.
 MOST_POINTS = 100_000
 _EXAMPLE = '["10 ms", "100 ms"], { log = [1e-6, 1e-3], points = 7 } or { lin = [1, 3], points = 5 }'
 #: The name of a unit in the name of a column, and its factor.
 UNITS: dict[str, tuple[str, Fraction]] = {
-    **{unit: ("s", Fraction(1, 10**n)) for unit, n in (("ns", 9), ("us", 6), ("ms", 3), ("s", 0))},
-    **{unit: ("s", Fraction(n)) for unit, n in (("min", 60), ("h", 3600), ("d", 86400))},
-    **{
-        prefix + unit: ("bps", Fraction(1000**n))
-        for n, prefix in enumerate(("", "k", "M", "G", "T"))
-        for unit in ("bit/s", "bps")
-    },
-    **{unit: ("bytes", Fraction(1)) for unit in ("bytes", "byte", "B")},
-    **{prefix + "B": ("bytes", Fraction(1000**n)) for n, prefix in enumerate(("k", "M", "G"), 1)},
-    **{prefix + "iB": ("bytes", Fraction(1024**n)) for n, prefix in enumerate(("K", "M", "G"), 1)},
-    **{unit: ("packets", Fraction(1)) for unit in ("packets", "packet")},
-    **{unit: ("segments", Fraction(1)) for unit in ("segments", "segment")},
-    **{unit: ("bdp", Fraction(1)) for unit in ("bdp", "BDP")},
+    unit: (name, Fraction(factor, scale))
+    for quantity, name, scale in (("time", "s", 10**9), ("rate", "bps", 1), ("size", "bytes", 1))
+    for factor, units in TABLES[quantity]
+    for unit in units
+} | {
+    unit: (units[0], Fraction(1))
+    for units in (("packets", "packet"), ("segments", "segment"), ("bdp", "BDP"))
+    for unit in units
 }
 #: Units of things that are counted: their numbers are whole.
 COUNTED = ("bytes", "packets", "segments")
