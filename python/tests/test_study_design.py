@@ -128,7 +128,7 @@ def test_the_table_of_choices_says_what_each_changes():
     found = findings(long=20.0, short=11.0)
     assert tables.decided(found) == ["Q"]
     assert tables.held(found) == {BASE: 2, "long": 0, "short": 2}
-    numbers = tables.Numbers((tables.Number("rate", "Q", 0), tables.Number("lost", "L", 0)), "Means")
+    numbers = {"columns": [["rate", "Q", 0], ["lost", "L", 0]], "caption": "Means"}
     verdicts, means = tables.choices_section(found, "Text.", numbers=numbers).tables
     assert [[str(cell) for cell in row] for row in verdicts.rows] == [
         ["as above (base)", "✓ 1/1", "✓ 1/1", "-"],
