@@ -2,7 +2,7 @@
 
 criteria.toml lists the demands, experiments.toml the experiments. `single`, `mixed`, `paths`, `multipath`
 and `suite` have their scenarios and measurements; `plan` makes their runs; `lines` defines when a criterion
-is met; `answers` puts numbers and verdicts beside criteria; `show` and `report` present them.
+is met; `answers` puts numbers and verdicts beside criteria; `report` presents them.
 """
 
 from bentpipe import lazily
