@@ -116,8 +116,7 @@ def status_verb(
 ) -> None:
     """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
     from bentpipe._core import ScenarioError
-    from bentpipe.kernel.show import show_status
-    from bentpipe.kernel.status import status
+    from bentpipe.kernel.status import show_status, status
 
     _check_readable()
     if web is not None:
@@ -185,7 +184,7 @@ def run_verb(
 def list_verb(json: Json = False) -> None:
     """Show what can be attached, and what the kernel cannot carry of each."""
     from bentpipe.kernel.choice import offered
-    from bentpipe.kernel.show import show_offered
+    from bentpipe.kernel.status import show_offered
 
     rows = offered()
     terminal.give(lambda: {"algorithms": rows}, lambda: show_offered(rows), json=json)
