@@ -32,9 +32,8 @@ from bentpipe.experiments.table import STYLE
 from bentpipe.pages.markdown import markdown
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
-from bentpipe.truth.comparison import CURVE, GOODPUT, RTT, Verdict, verdict
+from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Verdict, link_of, percent, signed, verdict
 from bentpipe.truth.measuring import quantities
-from bentpipe.truth.show import LABELS, link_of, percent, signed
 from bentpipe.truth.side import Store, grid, simulate
 from bentpipe.truth.writing import DIGITS, read_rows, stored_rows, write_rows
 

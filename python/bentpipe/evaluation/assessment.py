@@ -12,10 +12,8 @@ from bentpipe.evaluation.chapter import Chapter, words
 from bentpipe.evaluation.experiment import Experiment, Extent
 from bentpipe.evaluation.mixed import MIXED
 from bentpipe.evaluation.multipath import MULTIPATH
-from bentpipe.evaluation.paths import PATHS
+from bentpipe.evaluation.paths import AQM, PATHS, SATELLITE
 from bentpipe.evaluation.plan import Contender, contenders, plan, run_plan
-from bentpipe.evaluation.queues import AQM
-from bentpipe.evaluation.satellites import SATELLITE
 from bentpipe.evaluation.single import SINGLE
 from bentpipe.evaluation.suite import SUITE
 from bentpipe.progress import State

@@ -38,8 +38,7 @@ def evaluate_verb(
     With --out an interrupted evaluation goes on where it was when the same command is given again.
     """
     from bentpipe.evaluation.assessment import assess
-    from bentpipe.evaluation.report import PAGE, is_complete
-    from bentpipe.evaluation.show import show
+    from bentpipe.evaluation.report import PAGE, is_complete, show
 
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
     with terminal.RunsBar(f"evaluating {algorithm}") as bar:

@@ -1,4 +1,4 @@
-"""Experiments on kinds of paths: radio, and paths that change (RFC 9743 sections 6.4, 7.3 and 7.9)."""
+"""Kinds of paths: managed queues, radio, changes, satellites (RFC 9743 sections 6.4, 7.1, 7.3, 7.5, 7.9)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,68 @@ from typing import Any
 from bentpipe.evaluation.experiment import Measured, Numbers, Setting, experiment
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import Arq, GilbertElliott, Link, PacketError
+from bentpipe.models import (
+    Arq,
+    BitError,
+    Bulk,
+    Codel,
+    DualPi2,
+    Flow,
+    FqCodel,
+    GilbertElliott,
+    Link,
+    PacketError,
+    Pie,
+    Queue,
+    Red,
+)
 from bentpipe.scenario import Scenario
 from bentpipe.source import Source
+from bentpipe.stats import jain
+
+# Active queue management ------------------------------------------------------------------------------------
+
+AQM_RATE, AQM_RTT, AQM_FLOWS = 20.0, 40.0, 4
+AQM_ROOM = "400 packets"
+
+
+def _queues(name: str) -> Queue:
+    ecn = name.endswith(" ECN") or None
+    match name.removesuffix(" ECN"):
+        case "drop-tail":
+            return drop_tail(400)
+        case "RED":
+            return Red(AQM_ROOM, min="20 packets", max="60 packets", ecn=ecn)
+        case "CoDel":
+            return Codel(AQM_ROOM, ecn=ecn)
+        case "PIE":
+            return Pie(AQM_ROOM, ecn=ecn)
+        case "FQ-CoDel":
+            return FqCodel(AQM_ROOM, ecn=ecn)
+        case _:
+            return DualPi2(AQM_ROOM)
+
+
+def _aqm_build(s: Setting, cc: Any, seed: int) -> Scenario:
+    name = str(s["queue"])
+    ecn: dict[str, Any] = {"ecn": True} if name.endswith(" ECN") else {}
+    flows = flow(cc, count=AQM_FLOWS, start_jitter="1 s", **ecn, **out_of_step(AQM_RATE))
+    return bottleneck(link(AQM_RATE, AQM_RTT, _queues(name)), [flows], 30, seed)
+
+
+def _aqm_measure(run: Observation) -> Numbers:
+    delivered = run.link()["delivered_packets"]
+    return {
+        "utilisation": run.link()["utilisation"],
+        "queueing_p95": run.queueing_p95(AQM_RTT / 1e3),
+        "loss": run.loss(),
+        "marked": run.link()["marked"] / delivered if delivered else math.nan,
+        "jain": jain(f["goodput_bps"] for f in run.named()),
+    }
+
+
+AQM = experiment("queues", _aqm_build, _aqm_measure)
+
 
 # Losses of the channel --------------------------------------------------------------------------------------
 
@@ -171,3 +230,53 @@ REORDER = experiment("reordering", _reorder_build, _reorder_measure)
 
 PATHS = (RADIO, DELAY, CHANGE, REORDER)
 """These experiments, in the order of their chapters."""
+
+
+# Satellites -------------------------------------------------------------------------------------------------
+
+SATELLITES = ("geo", "geo, bit errors", "vsat", "vsat-dama", "leo")
+BIT_ERRORS = 1e-6
+FILE = "2 MB"
+SATELLITE_S = 60.0
+
+
+def _satellite_build(s: Setting, cc: Any, seed: int) -> Scenario:
+    name, _, errors = str(s["link"]).partition(", ")
+    table = Source(name).load()
+    shipped = Scenario.from_dict({key: table[key] for key in ("link", "station") if key in table})
+    model = next(f for f in table["flow"] if f.get("traffic", {}).get("kind") != "cbr")
+    place = {key: model[key] for key in ("path", "ack_path", "extra_delay") if key in model}
+    if errors:
+        shipped.links[name].loss = BitError(BIT_ERRORS)
+    shipped.duration, shipped.seed = f"{SATELLITE_S:g} s", seed
+    if s["traffic"] == "long flow":
+        shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", **place)]
+    else:
+        shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", traffic=Bulk(FILE), **place)]
+    return shipped
+
+
+def _satellite_measure(run: Observation) -> Measured:
+    test = run.named()[0]
+    if run.setting["traffic"] != "long flow":
+        done = test["completion_s"]
+        yield {}, {"done": run.seconds if done is None else done}
+        return
+    yield (
+        {},
+        {
+            "goodput": run.goodput(),
+            "loss": run.loss(),
+            "rtt": math.nan if test["rtt_p95_s"] is None else test["rtt_p95_s"] - test["rtt_min_s"],
+        },
+    )
+
+
+SATELLITE = experiment(
+    "satellite",
+    _satellite_build,
+    _satellite_measure,
+    settings=lambda extent: [
+        {"link": name, "traffic": traffic} for traffic in ("long flow", "file") for name in SATELLITES
+    ],
+)

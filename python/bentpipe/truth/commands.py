@@ -64,8 +64,7 @@ def kernel_verb(
     """Make the same transfers in simulation and with the kernel's TCP, and compare them. Needs root."""
     from bentpipe.truth import cell as cells_of
     from bentpipe.truth import measuring
-    from bentpipe.truth.comparison import table
-    from bentpipe.truth.show import show_truth
+    from bentpipe.truth.comparison import show_truth, table
     from bentpipe.truth.writing import write_rows
 
     check_size(full=full, quick=quick, links=links)

@@ -1,4 +1,4 @@
-"""One side of a cell: numbers, window and RTT on a grid that both worlds share; its simulation; its files."""
+"""One side of a cell: its numbers, and its window and RTT on the grid of both worlds; simulated or stored."""
 
 from __future__ import annotations
 
