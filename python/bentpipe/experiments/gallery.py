@@ -19,7 +19,7 @@ from matplotlib.transforms import blended_transform_factory
 import bentpipe as bp
 from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, case_of
-from bentpipe.experiments.legible import line_colour
+from bentpipe.experiments.table import line_colour
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.registry import find

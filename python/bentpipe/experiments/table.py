@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import bentpipe as bp
 from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, case_of
+from bentpipe.pages.dark import contrast, rgb, written
 from bentpipe.stats import Mean
 from bentpipe.sweeps.case import Case
 from bentpipe.truth.writing import read_rows, write_rows
@@ -29,6 +30,8 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
 }
 """Settings of matplotlib for the figures."""
+CONTRAST = 2.2
+"""Least contrast of a line of a figure with white. Pale colours are fine as areas and vanish as lines."""
 
 
 class Key(NamedTuple):
@@ -135,3 +138,13 @@ def shown(known: Mean, digits: int, scale: float = 1.0) -> str:
     """A mean times `scale`, and the half of its interval unless that rounds to nothing."""
     text, half = f"{scale * known.mean:.{digits}f}", scale * known.half_width
     return f"{text} ± {half:.{digits}f}" if known.n > 1 and half >= 0.5 * 10**-digits else text
+
+
+def line_colour(colour: str) -> str:
+    """The same hue, as dark as a thin line or a small dot has to be."""
+    red, green, blue = rgb(colour)
+    share, darker = 1.0, (red, green, blue)
+    while contrast(darker, (255, 255, 255)) < CONTRAST:
+        share -= 0.02
+        darker = round(share * red), round(share * green), round(share * blue)
+    return written(darker)
