@@ -6,7 +6,8 @@ import dataclasses
 from pathlib import Path
 
 import bentpipe as bp
-from bentpipe.experiments.satellite_2026 import Satellite2026, claims, measure, page
+from bentpipe.experiments.satellite_2026 import claims, measure, page
+from bentpipe.experiments.satellite_2026.page import Satellite2026
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -11,7 +11,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.drawn.profiles import PROFILES
-from bentpipe.experiments.starlink import both, capacity, counts, experiment, model, race, statistics
+from bentpipe.experiments.starlink import capacity, experiment, model, statistics
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.experiment import by_setting, put, transfers
 
@@ -250,7 +250,7 @@ def test_each_mark_fails_alone() -> None:
 def test_a_count_passes_through_the_buffer_of_the_sender() -> None:
     """100 bytes a second and a buffer of 900: filled again at 3, 6, ... s, read from 9, 12, ... s on."""
     ends = np.arange(1.0, 21.0)
-    late = counts.through_buffer(np.array([1.5, 4.5, 4.6, 19.0]), ends, 100 * ends, 900.0)
+    late = data.through_buffer(np.array([1.5, 4.5, 4.6, 19.0]), ends, 100 * ends, 900.0)
     assert {int(end): count for end, count in zip(ends, late, strict=True) if count} == {9: 1, 12: 2}
 
 
@@ -261,11 +261,11 @@ def test_a_simulated_sender_is_counted_as_the_measured_one(monkeypatch) -> None:
     )
     result = bp.run(scenario)
     again = result.flows["retransmitted_packets"][0]
-    prompt = counts.of_result(result, late=False)
+    prompt = data.of_result(result, late=False)
     assert prompt.reported.sum() == again > 0 and (prompt.settled == prompt.reported).all()
     assert sum(prompt.windows("reported")) == again
-    monkeypatch.setattr(counts, "BUFFER_BYTES", 3e6)
-    late = counts.of_result(result, late=True)
+    monkeypatch.setattr(data, "BUFFER_BYTES", 3e6)
+    late = data.of_result(result, late=True)
     first = [int(np.flatnonzero(one)[0]) for one in (prompt.reported, late.reported)]
     assert first[0] < first[1] and late.reported.sum() <= again
     known = ~np.isnan(late.settled)
@@ -275,12 +275,12 @@ def test_a_simulated_sender_is_counted_as_the_measured_one(monkeypatch) -> None:
 
 
 def test_both_directions_at_once_are_those_of_the_preset(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(both, "LENGTH_S", 5.0)
-    monkeypatch.setattr(both, "SENDERS", {"CUBIC": "cubic"})
+    monkeypatch.setattr(model, "LENGTH_S", 5.0)
+    monkeypatch.setattr(model, "SENDERS", {"CUBIC": "cubic"})
     (tmp_path / "throughput.csv").write_text(
         "download,upload\n" + "".join(f"{i},{2 * i}\n" for i in range(1, 12))
     )
-    tables = both.Both(tmp_path, quick=True, data=tmp_path).run()
+    tables = model.Both(tmp_path, quick=True, data=tmp_path).run()
     assert tables == [tmp_path / "starlink_both.csv", tmp_path / "starlink_both_seconds.csv"]
     rows = tables[0].read_text().splitlines()
     assert len(rows) == 5 and rows[1].startswith('CUBIC,"D, few"')
@@ -289,9 +289,9 @@ def test_both_directions_at_once_are_those_of_the_preset(tmp_path, monkeypatch) 
 
 
 def test_the_race_has_every_end_for_each_algorithm(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(race, "LENGTH_S", 5.0)
-    monkeypatch.setattr(race, "RACED", {"BBR": "bbr"})
-    (table,) = race.Race(tmp_path, quick=True).run()
+    monkeypatch.setattr(model, "LENGTH_S", 5.0)
+    monkeypatch.setattr(model, "RACED", {"BBR": "bbr"})
+    (table,) = model.Race(tmp_path, quick=True).run()
     heads, row = table.read_text().splitlines()
     assert heads.startswith('algorithm,"D, 6e-6",') and heads.endswith('"sent again, D, 2e-5",uplink')
     assert row.startswith("BBR,") and len(row.split(",")) == 9
@@ -303,7 +303,7 @@ def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> N
     monkeypatch.setattr(statistics, "DAYS", (data.DAY,))
     monkeypatch.setattr(statistics, "MODEL_TESTS", 5)
     monkeypatch.setattr(statistics, "BOOTSTRAP", 5)
-    monkeypatch.setattr(counts, "BUFFER_BYTES", 2e6)
+    monkeypatch.setattr(data, "BUFFER_BYTES", 2e6)
     for name, more in (("1", 0.0), ("3", 0.1)):  # periods of 3, 4 and 5 Mbit/s that vary by 10 to 50 %
         rates = [
             (4 + i // 30 % 3 - 1) * (1 + more + (-1) ** (i // 2) * (0.1 + 0.1 * (i // 30 % 5)))
@@ -335,12 +335,12 @@ def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> N
 def test_a_table_is_a_csv_file_and_a_part_of_the_page(tmp_path: Path) -> None:
     page = tmp_path / "starlink.md"
     page.write_text("<!-- starlink_race -->\nold\n<!-- end starlink_race -->\nrest\n")
-    put(race.Race(tmp_path), "starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
+    put(model.Race(tmp_path), "starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
     text = page.read_text()
     assert "| BBR | 84 |" in text and "old" not in text and text.endswith("rest\n")
     assert (tmp_path / "validation" / "starlink_race.csv").read_text() == 'algorithm,"D, 6e-6"\nBBR,84\n'
 
 
 def test_the_race_names_algorithms_that_there_are() -> None:
-    for cc in race.RACED.values():
+    for cc in model.RACED.values():
         model.Setting(cc, "D").scenario(1).check()

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 OWN = {
-    "leo": ("leo:Leo", "", "Every controller over paths that move"),
+    "leo": ("leo.page:Leo", "", "Every controller over paths that move"),
     "satellite-2026": (
-        "satellite_2026:Satellite2026", "", "Start-up, files, pages and films over satellites",
+        "satellite_2026.page:Satellite2026", "", "Start-up, files, pages and films over satellites",
     ),
     "gallery": ("gallery:Gallery", "", "The window of every controller over one GEO link"),
     "starlink": ("starlink.capacity:OverCapacity", " --data DIR", "BBR over measured Starlink capacity"),
     "starlink-model": ("starlink.model:Validation", " --data DIR", "TCP over the model of Starlink"),
-    "starlink-race": ("starlink.race:Race", "", "Algorithms over all ends of the model of Starlink"),
-    "starlink-both": ("starlink.both:Both", "", "A download and an upload over the model of Starlink"),
+    "starlink-race": ("starlink.model:Race", "", "Algorithms over all ends of the model of Starlink"),
+    "starlink-both": ("starlink.model:Both", "", "A download and an upload over the model of Starlink"),
     "leocc": ("leo.leocc:LeoCC", " --data DIR", "LeoCC in its authors' setting and in ours"),
 }  # fmt: skip
 """The experiments of this package by name: module and class, what follows the name where it is run, title."""

@@ -20,9 +20,8 @@ from bentpipe import stats
 from bentpipe.controller import named_algorithm
 from bentpipe.drawn.lines import with_lines
 from bentpipe.drawn.recipe import Recipe
-from bentpipe.experiments import leo
 from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
-from bentpipe.experiments.leo import page, paths
+from bentpipe.experiments.leo import measure, page
 from bentpipe.experiments.starlink.measured import PLACE
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
@@ -165,7 +164,7 @@ def settings(trace: Path, measured: Path | None) -> dict[str, Build]:
         "- its median delay, constant": Drawn(constant=True),
     }
     if measured is not None:
-        for path in paths.measured(measured):
+        for path in measure.measured(measured):
             found[page.PATHS[path.name][0]] = path.scenario
     return found
 
@@ -204,7 +203,7 @@ class LeoCC(Experiment):
         made = {row["setting"] for row in table}
         write_rows(file, [*table, *(row for row in stored_rows(file) if row["setting"] not in made)])
         if not self.quick and (self.out / "leo.csv").exists():
-            leo.Leo(self.out).write_page()
+            page.Leo(self.out).write_page()
         return [file]
 
 

@@ -1,8 +1,10 @@
-"""The text and the figures of docs/leo.md, from its table."""
+"""Every controller over paths that move: docs/leo.md, its table, its text and its figures."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,25 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import bentpipe as bp
-from bentpipe.experiments.leo.measure import SHARE, WINDOW_S, Measured, mean
-from bentpipe.experiments.leo.paths import LEO, LOSS, MovingPath
-from bentpipe.experiments.table import STYLE, line_colour, shown
+from bentpipe import controller
+from bentpipe.experiments.leo.measure import (
+    LEO,
+    LOSS,
+    SHARE,
+    WINDOW_S,
+    Measured,
+    MovingPath,
+    fades,
+    mean,
+    measure,
+    measured,
+    shells,
+    shipped,
+)  # fmt: skip
+from bentpipe.experiments.table import STYLE, Key, Table, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.registry import style as style_of
+from bentpipe.sweeps.case import Case
 from bentpipe.toml_tables import beside
 from bentpipe.truth.writing import read_rows
 
@@ -41,68 +57,12 @@ CLEAN = ("leo-handover", "starlink", "kuiper", "telesat")
 """The LEO paths on which nothing is lost at random."""
 ON_LEO = ("leo-handover", "leo-loss", "starlink", "kuiper", "telesat")
 
+SEEDS = 3
+RESET = "path_change=reset"
+WINDOW = "base_window=10"
+
 PAGE = Path(__file__).with_name("page.md")
 PAIR = tuple[str, str]
-
-
-def text(rows: Sequence[Measured], folder: Path) -> str:
-    """The page: page.md with the numbers, and those of `bentpipe.experiments.leo.leocc` in its folder."""
-    about_leocc = folder / "validation" / "leocc.csv"
-    found = _by(rows)
-    labels = {e["id"]: e["label"] for e in bp.controllers()}
-
-    def value(path: str, cc: str, what: str) -> float:
-        return _value(found, path, cc, what)
-
-    def percent(cc: str, path: str = "leo-handover") -> str:
-        return f"{100 * value(path, cc, 'share'):.0f} %"
-
-    def changes(ccs: Sequence[str], share: Callable[[str], float]) -> str:
-        """A table of goodput without and with a reset."""
-        rows = [
-            [labels[cc], *(f"{100 * share(name):.0f} %" for name in (cc, f"{cc} path_change=reset"))]
-            for cc in ccs
-        ]
-        return markdown(["<controller", "no reset", "reset"], rows)
-
-    gained = sorted(
-        KEEPERS, key=lambda cc: _mean_share(found, cc) - _mean_share(found, f"{cc} path_change=reset")
-    )
-    handover = [
-        [
-            labels[cc.split()[0]] + (", reset at each handover" if " " in cc else ""),
-            percent(cc),
-            f"{1e3 * value('leo-handover', cc, 'rtt_p95_s'):.0f} ms",
-        ]
-        for cc in ("vegas", "vegas path_change=reset", "cubic", "satcp", "bbr", "leocc")
-    ]
-    heads = ["<controller", "goodput, of what the path could carry", "round trip (p95)"]
-    return rendered(
-        PAGE,
-        handover=markdown(heads, handover),
-        resets=changes([*gained[:5], *gained[:-3:-1]], lambda cc: _mean_share(found, cc)),
-        losses=changes(
-            ["a-liad", "westwood", "westwood-br", "star"], lambda cc: value("leo-loss", cc, "share")
-        ),
-        percent=percent,
-        value=value,
-        loss=LOSS,
-        keepers=_keepers(found),
-        tables=[
-            (title, _table(found, what, digits, scale))
-            for title, what, digits, scale in (
-                ("Goodput, % of what the path could carry", "share", 0, 100.0),
-                ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
-                ("Lost, % of what was sent", "lost", 2, 100.0),
-                ("Recovery after a handover, s", "recovery_s", 2, 1.0),
-            )
-        ],
-        leocc=leocc(read_rows(about_leocc)) if about_leocc.exists() else "(`bentpipe study run leocc`)",
-        share=SHARE,
-        window=WINDOW_S,
-        paths=PATHS.values(),
-        seeds=max((r.seed for r in rows), default=0),
-    )
 
 
 SENDERS = {"LeoCC": "leocc", "LeoCC without filter": "leocc fluctuation=10"}
@@ -170,15 +130,6 @@ def _keepers(found: Mapping[PAIR, list[Measured]]) -> str:
                 cells.append(", ".join("–" if np.isnan(v) else f"{100 * v:.0f}" for v in three))
             rows.append([entry["label"], *cells])
     return markdown(texts(["controller", *(PATHS[p][0] for p in ON_LEO)]), rows)
-
-
-def draw(docs: Path, rows: Sequence[Measured], paths: Sequence[MovingPath], story: Mapping[str, Any]) -> None:
-    """The figures."""
-    with mpl.rc_context(STYLE):
-        _story(docs / "leo-handover.svg", paths[0], story)
-        _dots(docs / "leo-controllers.svg", _by(rows))
-        if len(paths) == len(PATHS):  # not without the measured data
-            _paths(docs / "leo-paths.svg", paths)
 
 
 def _look(cc: str) -> tuple[str, str, str]:
@@ -268,3 +219,125 @@ def _paths(file: Path, paths: Sequence[MovingPath]) -> None:
         if i >= columns:
             ax.set_xlabel("s")
     figure.savefig(file, metadata={"Date": None})
+
+
+class Leo(Table[Measured]):
+    """Every controller over paths that move. With data, the measured downlinks are among the paths."""
+
+    name = "leo"
+    row = Measured
+
+    @cached_property
+    def paths(self) -> dict[str, MovingPath]:
+        """All paths by name."""
+        ours = [shipped(), shipped("leo-loss", LOSS)]
+        own = [] if self.data is None else measured(self.data)
+        return {path.name: path for path in (*ours, *shells(), *fades(), *own)}
+
+    def keys(self) -> list[Key]:
+        """Quick: one seed over the two shipped paths, the controllers that the figures name."""
+        if self.quick:
+            few = [path for path in self.paths.values() if path.name in ("leo-handover", "leo-loss")]
+            named = (*NAMED, *(cc for cc in STORY if cc not in NAMED))
+            return [Key(path.name, cc, 1) for path in few for cc in named]
+        return [
+            Key(path.name, cc, seed)
+            for seed in range(1, SEEDS + 1)
+            for path in self.paths.values()
+            for cc in algorithms(path)
+        ]
+
+    def scenarios(self, key: Key) -> dict[str, bp.Scenario]:
+        """One run a row."""
+        cc = controller.named_algorithm(key.cc)
+        return {"flow": self.paths[key.path].scenario(cc, key.seed, self.lines)}
+
+    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:
+        """All columns."""
+        return measure(self.paths[str(case.keys["path"])], result)
+
+    def text(self, rows: Sequence[Measured]) -> str:
+        """The page: page.md with the numbers, and those of `leocc` in its folder."""
+        about_leocc = self.out / "validation" / "leocc.csv"
+        found = _by(rows)
+        labels = {e["id"]: e["label"] for e in bp.controllers()}
+
+        def value(path: str, cc: str, what: str) -> float:
+            return _value(found, path, cc, what)
+
+        def percent(cc: str, path: str = "leo-handover") -> str:
+            return f"{100 * value(path, cc, 'share'):.0f} %"
+
+        def changes(ccs: Sequence[str], share: Callable[[str], float]) -> str:
+            """A table of goodput without and with a reset."""
+            rows = [
+                [labels[cc], *(f"{100 * share(name):.0f} %" for name in (cc, f"{cc} path_change=reset"))]
+                for cc in ccs
+            ]
+            return markdown(["<controller", "no reset", "reset"], rows)
+
+        gained = sorted(
+            KEEPERS, key=lambda cc: _mean_share(found, cc) - _mean_share(found, f"{cc} path_change=reset")
+        )
+        handover = [
+            [
+                labels[cc.split()[0]] + (", reset at each handover" if " " in cc else ""),
+                percent(cc),
+                f"{1e3 * value('leo-handover', cc, 'rtt_p95_s'):.0f} ms",
+            ]
+            for cc in ("vegas", "vegas path_change=reset", "cubic", "satcp", "bbr", "leocc")
+        ]
+        heads = ["<controller", "goodput, of what the path could carry", "round trip (p95)"]
+        return rendered(
+            PAGE,
+            handover=markdown(heads, handover),
+            resets=changes([*gained[:5], *gained[:-3:-1]], lambda cc: _mean_share(found, cc)),
+            losses=changes(
+                ["a-liad", "westwood", "westwood-br", "star"], lambda cc: value("leo-loss", cc, "share")
+            ),
+            percent=percent,
+            value=value,
+            loss=LOSS,
+            keepers=_keepers(found),
+            tables=[
+                (title, _table(found, what, digits, scale))
+                for title, what, digits, scale in (
+                    ("Goodput, % of what the path could carry", "share", 0, 100.0),
+                    ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
+                    ("Lost, % of what was sent", "lost", 2, 100.0),
+                    ("Recovery after a handover, s", "recovery_s", 2, 1.0),
+                )
+            ],
+            leocc=leocc(read_rows(about_leocc)) if about_leocc.exists() else "(`bentpipe study run leocc`)",
+            share=SHARE,
+            window=WINDOW_S,
+            paths=PATHS.values(),
+            seeds=max((r.seed for r in rows), default=0),
+        )
+
+    def draw(self, rows: Sequence[Measured]) -> None:
+        """The figures; that of the paths only if the measured ones are there."""
+        every = list(self.paths.values())
+        with tempfile.TemporaryDirectory() as work:
+            told = [every[0].scenario(controller.named_algorithm(cc), 1, Path(work)) for cc in STORY]
+            results = bp.run_many(told)
+        with mpl.rc_context(STYLE):
+            traces = {cc: result.trace for cc, result in zip(STORY, results, strict=True)}
+            _story(self.out / "leo-handover.svg", every[0], traces)
+            _dots(self.out / "leo-controllers.svg", _by(rows))
+            if len(every) == len(PATHS):  # not without the measured data
+                _paths(self.out / "leo-paths.svg", every)
+
+
+def algorithms(path: MovingPath) -> list[str]:
+    """Every controller; where the path changes hands, also those that forget the smallest round-trip time."""
+    found = []
+    for entry in bp.controllers():
+        found.append(entry["id"])
+        if path.group != LEO or entry["uses_path_hints"]:
+            continue
+        if any(param["name"] == "base_window" for param in entry["params"]):
+            found.append(f"{entry['id']} {WINDOW}")
+        if entry["id"] in KEEPERS:
+            found.append(f"{entry['id']} {RESET}")
+    return found

@@ -1,4 +1,4 @@
-"""Text and figures of docs/satellite-2026.md, from its table."""
+"""Start-up and files, pages and films over satellites: docs/satellite-2026.md, its text and its figures."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import bentpipe as bp
 from bentpipe.experiments.satellite_2026.claims import claims
 from bentpipe.experiments.satellite_2026.measure import (
     FIRST_S,
@@ -18,14 +19,20 @@ from bentpipe.experiments.satellite_2026.measure import (
     LOAD,
     PATHS,
     RATE_BPS,
+    RUNS,
     WINDOW_S,
     Measured,
+    SatellitePath,
+    delivery,
+    exists,
     mean,
+    measure,
     samples,
 )
-from bentpipe.experiments.table import STYLE, line_colour, shown
+from bentpipe.experiments.table import STYLE, Key, Table, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.studies.claim import Claim
+from bentpipe.sweeps.case import Case
 
 STARTS: dict[str, str] = GIVEN["starts"]
 """CUBIC with several starts, by name."""
@@ -36,46 +43,8 @@ COLOURS: dict[str, str] = GIVEN["colours"]
 STORY = [*STARTS, "bbr3", "hybla"]
 SHOWN = ("geo", "geo-jitter")
 """The curves over time: these algorithms over these paths."""
+SEEDS = 8
 PAGE = Path(__file__).with_name("page.md")
-
-
-def text(rows: Sequence[Measured]) -> str:
-    """The page: page.md with the numbers."""
-    found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-    digits = {"startup_s": 2, "start_lost": 0, "file_1_s": 2, "file_100_s": 1, "page_s": 2}
-    video = [
-        (f"{path.label}, {head}", path.name, what, 1)
-        for path in PATHS
-        for head, what in (("Mbit/s", "video_mbps"), ("start, s", "video_startup_s"))
-    ]
-    stalled = [
-        f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)"
-        for path in PATHS
-        for cc in found
-        if (known := mean(rows, path.name, cc, "video_stalled_s")) and known.mean > 0
-    ]
-    files = ((cc, mean(rows, "geo", cc, "file_100_s")) for cc in found)
-    return rendered(
-        PAGE,
-        rate=RATE_BPS / 1e6,
-        load=100 * LOAD,
-        seeds=len({r.seed for r in rows}),
-        fastest=fastest(rows, found),
-        claims=claims(rows),
-        checks=_checks,
-        **{
-            what: _table(rows, found, [(path.label, path.name, what, n) for path in PATHS])
-            for what, n in digits.items()
-        },
-        # The objective of a draft for the path GEO.
-        met=[ALGORITHMS[cc] for cc, known in files if known and known.mean <= 20],
-        video=_table(rows, found, video),
-        stalled=stalled,
-        window=WINDOW_S,
-        first=FIRST_S,
-        deep=max(path.first_s for path in PATHS),
-        paths=PATHS,
-    )
 
 
 def fastest(rows: Sequence[Measured], found: Sequence[str]) -> str:
@@ -131,17 +100,6 @@ def _checks(claim: Claim) -> str:
 
 Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 """Seconds from the start of the flow, and bytes delivered, by path and algorithm."""
-
-
-def draw(folder: Path, rows: Sequence[Measured], traces: Traces) -> None:
-    """The three figures."""
-    found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-    with mpl.rc_context(STYLE):
-        _draw_start(folder / "satellite-2026-start.svg", traces)
-        files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
-        _draw_dots(folder / "satellite-2026-files.svg", rows, found, files)
-        pages = [("page_s", "page load time, seconds"), ("video_mbps", "video, mean Mbit/s")]
-        _draw_dots(folder / "satellite-2026-pages.svg", rows, found, pages)
 
 
 def colour(cc: str) -> str:
@@ -205,3 +163,97 @@ def _dots(ax: Axes, rows: Sequence[Measured], found: Sequence[str], path: str, w
             )
     ax.set_xlim(0, 1.1 * max(ends) or 1)
     ax.grid(axis="x", linewidth=0.4)
+
+
+class Satellite2026(Table[Measured]):
+    """Start-up and files, pages and films over satellites."""
+
+    name = "satellite-2026"
+    row = Measured
+
+    def keys(self) -> list[Key]:
+        """Seed by seed, so that a table of an interrupted job is one of fewer seeds.
+
+        Quick: one seed over GEO with and without jitter, CUBIC with its starts.
+        """
+        paths = [path.name for path in PATHS if not self.quick or path.name in SHOWN]
+        ccs = STARTS if self.quick else ALGORITHMS
+        seeds = range(1, 2 if self.quick else SEEDS + 1)
+        return [Key(path, cc, seed) for seed in seeds for path in paths for cc in ccs if exists(cc)]
+
+    def scenarios(self, key: Key) -> dict[str, bp.Scenario]:
+        """The runs of an algorithm."""
+        path = _path(key.path)
+        return {
+            name: path.scenario(key.cc, traffic, key.seed, duration, record)
+            for name, (traffic, duration, record) in RUNS.items()
+        }
+
+    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:
+        """The columns of one of the runs."""
+        return measure(_path(str(case.keys["path"])), str(case.settings["run"]), result)
+
+    def text(self, rows: Sequence[Measured]) -> str:
+        """The page: page.md with the numbers."""
+        found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
+        digits = {"startup_s": 2, "start_lost": 0, "file_1_s": 2, "file_100_s": 1, "page_s": 2}
+        video = [
+            (f"{path.label}, {head}", path.name, what, 1)
+            for path in PATHS
+            for head, what in (("Mbit/s", "video_mbps"), ("start, s", "video_startup_s"))
+        ]
+        stalled = [
+            f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)"
+            for path in PATHS
+            for cc in found
+            if (known := mean(rows, path.name, cc, "video_stalled_s")) and known.mean > 0
+        ]
+        files = ((cc, mean(rows, "geo", cc, "file_100_s")) for cc in found)
+        return rendered(
+            PAGE,
+            rate=RATE_BPS / 1e6,
+            load=100 * LOAD,
+            seeds=len({r.seed for r in rows}),
+            fastest=fastest(rows, found),
+            claims=claims(rows),
+            checks=_checks,
+            **{
+                what: _table(rows, found, [(path.label, path.name, what, n) for path in PATHS])
+                for what, n in digits.items()
+            },
+            # The objective of a draft for the path GEO.
+            met=[ALGORITHMS[cc] for cc, known in files if known and known.mean <= 20],
+            video=_table(rows, found, video),
+            stalled=stalled,
+            window=WINDOW_S,
+            first=FIRST_S,
+            deep=max(path.first_s for path in PATHS),
+            paths=PATHS,
+        )
+
+    def draw(self, rows: Sequence[Measured]) -> None:
+        """The three figures."""
+        traces = _traces([cc for cc in STORY if exists(cc)])
+        found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
+        with mpl.rc_context(STYLE):
+            _draw_start(self.out / "satellite-2026-start.svg", traces)
+            files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
+            _draw_dots(self.out / "satellite-2026-files.svg", rows, found, files)
+            pages = [("page_s", "page load time, seconds"), ("video_mbps", "video, mean Mbit/s")]
+            _draw_dots(self.out / "satellite-2026-pages.svg", rows, found, pages)
+
+
+def _path(name: str) -> SatellitePath:
+    return next(path for path in PATHS if path.name == name)
+
+
+def _traces(ccs: Sequence[str]) -> Traces:
+    """The delivery of a bulk flow of each algorithm over time, with one seed."""
+    keys = [(path, cc) for path in PATHS if path.name in SHOWN for cc in ccs]
+    scenarios = [path.scenario(cc, bp.Bulk(), 1, "24 s", bp.Record("50 ms")) for path, cc in keys]
+    found = {}
+    for (path, cc), result in zip(keys, bp.run_many(scenarios), strict=True):
+        t, delivered = delivery(result)
+        begun = next(flow["start_s"] for flow in result.json["flows"] if flow["name"] == "flow")
+        found[path.name, cc] = (t - begun, delivered)
+    return found

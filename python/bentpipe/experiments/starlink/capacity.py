@@ -18,14 +18,16 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe.experiments.experiment import case_of
-from bentpipe.experiments.starlink.counts import MSS, SLOT_S, TEST_S
 from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, put, transfers
 from bentpipe.experiments.starlink.measured import (
     DAY,
     DAYS,
     HEADER,
+    MSS,
     NEAR_S,
     PLACE,
+    SLOT_S,
+    TEST_S,
     TO_WIRE,
     Capacity,
     Signs,

@@ -9,27 +9,33 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 import bentpipe as bp
 from bentpipe import files
 from bentpipe.drawn.recipe import Recipe
 from bentpipe.experiments.experiment import Experiment, over_seeds
-from bentpipe.experiments.starlink.counts import MSS, QUIET, SLOT_S, WAYS, of_result
-from bentpipe.experiments.starlink.measured import TO_WIRE, measured, near
+from bentpipe.experiments.starlink.measured import (
+    MSS,
+    QUIET,
+    SLOT_S,
+    TO_WIRE,
+    WAYS,
+    Floats,
+    measured,
+    near,
+    of_result,
+)
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
 from bentpipe.units import seconds
-
-Floats = NDArray[np.float64]
 
 
 class OfStarlink(Experiment):
     """An experiment of the page.
 
     Settings of a case: `counted` is "late" or "prompt" if the run is counted as a measured test
-    (`counts.of_result`), else empty; `capacity_bps` is what UDP got if the link is not drawn.
+    (`measured.of_result`), else empty; `capacity_bps` is what UDP got if the link is not drawn.
     """
 
     def measure(self, case: Case, result: bp.Result) -> Mapping[str, Any]:
@@ -96,7 +102,7 @@ class Tests:
     Attributes:
         capacity_bps: by test.
         slots_bps: goodput of half seconds, by test.
-        again: for each way to count (`counts.WAYS`) retransmitted over delivered, by test, where known;
+        again: for each way to count (`measured.WAYS`) retransmitted over delivered, by test, where known;
             "sender" is the simulated sender's own count of the whole test.
         quiet: for each way the share of times of 5 s that are quiet.
     """

@@ -1,8 +1,4 @@
-"""TCP over the model of a Starlink link, beside the measured, day by day: a table of docs/starlink.md.
-
-The model was fitted on 27 May 2024; the other days are for comparison. A second table has the statistics to
-which it was fitted, of each day and of the model (`statistics.py`).
-"""
+"""Experiments over the model of a Starlink link: tables of docs/starlink.md."""
 
 from __future__ import annotations
 
@@ -12,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import bentpipe as bp
 from bentpipe.controller import named_algorithm
 from bentpipe.drawn.profiles import PROFILES
-from bentpipe.experiments.experiment import case_of
+from bentpipe.experiments.experiment import case_of, over_seeds
 from bentpipe.experiments.starlink import measured as data
-from bentpipe.experiments.starlink.counts import MSS, SLOT_S, TEST_S, WAYS
 from bentpipe.experiments.starlink.experiment import (
     OfStarlink,
     Tests,
@@ -27,6 +23,7 @@ from bentpipe.experiments.starlink.experiment import (
     put,
     transfers,
 )
+from bentpipe.experiments.starlink.measured import MSS, SLOT_S, TEST_S, WAYS, Floats
 from bentpipe.experiments.starlink.statistics import STATISTICS, fit, of_day, split
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
@@ -105,7 +102,11 @@ UPLINK = Setting("cubic slow_start=hystart", None, preset="starlink-up", counted
 
 
 class Validation(OfStarlink):
-    """The experiment."""
+    """TCP over the model beside the measured, day by day.
+
+    The model was fitted on 27 May 2024; the other days are for comparison. A second table has the statistics
+    to which it was fitted, of each day and of the model (`statistics.py`).
+    """
 
     name = "starlink-model"
 
@@ -200,3 +201,155 @@ def _failed(marks: Mapping[str, bool | list[bool]]) -> str:
                 f"{name} ({way})" for way, one in zip(WAYS, np.atleast_1d(holds), strict=True) if not one
             ]
     return ", ".join(names) or "none"
+
+
+RACED = {
+    "BBR": "bbr", "BBRv3": "bbr3", "LeoCC": "leocc", "Illinois": "illinois", "CUBIC": "cubic",
+    "CUBIC, HyStart": "cubic slow_start=hystart", "Reno": "reno", "Vegas": "vegas", "Copa": "copa",
+    "A-LIAD": "a-liad", "TCP-STAR": "star", "HSWA-TCP": "hswa", "Vegas-L": "vegas-l", "SIMD": "simd",
+}  # fmt: skip
+"""The algorithms of the race: those that people run, and those of the five papers."""
+RACE_LOSSES = {"6e-6": 6e-6, "2e-5": 2e-5, "1e-4": 1e-4}
+RACES, LENGTH_S = 6, 60.0
+"""Seeds of the race, and the length of its runs and of those with both directions."""
+
+
+def race_settings(cc: str) -> dict[str, Setting]:
+    """All ends for an algorithm, by the heads of the table: both families, all losses, and the uplink."""
+    found = {
+        f"{family}, {name}": Setting(cc, family, loss, length_s=LENGTH_S)
+        for family in FAMILIES
+        for name, loss in RACE_LOSSES.items()
+    }
+    return {**found, "uplink": Setting(cc, None, preset="starlink-up", length_s=LENGTH_S)}
+
+
+class Race(OfStarlink):
+    """Algorithms over the model at all ends of its ranges."""
+
+    name = "starlink-race"
+
+    def cases(self) -> list[Case]:
+        """Every algorithm at all ends, with each seed."""
+        return [
+            case
+            for name, cc in RACED.items()
+            for end, setting in race_settings(cc).items()
+            for case in setting.cases(self.seeds(RACES), algorithm=name, end=end)
+        ]
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+        """Writes the median goodput over what UDP gets."""
+        found = by_setting(cases, rows)
+        *ends, up = race_settings("")
+        table = [["algorithm", *ends, "sent again, D, 2e-5", up]]
+        for name in RACED:
+            shares = [f"{100 * np.median(found[name, end].share):.0f}" for end in (*ends, up)]
+            again = f"{100 * np.median(found[name, 'D, 2e-5'].again['sender']):.2f}"
+            table.append([name, *shares[:-1], again, shares[-1]])
+        return put(self, "starlink_race", table)
+
+
+BOTH_TESTS = 12
+"""Seeds of a download and an upload."""
+DIRECTIONS = ("down", "up")
+SENDERS = {name: RACED[name] for name in ("BBR", "BBRv3", "CUBIC", "CUBIC, HyStart")}
+LOSSES = {
+    "few": (CAR.loss_down.low, CAR.loss_up.low),
+    "many": (CAR.loss_down.high, CAR.loss_up.high),
+}
+"""Loss events per packet at both ends of their ranges, downlink and uplink."""
+ENDS = {f"{family}, {few}": (family, *losses) for family in FAMILIES for few, losses in LOSSES.items()}
+"""The ends of what the measurement leaves open: a family, and losses down and up."""
+BOTH = "at once"
+
+
+class Both(OfStarlink):
+    """A download and an upload at once, and alone.
+
+    The folder of measured data may have `throughput.csv` of sys-uos/Starlink-on-the-Autobahn (in
+    `Data/Autobahn/throughput.zip`), and `iperf.csv` of sys-uos/Starlink-on-the-Road (in `data`): seconds in
+    which both directions were measured at once. Without them the second table has simulated rows alone.
+    """
+
+    name = "starlink-both"
+
+    def cases(self) -> list[Case]:
+        """Each algorithm at each end, at once and alone, with each seed."""
+        return [
+            case
+            for name, cc in SENDERS.items()
+            for end, of in ENDS.items()
+            for ways in (BOTH, *DIRECTIONS)
+            for case in Setting(
+                cc, *of, preset="starlink", flows=DIRECTIONS if ways == BOTH else [ways], length_s=LENGTH_S
+            ).cases(self.seeds(BOTH_TESTS), algorithm=name, end=end, ways=ways)
+        ]
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+        """Writes both tables."""
+        found = over_seeds(cases, rows, list)
+        files = [self.data / name for name in ("throughput.csv", "iperf.csv")] if self.data else []
+        seconds = distributions(found, [file for file in files if file.is_file()])
+        return [
+            *put(self, "starlink_both", in_both_directions(found)),
+            *put(self, "starlink_both_seconds", seconds),
+        ]
+
+
+Found = Mapping[tuple[Any, ...], Sequence[Row]]
+"""The runs of all seeds by algorithm, end and ways."""
+
+
+def in_both_directions(found: Found) -> list[list[str]]:
+    """Each algorithm at each end, alone and at once."""
+    heads = ["algorithm", "end", *(f"{way}, {what}" for way in DIRECTIONS for what in ("alone", BOTH))]
+    rows = [[*heads, "sent again down, %: alone, at once", "round trip down, ms: alone, at once"]]
+    for name in SENDERS:
+        for end in ENDS:
+            pairs = {
+                way: [[run[way] for run in found[name, end, ways]] for ways in (way, BOTH)]
+                for way in DIRECTIONS
+            }
+            shares = [
+                f"{100 * np.median(Tests.of(flows).share):.0f}" for pair in pairs.values() for flows in pair
+            ]
+            medians = {
+                of: [float(np.median([flow[of] for flow in flows])) for flows in pairs["down"]]
+                for of in ("again", "rtt_s")
+            }
+            again = ", ".join(f"{100 * value:.2f}" for value in medians["again"])
+            trips = ", ".join(f"{1e3 * value:.0f}" for value in medians["rtt_s"])
+            rows.append([name, end, *shares, again, trips])
+    return rows
+
+
+QUANTILES = (10, 25, 50, 75, 90)
+
+
+def distributions(found: Found, files: Sequence[Path]) -> list[list[str]]:
+    """Goodput of seconds with both directions at once, measured and simulated."""
+    rows = [["seconds", *(f"{way}, Mbit/s: p10, p25, p50, p75, p90" for way in DIRECTIONS), "correlation"]]
+    for file in files:
+        measured = pl.read_csv(file, infer_schema_length=None, null_values="")
+        if "download" in measured:
+            rows.append(_pooled("Autobahn, April 2024", measured["download"], measured["upload"]))
+            continue
+        both = measured.drop_nulls(["download_mbps", "upload_mbps"])
+        for words, moves in (("moves", True), ("is parked", False)):
+            own = both.filter((pl.col("average_speed") > 0) == moves)
+            rows.append(_pooled(f"Osnabrück, UDP, car {words}", own["download_mbps"], own["upload_mbps"]))
+    draws = found[next(iter(SENDERS)), next(iter(ENDS)), BOTH]
+    udp = (np.concatenate([run[way]["capacity_bps"] for run in draws]) / 1e6 for way in DIRECTIONS)
+    rows.append(_pooled("model: what UDP gets", *udp))
+    for (name, end, ways), runs in found.items():
+        if ways == BOTH and end.endswith("few"):
+            halves = (np.concatenate([run[way]["slots_bps"] for run in runs]) for way in DIRECTIONS)
+            series = (slots.reshape(-1, 2).mean(axis=1) / 1e6 for slots in halves)
+            rows.append(_pooled(f"model: {name}, {end} losses", *series))
+    return rows
+
+
+def _pooled(name: str, down: Floats | pl.Series, up: Floats | pl.Series) -> list[str]:
+    cells = [percentiles(down, QUANTILES, 0), percentiles(up, QUANTILES, 1)]
+    return [name, *cells, f"{np.corrcoef(down, up)[0, 1]:.2f}"]

@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 
 from bentpipe.drawn import starlink as model
 from bentpipe.drawn.profiles import PROFILES
-from bentpipe.experiments.starlink.counts import SLOT_S, TEST_S
-from bentpipe.experiments.starlink.measured import DAYS, DISH, TO_WIRE, measured, outages
+from bentpipe.experiments.starlink.measured import (
+    DAYS,
+    DISH,
+    SLOT_S,
+    TEST_S,
+    TO_WIRE,
+    Floats,
+    measured,
+    outages,
+)
 
-Floats = NDArray[np.float64]
 Item = TypeVar("Item")
 SLOTS = int(TEST_S / SLOT_S)
 LEAST_SLOTS = 20
