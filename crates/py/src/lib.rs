@@ -347,10 +347,10 @@ fn run_error(error: RunError) -> PyErr {
     }
 }
 
-/// A Parquet file as CSV text, by `bentpipe.parquet`; `Err` is one line.
+/// A Parquet file as CSV text, by `bentpipe.timeline.format`; `Err` is one line.
 fn parquet(path: &Path) -> Result<String, String> {
     Python::attach(|py| {
-        let read = py.import("bentpipe.parquet")?.getattr("as_csv")?.call1((path,))?;
+        let read = py.import("bentpipe.timeline.format")?.getattr("as_csv")?.call1((path,))?;
         read.extract::<String>()
     })
     .map_err(|e: PyErr| Python::attach(|py| e.value(py).to_string()))

@@ -157,6 +157,23 @@ def handovers(frame: pl.DataFrame) -> list[float]:
     return []
 
 
+def as_csv(path: Path) -> str:
+    """A file in Parquet as the CSV text that the simulator reads: it has no Parquet library of its own.
+
+    Raises:
+        ValueError: it cannot be read, with the reason in one line.
+    """
+    try:
+        frame, _ = load(path)
+    except FileNotFoundError:
+        raise ValueError("there is no such file; check the name") from None
+    except OSError as error:
+        raise ValueError(f"the file cannot be read: {error.strerror}") from None
+    except _core.ScenarioError as error:  # the caller names the file
+        raise ValueError(str(error).removeprefix(str(path)).lstrip(":, ")) from None
+    return frame.select(name for name in COLUMNS if name in frame.columns).write_csv(quote_style="never")
+
+
 def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
     """The table of a file, not yet checked, and, for CSV, the line of each row.
 
