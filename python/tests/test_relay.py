@@ -62,7 +62,7 @@ def test_a_comparison_counts_what_the_client_gets(tmp_path):
 
 
 def test_a_wrong_relay_is_one_line():
-    with pytest.raises(bp.ScenarioError, match=r"flow\.0\.relay\.at: .*\"gate\".*stands: core") as caught:
+    with pytest.raises(bp.ScenarioError, match=r"flow\.0\.relay\.at: .*\"gate\".*it is: core") as caught:
         two_links(relay={"at": "gate", "buffer": "1 MB"}).check()
     assert "\n" not in str(caught.value)
 
