@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from bentpipe import _core, units
 from bentpipe.drawn.lines import as_json, without_lines
 from bentpipe.emulation import congestion
-from bentpipe.emulation.guard import Guard
-from bentpipe.emulation.outside import claim
+from bentpipe.emulation.outside import Guard, claim
 from bentpipe.emulation.scene import prepared, split
 from bentpipe.relays import NONE
 from bentpipe.runs import Capture, prepare_capture
@@ -239,19 +238,14 @@ class Emulation:
         Raises:
             OSError: there is no such program, or it cannot be started.
         """
-        (near, beyond), (before, far) = self.addresses[0], self.addresses[-1]
-        if self._split is not None:  # which is not seen
-            beyond, before = far, near
-        peer = {"near": beyond, "relay": far, "far": before}
-        own = {"near": near, "relay": beyond, "far": far}
         env = dict(os.environ if given.get("env") is None else given["env"])
-        env |= {"BENTPIPE_PEER": peer[side], "BENTPIPE_ADDRESS": own[side]}
-        if self.addresses_ipv6:
-            (near, beyond), (before, far) = self.addresses_ipv6[0], self.addresses_ipv6[-1]
-            env |= {
-                "BENTPIPE_PEER6": {"near": beyond, "relay": far, "far": before}[side],
-                "BENTPIPE_ADDRESS6": {"near": near, "relay": beyond, "far": far}[side],
-            }
+        for version, addresses in (("", self.addresses), ("6", self.addresses_ipv6)):
+            if addresses:
+                (near, beyond), (before, far) = addresses[0], addresses[-1]
+                if self._split is not None:  # which is not seen
+                    beyond, before = far, near
+                env[f"BENTPIPE_PEER{version}"] = {"near": beyond, "relay": far, "far": before}[side]
+                env[f"BENTPIPE_ADDRESS{version}"] = {"near": near, "relay": beyond, "far": far}[side]
         program: subprocess.Popen[Any] = self.within(
             side, lambda: subprocess.Popen(argv, **{**given, "env": env})
         )
@@ -433,9 +427,7 @@ def whole(ways: Sequence[dict[str, Any]]) -> dict[str, Any]:
     made = {key: last[key] for key in ("delivered_packets", "delivered_bytes")}
     made["read_packets"] = ways[0]["read_packets"]
     for key, value in last.items():
-        if key.startswith("lateness_"):
-            made[key] = max(way[key] for way in ways)
-        elif key.startswith("burst_"):
+        if key.startswith(("lateness_", "burst_")):
             made[key] = max(way[key] for way in ways)
         elif isinstance(value, bool):
             made[key] = all(way[key] for way in ways)

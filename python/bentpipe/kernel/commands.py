@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 import typer
 
 from bentpipe import completion, terminal, units
+from bentpipe._core import ScenarioError
 from bentpipe.verbs import FAILED, Command, Json, RunsCommand, argument, option
 
 if TYPE_CHECKING:
@@ -116,7 +117,6 @@ def status_verb(
     json: Json = False,
 ) -> None:
     """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
-    from bentpipe._core import ScenarioError
     from bentpipe.kernel.records import status
 
     _check_readable()
@@ -165,7 +165,6 @@ def run_verb(
     ] = False,
 ) -> None:
     """Run a command whose TCP connections, and no others, use a controller; exit with its status."""
-    from bentpipe._core import ScenarioError
     from bentpipe.kernel.choice import choose
     from bentpipe.kernel.running import run
 
