@@ -365,9 +365,7 @@ class LiveLine:
             return False
 
     def show(self, snapshot: dict[str, Any]) -> None:
-        """Draws the line."""
-        if not self.is_shown:
-            return
+        """Draws the line, which `is_shown`."""
         from rich.console import Console
         from rich.text import Text
 

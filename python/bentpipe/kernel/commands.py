@@ -120,13 +120,12 @@ def status_verb(
     from bentpipe.kernel.records import status
 
     _check_readable()
+    if web is not None and (json or watch):
+        raise ScenarioError("--web shows it on a page; leave out --json and --watch")
+    _sweep()
     if web is not None:
-        if json or watch:
-            raise ScenarioError("--web shows it on a page; leave out --json and --watch")
-        _sweep()
         _serve(web)
         return
-    _sweep()
     while True:
         now = status()
         terminal.give(partial(dict, controllers=now), partial(show_status, now), json=json)
