@@ -255,20 +255,13 @@ def _facts(stored: dict[str, Any]) -> list[str]:
         f"{runs} short runs on {threads} threads against one: {_range(cpu, 3)} times the CPU seconds",
         f"the same by the wall clock: {_range(wall, 2)} times as fast; asked 1.9",
     ]
-    for key, what, limit in (
-        ("idle", "bytes per idle connection with private links", "2048"),
-        ("flight", "bytes per packet in flight, its place in the scoreboard included", "64 + 16"),
-    ):
+    for key, (what, limit) in _GIVEN["memory"].items():
         taken = stored["memory"][key]
         if taken["grown_bytes"] is not None:
             each = taken["grown_bytes"] / taken["things"]
             peak = _megabytes(taken["peak_bytes"])
             found.append(f"{each:,.0f} {what} ({taken['things']:,} take {peak} MB); asked {limit}")
-    for name, limit in (
-        ("python", ""),
-        ("import bentpipe", "; asked 250"),
-        ("bentpipe --version", "; asked 150"),
-    ):
+    for name, limit in _GIVEN["start"].items():
         wall_s, cpu_s = (Spread.of([t[k] for t in stored["start"][name]]).median for k in ("wall_s", "cpu_s"))
         found.append(f"{name}: {1e3 * wall_s:.0f} ms, of them {1e3 * cpu_s:.0f} ms of CPU time{limit}")
     return found

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 from bentpipe import completion, terminal, units
+from bentpipe._core import ScenarioError
 from bentpipe.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, argument, option, overrides
 
 if TYPE_CHECKING:
@@ -107,11 +108,12 @@ def emulate_verb(
     ] = False,
 ) -> None:
     """Run a real program behind a simulated link, as root. The other end's address is in BENTPIPE_PEER."""
-    from bentpipe._core import ScenarioError
+    from json import dumps
+
     from bentpipe.emulation import programs
     from bentpipe.emulation.outside import names_stay_unresolved
     from bentpipe.emulation.session import Emulation
-    from bentpipe.files import try_place
+    from bentpipe.files import replace_text, try_place
     from bentpipe.result import check_place
     from bentpipe.runs import Capture
 
@@ -160,7 +162,7 @@ def emulate_verb(
         if trace is not None:
             emulation.result().save(trace)
         if out is not None:
-            _write(out, found)
+            replace_text(out, dumps(found, indent=2) + "\n")
         if not quiet:
             _summary(found)
             if hint := against_the_data(found, at):
@@ -185,8 +187,6 @@ def _page(
 
 
 def _words(option: str, text: str) -> list[str]:
-    from bentpipe._core import ScenarioError
-
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -236,22 +236,12 @@ def _work(
 
 
 def _start(emulation: Emulation, words: list[str], side: Side, what: str, **given: Any) -> Any:
-    from bentpipe._core import ScenarioError
-
     try:
         return emulation.popen(words, side, **given)
     except FileNotFoundError:
         raise ScenarioError(f"{what}: there is no program {words[0]!r}") from None
     except PermissionError:
         raise ScenarioError(f"{what}: {words[0]!r} may not be executed") from None
-
-
-def _write(out: Path, found: dict[str, Any]) -> None:
-    from json import dumps
-
-    from bentpipe.files import replace_text
-
-    replace_text(out, dumps(found, indent=2) + "\n")
 
 
 def _summary(found: dict[str, Any]) -> None:
@@ -375,9 +365,7 @@ class LiveLine:
             return False
 
     def show(self, snapshot: dict[str, Any]) -> None:
-        """Draws the line."""
-        if not self.is_shown:
-            return
+        """Draws the line, which `is_shown`."""
         from rich.console import Console
         from rich.text import Text
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from bentpipe import _core, units
 from bentpipe.drawn.lines import as_json, without_lines
 from bentpipe.emulation import congestion
-from bentpipe.emulation.guard import Guard
-from bentpipe.emulation.outside import claim
+from bentpipe.emulation.outside import Guard, claim
 from bentpipe.emulation.scene import prepared, split
 from bentpipe.relays import NONE
 from bentpipe.runs import Capture, prepare_capture
@@ -111,7 +110,8 @@ class Emulation:
         self._scenarios = [
             prepared(scenario, overrides, path=one, seed=seed, duration=duration) for one in paths
         ]
-        self._sides: list[Side] = ["near", "far"] if legs is None else ["near", "relay", "far"]
+        #: The ends: near and far, and relay between them if there is one.
+        self.sides: Sequence[Side] = ["near", "far"] if legs is None else ["near", "relay", "far"]
         self._cc = None if cc is None else congestion.chosen(cc)
         self._bound_s = lateness_bound_s
         self._interval_s = _interval(self.scenario) if trace else None
@@ -151,11 +151,6 @@ class Emulation:
         return self.addresses[-1 if self._split else 0][1]
 
     @property
-    def sides(self) -> Sequence[Side]:
-        """The ends: near and far, and relay between them if there is one."""
-        return self._sides
-
-    @property
     def scenario(self) -> dict[str, Any]:
         """The scenario that is emulated, as a table; with two legs of yours that of the first."""
         table: dict[str, Any] = json.loads(self._split.scenario if self._split else self._scenarios[0])
@@ -164,10 +159,10 @@ class Emulation:
     def __enter__(self) -> Self:
         links = [(i, i + 1, as_json(json.loads(one))) for i, one in enumerate(self._scenarios)]
         interval_ns = None if self._interval_s is None else round(self._interval_s * 1e9)
-        network = _core.EmulatedNetwork(
-            len(self._sides), links, interval_ns, _triple(self._capture), self._mtu
-        )
-        self._threads = {side: _thread_at(network, end) for end, side in enumerate(self._sides)}
+        given = self._capture
+        capture = None if given is None else (str(given.path), given.at, given.whole)
+        network = _core.EmulatedNetwork(len(self.sides), links, interval_ns, capture, self._mtu)
+        self._threads = {side: _thread_at(network, end) for end, side in enumerate(self.sides)}
         try:
             if self._split is not None:
                 controllers = [*self._split.controllers, *([] if self._cc is None else [self._cc])]
@@ -177,13 +172,13 @@ class Emulation:
             self.peers = network.flow_addresses(len(links) - 1 if self._split else 0)
             if network.has_ipv6:
                 self.addresses_ipv6 = [network.addresses_ipv6(leg) for leg in range(len(links))]
-            namespaces = [network.descriptor(end) for end in range(len(self._sides))]
+            namespaces = [network.descriptor(end) for end in range(len(self.sides))]
             # One of them works while another replaces one that was killed.
             for _ in range(2):
                 self._guards.append(Guard(namespaces, None if self._nat is None else claim(self._nat)))
             if self._nat is not None and (claimed := self._guards[0].claimed) is not None:
                 network.open_outside(
-                    0 if self._nat_side == "near" else len(self._sides) - 1, self._nat, claimed.closed
+                    0 if self._nat_side == "near" else len(self.sides) - 1, self._nat, claimed.closed
                 )
                 claimed.turn_on()  # when the rules are there, and the watchers
             self._choose_congestion_control()
@@ -201,7 +196,7 @@ class Emulation:
             self.congestion_control = self.within("near", congestion.default)
             return
         self.congestion_control = cc
-        for side in self._sides:
+        for side in self.sides:
             if side != "relay" or self._split is None:
                 self.congestion_control_by = self.within(side, lambda: congestion.set_default(cc))
 
@@ -239,19 +234,14 @@ class Emulation:
         Raises:
             OSError: there is no such program, or it cannot be started.
         """
-        (near, beyond), (before, far) = self.addresses[0], self.addresses[-1]
-        if self._split is not None:  # which is not seen
-            beyond, before = far, near
-        peer = {"near": beyond, "relay": far, "far": before}
-        own = {"near": near, "relay": beyond, "far": far}
         env = dict(os.environ if given.get("env") is None else given["env"])
-        env |= {"BENTPIPE_PEER": peer[side], "BENTPIPE_ADDRESS": own[side]}
-        if self.addresses_ipv6:
-            (near, beyond), (before, far) = self.addresses_ipv6[0], self.addresses_ipv6[-1]
-            env |= {
-                "BENTPIPE_PEER6": {"near": beyond, "relay": far, "far": before}[side],
-                "BENTPIPE_ADDRESS6": {"near": near, "relay": beyond, "far": far}[side],
-            }
+        for version, addresses in (("", self.addresses), ("6", self.addresses_ipv6)):
+            if addresses:
+                (near, beyond), (before, far) = addresses[0], addresses[-1]
+                if self._split is not None:  # which is not seen
+                    beyond, before = far, near
+                env[f"BENTPIPE_PEER{version}"] = {"near": beyond, "relay": far, "far": before}[side]
+                env[f"BENTPIPE_ADDRESS{version}"] = {"near": near, "relay": beyond, "far": far}[side]
         program: subprocess.Popen[Any] = self.within(
             side, lambda: subprocess.Popen(argv, **{**given, "env": env})
         )
@@ -384,10 +374,11 @@ class Emulation:
         self._threads = {}
 
     def _status(self, network: _core.EmulatedNetwork, *, histogram: bool) -> dict[str, Any]:
-        found = [json.loads(network.status(leg, histogram)) for leg in range(len(self._scenarios))]
+        found: list[dict[str, Any]] = [
+            json.loads(network.status(leg, histogram)) for leg in range(len(self._scenarios))
+        ]
         if len(found) == 1:
-            only: dict[str, Any] = found[0]
-            return only
+            return found[0]
         return {
             "t_s": found[0]["t_s"],
             "forward": whole([leg["forward"] for leg in found]),
@@ -433,9 +424,7 @@ def whole(ways: Sequence[dict[str, Any]]) -> dict[str, Any]:
     made = {key: last[key] for key in ("delivered_packets", "delivered_bytes")}
     made["read_packets"] = ways[0]["read_packets"]
     for key, value in last.items():
-        if key.startswith("lateness_"):
-            made[key] = max(way[key] for way in ways)
-        elif key.startswith("burst_"):
+        if key.startswith(("lateness_", "burst_")):
             made[key] = max(way[key] for way in ways)
         elif isinstance(value, bool):
             made[key] = all(way[key] for way in ways)
@@ -443,10 +432,6 @@ def whole(ways: Sequence[dict[str, Any]]) -> dict[str, Any]:
             made[key] = sum(way[key] for way in ways)
     made["hops"] = [hop for way in ways for hop in way["hops"]]
     return made
-
-
-def _triple(capture: Capture | None) -> tuple[str, str, bool] | None:
-    return None if capture is None else (str(capture.path), capture.at, capture.whole)
 
 
 def _interval(scenario: dict[str, Any]) -> float:

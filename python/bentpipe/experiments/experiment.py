@@ -141,13 +141,13 @@ def case_of(keys: Mapping[str, Key], scenario: bp.Scenario, **settings: Key) -> 
 
 
 def over_seeds(
-    cases: Sequence[Case], rows: Sequence[Row], of: Callable[[list[Row]], Of]
+    cases: Sequence[Case], rows: Sequence[Row], of: Callable[[list[Row]], Of], key: str = "seed"
 ) -> dict[tuple[Key, ...], Of]:
-    """What `of` makes of the rows of all seeds, by the other keys of their cases."""
+    """What `of` makes of the rows with all seeds, or all values of another `key`, by the other keys."""
     found: dict[tuple[Key, ...], list[Row]] = {}
     for case, row in zip(cases, rows, strict=True):
-        found.setdefault(tuple(value for key, value in case.keys.items() if key != "seed"), []).append(row)
-    return {key: of(runs) for key, runs in found.items()}
+        found.setdefault(tuple(value for name, value in case.keys.items() if name != key), []).append(row)
+    return {others: of(runs) for others, runs in found.items()}
 
 
 def _named(case: Case) -> str:

@@ -18,7 +18,7 @@ from matplotlib.transforms import blended_transform_factory
 
 import bentpipe as bp
 from bentpipe import files
-from bentpipe.experiments.experiment import Experiment, case_of
+from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
 from bentpipe.experiments.table import line_colour
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered, texts
@@ -158,10 +158,7 @@ class Gallery(Experiment):
 
 
 def _found(cases: Sequence[Case], rows: Sequence[Row]) -> Found:
-    found: dict[str, list[Row]] = {}
-    for case, row in zip(cases, rows, strict=True):
-        found.setdefault(str(case.keys["cc"]), []).append(row)
-    return found
+    return {str(cc): panels for (cc,), panels in over_seeds(cases, rows, list, key="panel").items()}
 
 
 def timeouts(scenario: bp.Scenario, total: int) -> list[float]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 import typer
 
 from bentpipe import completion, terminal, units
+from bentpipe._core import ScenarioError
 from bentpipe.verbs import FAILED, Command, Json, RunsCommand, argument, option
 
 if TYPE_CHECKING:
@@ -116,17 +117,15 @@ def status_verb(
     json: Json = False,
 ) -> None:
     """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
-    from bentpipe._core import ScenarioError
     from bentpipe.kernel.records import status
 
     _check_readable()
+    if web is not None and (json or watch):
+        raise ScenarioError("--web shows it on a page; leave out --json and --watch")
+    _sweep()
     if web is not None:
-        if json or watch:
-            raise ScenarioError("--web shows it on a page; leave out --json and --watch")
-        _sweep()
         _serve(web)
         return
-    _sweep()
     while True:
         now = status()
         terminal.give(partial(dict, controllers=now), partial(show_status, now), json=json)
@@ -165,7 +164,6 @@ def run_verb(
     ] = False,
 ) -> None:
     """Run a command whose TCP connections, and no others, use a controller; exit with its status."""
-    from bentpipe._core import ScenarioError
     from bentpipe.kernel.choice import choose
     from bentpipe.kernel.running import run
 

@@ -27,6 +27,10 @@ VARIABLE = "BENTPIPE_STATE"
 
 OURS = re.compile(r"bpn?_[a-z0-9_-]+")
 """Names of our controllers in the kernel."""
+_OF_FLOW = (
+    "cwnd_segments", "ssthresh_segments", "pacing_bps", "srtt_s", "rtt_min_s", "in_flight_segments", "mss",
+)  # fmt: skip
+"""Values of a connection that a flow of an agent has by the same names."""
 
 
 @dataclass
@@ -195,18 +199,8 @@ def together() -> dict[str, Any]:
 
 def _flow(at: Connection) -> dict[str, Any]:
     """A flow of a native program, by the names that those of an agent have."""
-    return {
-        "local": str(at.local),
-        "remote": str(at.remote),
-        "cwnd_segments": at.cwnd_segments,
-        "ssthresh_segments": at.ssthresh_segments,
-        "pacing_bps": at.pacing_bps,
-        "srtt_s": at.srtt_s,
-        "rtt_min_s": at.rtt_min_s,
-        "in_flight_segments": at.in_flight_segments,
-        "mss": at.mss,
-        "delivered_bytes": at.acked_bytes,
-    }
+    ends = {"local": str(at.local), "remote": str(at.remote)}
+    return {**ends, **{name: getattr(at, name) for name in _OF_FLOW}, "delivered_bytes": at.acked_bytes}
 
 
 def _other(known: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -260,10 +260,8 @@ class Leo(Table[Measured]):
         """The page: page.md with the numbers, and those of `leocc` in its folder."""
         about_leocc = self.out / "validation" / "leocc.csv"
         found = _by(rows)
+        value = partial(_value, found)
         labels = {e["id"]: e["label"] for e in bp.controllers()}
-
-        def value(path: str, cc: str, what: str) -> float:
-            return _value(found, path, cc, what)
 
         def percent(cc: str, path: str = "leo-handover") -> str:
             return f"{100 * value(path, cc, 'share'):.0f} %"

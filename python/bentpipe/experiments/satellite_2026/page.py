@@ -51,9 +51,7 @@ def fastest(rows: Sequence[Measured], found: Sequence[str]) -> str:
     """The fastest on each path, with their times."""
 
     def first(what: str, path: str) -> str:
-        known = [
-            (of.mean, cc) for cc in found if (of := mean(rows, path, cc, what)) and not math.isnan(of.mean)
-        ]
+        known = [(of.mean, cc) for cc in found if (of := mean(rows, path, cc, what))]
         if not known:
             return "–"
         least, cc = min(known, key=lambda pair: pair[0])

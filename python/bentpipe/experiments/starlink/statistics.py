@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +31,8 @@ LEAST_SLOTS = 20
 MODEL_TESTS = 200
 """Tests of the model whose statistics are shown beside the measured ones."""
 BOOTSTRAP = 1000
+PING_S = 0.2
+"""Between two pings."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def drawn(tests: int) -> Day:
         sent = np.append(0.0, np.cumsum(rates[:-1] * np.diff(times)))
         ends = np.arange(SLOTS + 1) * SLOT_S
         slots.append(np.diff(np.interp(ends, times, sent)) / SLOT_S)
-        pings.append(2 * np.interp(np.arange(0, 30, 0.2), times, frame["delay_s"].to_numpy()))
+        pings.append(2 * np.interp(np.arange(0, 30, PING_S), times, frame["delay_s"].to_numpy()))
         out = model.outages(profile, seed, TEST_S)
         windows.append(np.array([end - begin for begin, end in out]))
     phases = [np.mod(middle, model.PERIOD_S)] * tests
@@ -170,6 +173,21 @@ def _blackout(tests: Split) -> float:
     return float(3 * (np.nanmean(course[far]) - np.nanmean(course[near])))
 
 
+def _beyond(tests: Sequence[Floats]) -> Floats:
+    least = PROFILES["car-2024"].rtt_least_s.value
+    return np.asarray(np.log(np.maximum(np.concatenate(tests) - least, 1e-3)))
+
+
+def _lag(tests: Sequence[Floats], lag: int) -> float:
+    whole = _beyond(tests)
+    parts = [_beyond([test]) - whole.mean() for test in tests if len(test) > lag]
+    return float(np.mean(np.concatenate([of[:-lag] * of[lag:] for of in parts])) / whole.var())
+
+
+def _rtt_ms(tests: Sequence[Floats], share: float) -> float:
+    return 1e3 * float(np.percentile(np.concatenate(tests), share))
+
+
 STATISTICS: dict[str, Callable[[Split], float]] = {
     "level: median, Mbit/s": lambda tests: float(np.median(_levels(tests))) / 1e6,
     "level: p10, Mbit/s": lambda tests: float(np.percentile(_levels(tests), 10)) / 1e6,
@@ -197,29 +215,11 @@ LENGTHS: dict[str, Callable[[Sequence[Floats]], float]] = {
     "outages: share of time": lambda tests: float(np.concatenate(tests).sum() / (TEST_S * len(tests))),
 }
 PINGS: dict[str, Callable[[Sequence[Floats]], float]] = {
-    "rtt: p1, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 1)),
-    "rtt: p10, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 10)),
-    "rtt: p50, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 50)),
-    "rtt: p90, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 90)),
-    "rtt: p99, ms": lambda tests: 1e3 * float(np.percentile(np.concatenate(tests), 99)),
+    **{f"rtt: p{share}, ms": partial(_rtt_ms, share=share) for share in (1, 10, 50, 90, 99)},
     "round trip beyond 26 ms: geometric mean, s": lambda tests: float(np.exp(np.mean(_beyond(tests)))),
     "the same: standard deviation of the logarithm": lambda tests: float(np.std(_beyond(tests))),
-    "rtt: correlation at 0.2 s": lambda tests: _lag(tests, 1),
-    "rtt: correlation at 1 s": lambda tests: _lag(tests, 5),
-    "rtt: correlation at 5 s": lambda tests: _lag(tests, 25),
-    "rtt: correlation at 10 s": lambda tests: _lag(tests, 50),
+    **{f"rtt: correlation at {PING_S * lag:g} s": partial(_lag, lag=lag) for lag in (1, 5, 25, 50)},
 }
-
-
-def _beyond(tests: Sequence[Floats]) -> Floats:
-    least = PROFILES["car-2024"].rtt_least_s.value
-    return np.asarray(np.log(np.maximum(np.concatenate(tests) - least, 1e-3)))
-
-
-def _lag(tests: Sequence[Floats], lag: int) -> float:
-    whole = _beyond(tests)
-    parts = [_beyond([test]) - whole.mean() for test in tests if len(test) > lag]
-    return float(np.mean(np.concatenate([of[:-lag] * of[lag:] for of in parts])) / whole.var())
 
 
 def interval(tests: Sequence[Item], of: Callable[[Sequence[Item]], float]) -> tuple[float, float, float]:
