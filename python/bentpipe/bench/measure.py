@@ -25,7 +25,7 @@ import numpy as np
 from bentpipe import _core, ns2
 from bentpipe.bench.cases import Case
 from bentpipe.bench.page import SCHEMA
-from bentpipe.kernel.machine import first_line
+from bentpipe.kernel import machine
 from bentpipe.scenario import Scenario
 
 _NS2_LIMIT_S = 1800.0
@@ -294,17 +294,16 @@ def describe() -> dict[str, str]:
         "memory": _memory(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "rustc": (first_line(["rustc", "--version"]) or "unknown").removeprefix("rustc ").split(" ")[0],
+        "rustc": (machine.first_line(["rustc", "--version"]) or "unknown")
+        .removeprefix("rustc ")
+        .split(" ")[0],
         "load": f"{os.getloadavg()[0]:.1f} at the beginning",
     }
 
 
 def _field(path: str, name: str) -> str | None:
     """The value of the first line that begins with `name`."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
+    lines = machine.text(path).splitlines()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)
 
 

@@ -23,6 +23,7 @@ from threading import Lock, Thread
 
 from bentpipe._core import ScenarioError
 from bentpipe.emulation import watcher
+from bentpipe.kernel import machine
 
 _CLAIMS = Path("/run/bentpipe")
 """The folder with a file for each interface that forwards for emulations; it holds the previous setting."""
@@ -169,10 +170,7 @@ def packet_filter() -> bool:
 
 def names_stay_unresolved() -> bool:
     """Whether all resolvers of this machine are on its loopback, out of reach of the ends of a link."""
-    try:
-        rows = _RESOLVER.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return False
+    rows = machine.text(_RESOLVER).splitlines()
     servers = [row.split()[1] for row in rows if row.startswith("nameserver") and len(row.split()) > 1]
     return bool(servers) and all(_is_loopback(server) for server in servers)
 

@@ -12,12 +12,12 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from subprocess import Popen
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from bentpipe._core import ScenarioError
+from bentpipe.kernel import machine
 
 if TYPE_CHECKING:
     from bentpipe.emulation.session import Emulation, Side
@@ -32,10 +32,8 @@ def sockets() -> set[str]:
     """The inodes of sockets of TCP that listen and of UDP that are bound, in the namespace of this thread."""
     found = set()
     for table, state in _TABLES.items():
-        path = Path(f"/proc/thread-self/net/{table}")
-        if path.exists():
-            rows = [line.split() for line in path.read_text(encoding="ascii").splitlines()[1:]]
-            found |= {row[9] for row in rows if row[3] == state}
+        lines = machine.text(f"/proc/thread-self/net/{table}").splitlines()[1:]
+        found |= {row[9] for row in map(str.split, lines) if row[3] == state}
     return found
 
 

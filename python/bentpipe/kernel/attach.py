@@ -187,12 +187,9 @@ def _refuse(said: dict[str, Any], record: Record) -> NoReturn:
         raise ScenarioError(str(said["error"]))
     if "error" in said:
         raise KernelFailed(str(said["error"]))
-    with suppress(OSError):
-        lines = (record.directory / "log").read_text(encoding="utf-8", errors="replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), None)
-        if last is not None:
-            raise KernelFailed(f"the agent ended before it was ready: {last}")
-    raise KernelFailed("the agent ended before it was ready, without a word")
+    lines = [line for line in machine.text(record.directory / "log").split("\n") if line.strip()]
+    last = f": {lines[-1]}" if lines else ", without a word"
+    raise KernelFailed(f"the agent ended before it was ready{last}")
 
 
 def _change(record: Record, changes: Sequence[routes.Change]) -> None:

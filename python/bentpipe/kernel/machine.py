@@ -30,6 +30,14 @@ _ALL_PROCESSES = "pid:[4026531836]"
 """The process namespace of the machine, outside any container (PROC_PID_INIT_INO, linux/proc_ns.h)."""
 
 
+def text(path: str | Path) -> str:
+    """The text of a file of the system; empty where it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
 def support() -> dict[str, Any]:
     """The extension's facts about the kernel and about itself, each as `{"ok", "reason", ...}`."""
     from bentpipe import _core
@@ -47,11 +55,7 @@ def release() -> str | None:
 
 def capabilities() -> set[str]:
     """The relevant capabilities that this process has."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return set()
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", text("/proc/self/status"), re.MULTILINE)
     bits = int(found[1], 16) if found else 0
     return {name for name, bit in _CAPABILITIES.items() if bits >> bit & 1}
 
@@ -67,11 +71,7 @@ def privilege() -> str | None:
 
 def mounted(kind: str) -> Path | None:
     """The mount point of a file system of this kind, "cgroup2" or "bpf"; None if it is not mounted."""
-    try:
-        lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    for line in lines:
+    for line in text("/proc/self/mounts").splitlines():
         words = line.split(" ")
         if len(words) > 2 and words[2] == kind:
             return Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[1]))
@@ -85,11 +85,7 @@ def bpffs() -> Path | None:
 
 def registered() -> set[str]:
     """The congestion-control algorithms that the kernel offers now, ours among them."""
-    try:
-        text = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii")
-    except OSError:
-        return set()
-    return set(text.split())
+    return set(text("/proc/sys/net/ipv4/tcp_available_congestion_control").split())
 
 
 def held(namespaces: Set[int]) -> Set[int]:

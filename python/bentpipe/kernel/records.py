@@ -138,12 +138,8 @@ def _locked() -> int:
 
 def started(pid: int) -> int:
     """The start of a process, in ticks since boot (field 22 of /proc/PID/stat); -1 if it has ended."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return -1
-    words = text.rpartition(")")[2].split()  # the name before may hold anything
-    return -1 if words[0] in "ZX" else int(words[19])
+    words = machine.text(f"/proc/{pid}/stat").rpartition(")")[2].split()  # the name before may hold anything
+    return -1 if not words or words[0] in "ZX" else int(words[19])
 
 
 def status() -> list[dict[str, Any]]:

@@ -68,10 +68,7 @@ def sweep() -> list[str]:
 
 
 def _name_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return "ended"
+    return (machine.text(f"/proc/{pid}/comm") or "ended").strip()
 
 
 def run(
