@@ -30,24 +30,23 @@ pub fn is_bpffs(path: &Path) -> bool {
 /// One line that says what could not be done.
 pub fn prepare(path: &Path) -> Result<(), String> {
     let usual = Path::new(USUAL);
-    let failed = |what: &str, error: io::Error| format!("{what}: {error}");
+    let line = |what: &str, error: io::Error| format!("{what}: {error}");
     let root = if path.starts_with(usual) { usual } else { path };
     if root == path && !path.exists() && !path.parent().is_some_and(is_bpffs)
         || root != path && !root.exists()
     {
         fs::create_dir_all(root)
-            .map_err(|e| failed(&format!("the directory {} cannot be made", root.display()), e))?;
+            .map_err(|e| line(&format!("the directory {} cannot be made", root.display()), e))?;
     }
     let nearest = path.ancestors().find(|p| p.exists()).unwrap_or(root);
     if !is_bpffs(nearest) {
-        let at = c_path(root).map_err(|e| failed("the pins' directory", e))?;
+        let at = c_path(root).map_err(|e| line("the pins' directory", e))?;
         // SAFETY: strings that end in zero; no data.
         let done = unsafe { libc::mount(c"bpf".as_ptr(), at.as_ptr(), c"bpf".as_ptr(), 0, std::ptr::null()) };
         if done != 0 {
             let error = io::Error::last_os_error();
-            return Err(failed(&format!("a BPF file system cannot be mounted at {}", root.display()), error));
+            return Err(line(&format!("a BPF file system cannot be mounted at {}", root.display()), error));
         }
     }
-    fs::create_dir_all(path)
-        .map_err(|e| failed(&format!("the directory {} cannot be made", path.display()), e))
+    fs::create_dir_all(path).map_err(|e| line(&format!("the directory {} cannot be made", path.display()), e))
 }
