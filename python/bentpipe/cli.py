@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
-from copy import copy
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,21 +16,6 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
-from bentpipe.advice.commands import advise_verb
-from bentpipe.breaking.commands import break_verb
-from bentpipe.emulation.commands import emulate_verb
-from bentpipe.entries import cc_app, queue_app, schema_verb
-from bentpipe.evaluation.commands import evaluate_verb
-from bentpipe.explore.commands import explore_verb
-from bentpipe.kernel.commands import app as kernel_app
-from bentpipe.orbit.commands import app as orbit_app
-from bentpipe.plot.commands import app as plot_app
-from bentpipe.presets.commands import app as scenario_app
-from bentpipe.reports.commands import report_verb
-from bentpipe.studies.commands import app as study_app
-from bentpipe.sweeps.commands import sweep_verb
-from bentpipe.timeline import commands as timeline
-from bentpipe.truth.commands import app as validate_app
 from bentpipe.verbs import (
     DONE,
     FAILED,
@@ -57,25 +42,56 @@ from bentpipe.verbs import (
     overrides,
     write_and_show,
 )
-from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
     from bentpipe.result import Result
     from bentpipe.scenario import Scenario
 
 
-PANELS = {
-    "Simulate": "run compare sweep",
-    "Look": "plot report explore",
-    "Decide": "advise evaluate break",
-    "Repeat papers": "study",
-    "Real programs and the kernel": "emulate kernel validate",
-    "What there is": "scenario cc queue",
-    "Paths that move": "timeline orbit weather",
-    "About this program": "schema bench doctor",
+VERBS: Mapping[str, Mapping[str, str]] = {
+    "Simulate": {
+        "run": "cli:run_verb",
+        "compare": "cli:compare_verb",
+        "sweep": "sweeps.commands:sweep_verb",
+    },
+    "Look": {
+        "plot": "timeline.commands:plot_app",  # with the figure of a time line
+        "report": "reports.commands:report_verb",
+        "explore": "explore.commands:explore_verb",
+    },
+    "Decide": {
+        "advise": "advice.commands:advise_verb",
+        "evaluate": "evaluation.commands:evaluate_verb",
+        "break": "breaking.commands:break_verb",
+    },
+    "Repeat papers": {"study": "studies.commands:app"},
+    "Real programs and the kernel": {
+        "emulate": "emulation.commands:emulate_verb",
+        "kernel": "kernel.commands:app",
+        "validate": "truth.commands:app",
+    },
+    "What there is": {
+        "scenario": "presets.commands:app",
+        "cc": "entries:cc_app",
+        "queue": "entries:queue_app",
+    },
+    "Paths that move": {
+        "timeline": "timeline.commands:app",
+        "orbit": "orbit.commands:app",
+        "weather": "weather.commands:weather_verb",
+    },
+    "About this program": {
+        "schema": "entries:schema_verb",
+        "bench": "cli:bench_verb",
+        "doctor": "cli:doctor_verb",
+    },
 }
-"""The verbs in the order in which one needs them, under the headings of the help."""
-ORDER = " ".join(PANELS.values()).split()
+"""The verbs in the order in which one needs them, under the headings of the help: module and name of each.
+
+A verb is a function with its options, or an application of typer with verbs of its own. Its module is loaded
+when it is called.
+"""
+ORDER = [verb for verbs in VERBS.values() for verb in verbs]
 
 
 class Verbs(TyperGroup):
@@ -182,35 +198,6 @@ def _quoting(wrong: typer.TyperException) -> str:
     return '; a value with a blank needs quotes: "20 Mbit/s"' if surplus else ""
 
 
-app = typer.Typer(
-    cls=Verbs,
-    help="A laboratory for TCP congestion control over satellite links.",
-    no_args_is_help=True,
-    epilog="Begin with `bentpipe run geo` or `bentpipe compare --link geo --cc cubic,bbr`.",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(study_app, name="study")
-app.add_typer(cc_app, name="cc")
-app.add_typer(queue_app, name="queue")
-app.add_typer(plot_app, name="plot")
-app.add_typer(timeline.app, name="timeline")
-plot_app.command("timeline")(timeline.plot_verb)
-app.command("sweep")(sweep_verb)
-app.command("weather")(weather_verb)
-app.command("report")(report_verb)
-app.command("schema")(schema_verb)
-app.command("explore")(explore_verb)
-app.command("advise")(advise_verb)
-app.command("evaluate")(evaluate_verb)
-app.command("break")(break_verb)
-app.command("emulate", cls=RunsCommand)(emulate_verb)
-app.add_typer(kernel_app, name="kernel")
-app.add_typer(orbit_app, name="orbit")
-app.add_typer(scenario_app, name="scenario")
-app.add_typer(validate_app, name="validate")
-
-
 def _version(wanted: bool) -> None:  # noqa: FBT001
     if wanted:
         from bentpipe import _core
@@ -219,7 +206,6 @@ def _version(wanted: bool) -> None:  # noqa: FBT001
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -228,7 +214,6 @@ def _options(
     pass
 
 
-@app.command("run")
 def run_verb(
     file: Annotated[
         str,
@@ -339,7 +324,6 @@ def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     return scenario
 
 
-@app.command("compare")
 def compare_verb(
     cc: Annotated[
         str,
@@ -471,7 +455,6 @@ def compare_verb(
         raise typer.Exit(FAILED)
 
 
-@app.command("bench")
 def bench_verb(
     only: Annotated[str | None, option("NAMES", "Some scenarios, with commas between: a,b100,h.")] = None,
     pairs: Annotated[int, option("N", "Runs of each, in turns with ns-2.", min=1)] = 5,
@@ -502,7 +485,6 @@ def bench_verb(
     write_and_show(write, lambda: terminal.give(lambda: found, lambda: bench.show(found), json=json))
 
 
-@app.command("doctor")
 def doctor_verb(json: Json = False) -> None:
     """What works on this machine, and what to install for the rest."""
     from bentpipe.doctor import examine
@@ -516,31 +498,39 @@ def doctor_verb(json: Json = False) -> None:
         raise typer.Exit(FAILED)
 
 
-_panel = {verb: panel for panel, verbs in PANELS.items() for verb in verbs.split()}
-for _command in app.registered_commands:
-    _command.rich_help_panel = _panel[str(_command.name)]
-for _group in app.registered_groups:
-    _group.rich_help_panel = _panel[str(_group.name)]
-
-
-def _of(verb: list[str]) -> typer.Typer:
-    """The application with this verb alone, or with all verbs if there is no such verb.
+def application(named: Sequence[str] = ()) -> typer.Typer:
+    """The command line with the verbs that are named, or with all if there is none of these names.
 
     To look at the parameters of all verbs takes longer than most verbs do.
     """
-    commands = [one for one in app.registered_commands if one.name in verb]
-    groups = [one for one in app.registered_groups if one.name in verb]
-    if not commands and not groups:
-        return app
-    alone = copy(app)
-    alone.registered_commands, alone.registered_groups = commands, groups
-    return alone
+    made = typer.Typer(
+        cls=Verbs,
+        help="A laboratory for TCP congestion control over satellite links.",
+        no_args_is_help=True,
+        epilog="Begin with `bentpipe run geo` or `bentpipe compare --link geo --cc cubic,bbr`.",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_options)
+    wanted = set(ORDER).intersection(named) or ORDER
+    for panel, verbs in VERBS.items():
+        for verb, place in verbs.items():
+            if verb not in wanted:
+                continue
+            module, _, name = place.partition(":")
+            found = getattr(import_module(f"bentpipe.{module}"), name)
+            if isinstance(found, typer.Typer):
+                made.add_typer(found, name=verb, rich_help_panel=panel)
+            else:
+                cls = RunsCommand if verb == "emulate" else None
+                made.command(verb, cls=cls, rich_help_panel=panel)(found)
+    return made
 
 
 def main() -> None:
     """Runs the verb that the command line names."""
     try:
-        _of(sys.argv[1:2])(prog_name="bentpipe")
+        application(sys.argv[1:2])(prog_name="bentpipe")
     except KeyboardInterrupt:  # before or after the verb itself
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         terminal.error("interrupted")

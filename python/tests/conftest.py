@@ -14,7 +14,7 @@ import pytest
 import typer.testing
 from typer.main import get_command
 
-from bentpipe.cli import app
+from bentpipe.cli import application
 
 SCENARIO = """
 title = "a test"
@@ -36,8 +36,9 @@ for _name in ("LINES", "COLUMNS"):
     os.environ.pop(_name, None)
 
 
-# `CliRunner` makes all verbs anew for each call, which takes longer than most calls.
+# `CliRunner` makes the verb anew for each call, which takes longer than most calls.
 typer.testing._get_command = functools.cache(get_command)
+verb_alone = functools.cache(lambda verb: application([verb]))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,7 +60,9 @@ def cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
     monkeypatch.setenv("COLUMNS", "100")
 
     def invoke(*args: object) -> object:
-        return typer.testing.CliRunner().invoke(app, [str(a) for a in args], prog_name="bentpipe")
+        words = [str(a) for a in args]
+        verb = verb_alone(words[0] if words else "")
+        return typer.testing.CliRunner().invoke(verb, words, prog_name="bentpipe")
 
     return invoke
 

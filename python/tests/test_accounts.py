@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from bentpipe.cli import app
+from bentpipe.cli import application
 
 EXAMPLE = """duration = "10 s"
 [link.x]
@@ -20,7 +20,7 @@ traffic = {{ kind = "cbr", rate = "1 Mbit/s", packet = "1000 bytes" }}
 
 
 def ran(*arguments):
-    done = CliRunner().invoke(app, ["run", *arguments, "--json"])
+    done = CliRunner().invoke(application(["run"]), ["run", *arguments, "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 

@@ -20,7 +20,7 @@ from forms import form
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.cli import app
+from bentpipe.cli import application
 
 COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 
@@ -86,7 +86,7 @@ def verbs_with_options():
         for word, verb in getattr(command, "commands", {}).items():
             yield from walk(verb, f"{name} {word}".strip())
 
-    return list(walk(typer.main.get_command(app), ""))
+    return list(walk(typer.main.get_command(application()), ""))
 
 
 @pytest.mark.parametrize("words", ["", "run", "plot rtt", "explore"])

@@ -46,7 +46,7 @@ def test_the_version_is_said_without_the_command_line() -> None:
 
 def test_a_verb_is_made_alone_and_all_are_there_if_none_is_named() -> None:
     def known(*words: str) -> set[str | None]:
-        made = cli._of(list(words))
+        made = cli.application(words)
         return {one.name for one in (*made.registered_commands, *made.registered_groups)}
 
     assert known("run") == {"run"} and known("plot") == {"plot"}

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import bentpipe.papers
 from bentpipe import ScenarioError, studies
-from bentpipe.cli import app
+from bentpipe.cli import application
 from bentpipe.plot import sized
 from bentpipe.studies import show, tolerance
 from bentpipe.studies.laboratory import assembly
@@ -29,7 +29,7 @@ PRINTED = {
 
 def ask(*words):
     """The command line with these words."""
-    return CliRunner().invoke(app, ["study", "show", *map(str, words)])
+    return CliRunner().invoke(application(["study"]), ["study", "show", *map(str, words)])
 
 
 @pytest.mark.parametrize("name", PRINTED)

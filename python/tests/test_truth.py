@@ -212,10 +212,12 @@ def test_the_quick_form_compares_real_transfers(tmp_path):
     """`bentpipe validate kernel`, shortened: three senders at once, in simulation and in the kernel."""
     from typer.testing import CliRunner
 
-    from bentpipe.cli import app
+    from bentpipe.cli import application
 
     pytest.importorskip("bentpipe.emulation")
-    done = CliRunner().invoke(app, ["validate", "kernel", "--for", "6", "--json", "--out", str(tmp_path)])
+    done = CliRunner().invoke(
+        application(["validate"]), ["validate", "kernel", "--for", "6", "--json", "--out", str(tmp_path)]
+    )
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
     found = {r["sender"]: r for r in said["table"]}
@@ -233,11 +235,13 @@ def test_acknowledgements_are_lost_behind_the_emulated_link(tmp_path):
     """`bentpipe validate kernel --links`, shortened to one cell: the emulated return link loses ACKs."""
     from typer.testing import CliRunner
 
-    from bentpipe.cli import app
+    from bentpipe.cli import application
 
     pytest.importorskip("bentpipe.emulation")
     only = ["--only", "kernel-reno-ack-loss-10-*", "--seeds", "1", "--for", "6", "--json"]
-    done = CliRunner().invoke(app, ["validate", "kernel", "--links", *only, "--out", str(tmp_path)])
+    done = CliRunner().invoke(
+        application(["validate"]), ["validate", "kernel", "--links", *only, "--out", str(tmp_path)]
+    )
     assert done.exit_code == 0, done.output
     (row_,) = json.loads(done.stdout)["table"]
     assert row_["link"] == "ack-loss-10" and 0.5 < row_["goodput_real"] / row_["goodput_simulated"] < 2
@@ -250,9 +254,9 @@ def test_acknowledgements_are_lost_behind_the_emulated_link(tmp_path):
 def test_two_sizes_are_refused():
     from typer.testing import CliRunner
 
-    from bentpipe.cli import app
+    from bentpipe.cli import application
 
-    done = CliRunner().invoke(app, ["validate", "kernel", "--full", "--links"])
+    done = CliRunner().invoke(application(["validate"]), ["validate", "kernel", "--full", "--links"])
     assert done.exit_code == 2 and "give one of --full and --links" in done.output
 
 

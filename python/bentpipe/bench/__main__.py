@@ -2,6 +2,6 @@
 
 import sys
 
-from bentpipe.cli import app
+from bentpipe.cli import application
 
-app(["bench", *sys.argv[1:]], prog_name="bentpipe")
+application(["bench"])(["bench", *sys.argv[1:]], prog_name="bentpipe")

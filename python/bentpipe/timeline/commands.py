@@ -9,6 +9,7 @@ import typer
 
 from bentpipe import completion, terminal, units
 from bentpipe.drawn.recipe import Recipe
+from bentpipe.plot.commands import app as plot_app
 from bentpipe.verbs import FigureOut, From, Json, To, argument, option, probability
 
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ def check_verb(file: Line, json: Json = False) -> None:
         terminal.line(f"{terminal.plain(str(file))}: {_told(frame)}")
 
 
+@plot_app.command("timeline")
 def plot_verb(
     file: Line,
     out: FigureOut,
