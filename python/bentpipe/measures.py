@@ -143,6 +143,8 @@ _ROWS = (
 )  # fmt: skip
 MEASURES: Mapping[str, Measure] = {measure.column: measure for measure in _ROWS}
 """Every measure by its column."""
+REPORTED: Mapping[str, Measure] = {measure.name: measure for measure in _ROWS if measure.name}
+"""The measures of reports by their names there."""
 
 #: Beginnings of the names of columns in which less is better, for columns that the table lacks.
 _LESS = ("queue", "rtt", "completion", "dropped", "retransmitted")

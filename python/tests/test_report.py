@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.reports.measures import MEASURES, Sample, leads, means, sample
+from bentpipe.measures import REPORTED
+from bentpipe.reports.measures import Sample, leads, means, sample
 from bentpipe.reports.time import thinned
 from bentpipe.reports.writing import build
 from bentpipe.sweeps.plan import Plan
@@ -29,7 +30,7 @@ BASE = {
     "link": {"geo": {"rate": "2 Mbit/s", "delay": "10 ms", "loss": {"kind": "packet-error", "rate": 0.0}}},
     "flow": [{"cc": "cubic", "path": ["geo"]}],
 }
-GOODPUT = MEASURES["goodput"]
+GOODPUT = REPORTED["goodput"]
 
 needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
 

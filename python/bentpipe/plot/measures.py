@@ -17,7 +17,10 @@ from bentpipe.plot.many import SERIES, Many
 from bentpipe.registry import chooses, unknown
 from bentpipe.stats import interval
 
-DERIVED = ("utilisation", "queueing_p95_s", "lost", "resent", "share", "jain", "jain_own", "rtt_ratio")
+DERIVED = (
+    "utilisation", "queueing_p95_s", "share", "jain", "rtt_ratio",
+    *(one.column for one in measures.MEASURES.values() if one.needs),
+)  # fmt: skip
 """Measures that are no column of the flows."""
 _HIDDEN = ("run", "seed", "position", "start_s")
 _OF_FLOWS = ("dropped_packets", "inside_packets")

@@ -22,7 +22,7 @@ def report(
     Args:
         places: datasets of sweeps and directories of results; several are shown together.
         out: the page; if None, it is beside the directory and named after it (`place_of`).
-        measures: the measures of each run, names of `bentpipe.reports.measures.MEASURES`; the first orders
+        measures: the measures of each run, names of `bentpipe.measures.REPORTED`; the first orders
             the algorithms. None: goodput, the 95th percentile of the RTT, lost packets, and completion time
             and Jain's index where there are any.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from bentpipe import terminal
+from bentpipe.measures import REPORTED
 from bentpipe.verbs import Json, argument, option
 
 
@@ -21,9 +22,8 @@ def report_verb(
         str,
         option(
             "NAMES",
-            "What is shown of each run, with commas between: goodput, rtt_p95, rtt_p50, loss, "
-            "retransmitted, completion, jain, jain_own, utilisation, timeouts. The first orders the "
-            "algorithms.",
+            f"What is shown of each run, with commas between: {', '.join(REPORTED)}. "
+            "The first orders the algorithms.",
         ),
     ] = "",
     json: Json = False,

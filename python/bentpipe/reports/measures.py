@@ -13,13 +13,11 @@ import polars as pl
 
 from bentpipe import measures, registry, stats
 from bentpipe._core import ScenarioError
-from bentpipe.measures import LOG_FROM, Measure
+from bentpipe.measures import LOG_FROM, REPORTED, Measure
 from bentpipe.pages import Axis
 from bentpipe.result import PARTS
 from bentpipe.sweeps.stored import Stored
 
-MEASURES: Mapping[str, Measure] = {one.name: one for one in measures.MEASURES.values() if one.name}
-"""Every measure of a report by its name."""
 USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
 """The measures shown by default, as far as the runs have them."""
 
@@ -117,14 +115,14 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
 
     Args:
         stored: the runs.
-        wanted: names of `MEASURES`; none: `USUAL`.
+        wanted: names of `REPORTED`; none: `USUAL`.
 
     Raises:
         ScenarioError: there is no such measure, or no run has it.
     """
     for name in wanted:
-        if name not in MEASURES:
-            raise ScenarioError(registry.unknown("measure", name, list(MEASURES)))
+        if name not in REPORTED:
+            raise ScenarioError(registry.unknown("measure", name, list(REPORTED)))
     flows = labelled(stored)
     choosing = [key for key in stored.keys if registry.chooses(key) or (stored.apart and key == "directory")]
     parameters = [
@@ -137,7 +135,7 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     )
     rows = scaled.group_by("algorithm", "run", "seed", *keys, maintain_order=True).agg(
         (value * shown.factor).alias(name)
-        for name, shown in MEASURES.items()
+        for name, shown in REPORTED.items()
         if (value := measures.of_flows(shown.column, flows)) is not None
     )
     rows = rows.join(_of_runs(stored, flows), on="run", how="left")
@@ -148,11 +146,11 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     there = [name for name in wanted or USUAL if name in rows.columns and _finite(rows, name)]
     missing = [name for name in wanted if name not in there]
     if missing:
-        usable = [name for name in MEASURES if name in rows.columns and _finite(rows, name)]
+        usable = [name for name in REPORTED if name in rows.columns and _finite(rows, name)]
         raise ScenarioError(f"measures: no run has {missing[0]!r}; they have {', '.join(usable)}")
     ids = dict(flows.select("algorithm", "id").unique(maintain_order=True).iter_rows())
     rivals = frozenset(flows.filter("rival")["algorithm"].unique())
-    shown = [MEASURES[name] for name in there]
+    shown = [REPORTED[name] for name in there]
     rates = stored.links["rate_bps"].max() if "rate_bps" in stored.links.columns else None
     if isinstance(rates, float) and math.isfinite(rates):
         # No flow is faster than the fastest link.

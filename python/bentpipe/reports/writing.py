@@ -31,7 +31,7 @@ def build(stored: Stored, measures: Sequence[str] = ()) -> Page:
 
     Args:
         stored: the runs.
-        measures: the measures of each, names of `MEASURES`; none: the usual ones.
+        measures: the measures of each, names of `REPORTED`; none: the usual ones.
 
     Raises:
         ScenarioError: there is no such measure, or no run has it.
