@@ -12,6 +12,9 @@ of result columns, with the SI unit at their end; `lost`, `resent` and the like 
 - jain: Jain's fairness index of the goodput of all TCP flows of the run
 - jain_own: the same among the flows of one algorithm
 - share: goodput of an algorithm's flows in that of all TCP flows of the run
+- power_bps2: goodput divided by the mean RTT, the mean over the flows (L. Kleinrock, Power and deterministic
+  rules of thumb for probabilistic problems in computer communications, ICC 1979). It is highest where the
+  link is full and no packet waits.
 - queueing_p95_s: 95th percentile of the RTT less the RTT without a queue
 - any other column of flows: the mean over the flows
 """
@@ -99,6 +102,12 @@ def _mean_if_all() -> pl.Expr:
     return pl.when(value.is_not_null().all()).then(value.mean())
 
 
+def _power() -> pl.Expr:
+    import polars as pl
+
+    return (pl.col("goodput_bps") / pl.col("rtt_mean_s")).mean()
+
+
 def _share_of_sent(column: str) -> tuple[Sequence[str], Callable[[], pl.Expr]]:
     """The columns and the aggregate of a share of the packets sent."""
 
@@ -128,6 +137,10 @@ _ROWS = (
     ),
     Measure("utilisation", "link utilisation", "more", 1.0, "utilisation", "%", 100.0),
     Measure("timeouts", "timeouts per flow", "less", None, "timeouts"),
+    Measure(
+        "power_bps2", "power (goodput by mean RTT)", "more", None, "power", "Mbit/s²", 1e-6,
+        needs=("goodput_bps", "rtt_mean_s"), aggregate=_power,
+    ),
     Measure("queueing_p95_s", "p95 queueing delay", "less"),
     Measure("rtt_mean_s", "mean RTT", "less"),
     Measure("rtt_min_s", "smallest RTT", "less"),

@@ -83,6 +83,13 @@ def test_jains_index_is_that_of_all_flows_of_the_run_and_that_of_its_own_has_ano
     assert shown_by_a_report("jain_own") == pytest.approx(JAIN_OWN)
 
 
+def test_power_is_goodput_by_the_mean_round_trip_time_of_each_flow() -> None:
+    """6 Mbit/s by 0.2 s and 1 Mbit/s by 0.1 s are 30 and 10 Mbit/s² (Kleinrock 1979)."""
+    flows = FLOWS.with_columns(rtt_mean_s=pl.Series([0.2, 0.1, 0.5]))
+    assert float(per_run(many(flows), "power_bps2").filter(algorithm="cubic")["y"][0]) == pytest.approx(20e6)
+    assert shown_by_a_report("power", flows) == pytest.approx(20)
+
+
 def test_the_bottleneck_is_the_busiest_forward_direction() -> None:
     assert measures.utilisation(LINKS.to_dicts()) == 0.9
     assert measures.bottleneck(LINKS).select("name", "direction").rows() == [("wide", "forward")]

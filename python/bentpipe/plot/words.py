@@ -25,7 +25,7 @@ _KEYS = (
     (r"flow\.(\d+)\.count", "flows"),
     (r"flow\.(\d+)\.cc(?:\.name)?", "algorithm"),
 )
-_SUFFIX = re.compile(r"_(bps|s|bytes|packets|segments|bdp)$")
+_SUFFIX = re.compile(r"_(bps2|bps|s|bytes|packets|segments|bdp)$")
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,8 @@ def _name(column: str) -> str:
 
 
 def _unit(suffix: str, high: float) -> tuple[str, float]:
+    if suffix == "bps2":
+        return "Mbit/s²", 1e-6
     if suffix == "bps":
         return ("kbit/s", 1e-3) if high < 1e6 else ("Mbit/s", 1e-6)
     if suffix == "s":
