@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bentpipe.cli import ORDER
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -80,6 +82,14 @@ def test_the_navigation_of_the_site_follows_the_list(monkeypatch: pytest.MonkeyP
         {"Start": [{"Overview": "index.md"}, {"A book": "notebooks/book.md"}]},
         {"Results": [{"Gallery": "gallery.md"}, {"Papers": [{"One": "reproducing/one.md"}]}]},
     ]
+
+
+def test_the_page_of_the_command_line_has_every_verb(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts" / "site")
+    page = import_module("pages").command_line()
+    assert page.startswith("# Command line\n")
+    assert re.findall(r"^## `([\w-]+)`$", page, re.MULTILINE) == ORDER
+    assert "### `bentpipe plot timeline`" in page and "* `--measures NAMES`" in page
 
 
 def test_the_notebook_of_the_lab_is_its_page(monkeypatch: pytest.MonkeyPatch) -> None:

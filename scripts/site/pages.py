@@ -7,8 +7,6 @@ There README.md is above them, with the sources, and a list needs no empty line 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -135,9 +133,17 @@ def spaced(text: str) -> str:
 
 def command_line() -> str:
     """Every verb and option, as typer lists them."""
-    command = [sys.executable, "-m", "typer", "bentpipe.cli", "utils", "docs", "--name", "bentpipe"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
-    return told.replace("# `bentpipe`", "# Command line", 1).replace("\n## `bentpipe ", "\n## `")
+    import typer
+    from typer.cli import get_docs_for_click
+    from typer.core import MARKUP_MODE_KEY
+
+    from bentpipe.cli import application
+
+    made = application()
+    command = typer.main.get_command(made)
+    context = typer.Context(command, obj={MARKUP_MODE_KEY: made.rich_markup_mode})
+    text = get_docs_for_click(obj=command, ctx=context, name="bentpipe").strip()
+    return f"{text}\n".replace("# `bentpipe`", "# Command line", 1).replace("\n## `bentpipe ", "\n## `")
 
 
 def python() -> str:
