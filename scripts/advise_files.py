@@ -80,12 +80,14 @@ def report(result: bp.Result, cc: str, after_s: int = 0) -> dict[str, Any]:
     got = 8 * seconds[-1]["delivered_bytes"] / TRANSFER_S
     received = {**sent, "bytes": seconds[-1]["delivered_bytes"], "bits_per_second": got}
     received.pop("retransmits")
-    told = {"max_rtt": max(trips), "min_rtt": min(trips), "mean_rtt": round(sum(trips) / len(trips))}
+    trip_times = {"max_rtt": max(trips), "min_rtt": min(trips), "mean_rtt": round(sum(trips) / len(trips))}
     return {
         "start": _start(),
         "intervals": [{"streams": [row], "sum": _sum([row])} for row in streams],
         "end": {
-            "streams": [{"sender": {"socket": 5, **sent, **told}, "receiver": {"socket": 5, **received}}],
+            "streams": [
+                {"sender": {"socket": 5, **sent, **trip_times}, "receiver": {"socket": 5, **received}}
+            ],
             "sum_sent": sent,
             "sum_received": received,
             "sender_tcp_congestion": cc,

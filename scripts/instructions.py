@@ -151,8 +151,8 @@ def differences(
         if name not in stored or name not in counts:
             found.append(f"{name}: not in {'the file' if name not in stored else 'the program'}")
         elif not -below <= (moved := counts[name] / stored[name] - 1.0) <= above:
-            told = f"{counts[name]:.0f} instructions per packet, {stored[name]:.0f} in the file"
-            found.append(f"{name}: {told} ({100.0 * moved:+.1f} %)")
+            counted = f"{counts[name]:.0f} instructions per packet, {stored[name]:.0f} in the file"
+            found.append(f"{name}: {counted} ({100.0 * moved:+.1f} %)")
     return found
 
 

@@ -192,8 +192,8 @@ def overview() -> str:
         ruled = len(rows) - len(compared)
         cells = [f"{len(compared)} {counted['things']}", f"{alike}", f"{ruled or ''}", f"{open_}"]
         body.append([counted["title"], *cells, counted["what"]])
-    told = {row["outcome"]: row for row in read("packetdrill-counts")}
-    ran, passed, differ = (told[key]["all"] for key in ("run to a verdict", "pass", "differ"))
+    by_outcome = {row["outcome"]: row for row in read("packetdrill-counts")}
+    ran, passed, differ = (by_outcome[key]["all"] for key in ("run to a verdict", "pass", "differ"))
     body.append(
         ["[public packetdrill scripts](#the-public-scripts)", f"{ran} scripts", passed, "", "0"]
         + [f"{differ} differ, each for a known cause"]
@@ -318,10 +318,10 @@ def orbit_positions(rows: Sequence[Row]) -> str:
 
 def packetdrill(counts: Sequence[Row]) -> str:
     """The outcomes of the scripts of each source."""
-    told = {row["outcome"]: row for row in counts}
+    by_outcome = {row["outcome"]: row for row in counts}
     sources = [key for key in counts[0] if key != "outcome"]
     keys = {"scripts": "scripts", "run": "run to a verdict", "pass": "pass", "differ": "differ"}
-    body = [[source, *(told[key][source] for key in keys.values())] for source in sources]
+    body = [[source, *(by_outcome[key][source] for key in keys.values())] for source in sources]
     left = [row for row in counts if row["outcome"].startswith("not run: ")]
     left.sort(key=lambda row: -int(row["all"]))
     why = "\n".join(f"- {row['outcome'].removeprefix('not run: ')} ({row['all']})" for row in left[:WORST])

@@ -262,8 +262,8 @@ def _summary(found: dict[str, Any]) -> None:
             )
             if row[key]
         ]
-        told = f"{row['delivered_packets']:,} packets, {units.rate(row['rate_bps'])}"
-        terminal.note(f"{way}: {', '.join([told, *lost])}")
+        carried = f"{row['delivered_packets']:,} packets, {units.rate(row['rate_bps'])}"
+        terminal.note(f"{way}: {', '.join([carried, *lost])}")
     if relay := found.get("relay"):
         names = relay["wanted"]
         missing = (
@@ -271,9 +271,9 @@ def _summary(found: dict[str, Any]) -> None:
             if names and relay["controller"] not in names
             else ""
         )
-        told = f"{relay['connections']:,} connections, {units.digits(relay['bytes'] / 1e6, 3)} MB"
+        carried = f"{relay['connections']:,} connections, {units.digits(relay['bytes'] / 1e6, 3)} MB"
         lost = [f"{relay[key]:,} {key}" for key in ("unreached", "broken") if relay[key]]
-        terminal.note(f"relay: {', '.join([told, *lost])}; it sends with {relay['controller']}{missing}")
+        terminal.note(f"relay: {', '.join([carried, *lost])}; it sends with {relay['controller']}{missing}")
     by = found["congestion_control_by"]
     means = {
         None: ", this machine's default; --cc chooses another",

@@ -264,8 +264,8 @@ def _details(one: Mapping[str, Any]) -> list[str]:
     for key, what in (("ack_to_agent_s", "ACK to agent"), ("ack_to_applied_s", "ACK to applied")):
         times = (one.get("latency") or {}).get(key) or {}
         if times.get("p50") is not None:
-            told = ", ".join(f"{name} {_micros(times.get(name))}" for name in ("p50", "p90", "p99", "max"))
-            lines.append(f"{what}: {told}")
+            shown = ", ".join(f"{name} {_micros(times.get(name))}" for name in ("p50", "p90", "p99", "max"))
+            lines.append(f"{what}: {shown}")
     return lines
 
 

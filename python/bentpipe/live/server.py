@@ -71,7 +71,7 @@ class Shown:
         self._stop.set()
         self._threads[1].join(1)
         self._server.history.end(said)
-        self._server.all_told(1)
+        self._server.wait_for_readers(1)
         self._server.shutdown()
         self._server.server_close()
 
@@ -183,7 +183,7 @@ class _Server(ThreadingHTTPServer):
             self._looking -= 1
             self._left.notify_all()
 
-    def all_told(self, most_s: float) -> None:
+    def wait_for_readers(self, most_s: float) -> None:
         """Waits until no browser is connected, up to a time limit."""
         with self._left:
             self._left.wait_for(lambda: self._looking == 0, most_s)
@@ -295,8 +295,8 @@ class History:
         None after `quiet_s` seconds in which nothing happened, so that a browser that has gone is noticed.
         """
         with self._changed:
-            seen, told = self._count, self._columns()
-        yield "history", told
+            seen, columns = self._count, self._columns()
+        yield "history", columns
         while True:
             with self._changed:
                 if self._count == seen and self._ended is None:

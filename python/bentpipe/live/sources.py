@@ -187,7 +187,7 @@ def kernel_page(title: str) -> LivePage:
                 "Age of the last order.",
                 "age, ms",
                 Family("age/", 1e3),
-                "Since the agent last told the kernel a window. Not there for programs in the kernel.",
+                "Since the agent last gave the kernel a window. Not there for programs in the kernel.",
             ),
         ],
         readings=[

@@ -72,7 +72,7 @@ def cdf(
             panel.axes.set_ylim(0, 1.02)
             sparse(panel.axes)
         what = "samples" if name in TRACED else "transfers" if name == "completion_s" else "flows"
-        finish(fig, drawn, how.label, f"share of {what}", _told(rows, what) + failures(found))
+        finish(fig, drawn, how.label, f"share of {what}", _foot(rows, what) + failures(found))
     fig.data = pl.concat(parts).rename({"y": name, "part": "share"})
     return fig
 
@@ -119,7 +119,7 @@ def _steps(values: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"y": np.concatenate([known[:1], known]), "part": np.concatenate([[0.0], parts])})
 
 
-def _told(rows: pl.DataFrame, what: str) -> str:
+def _foot(rows: pl.DataFrame, what: str) -> str:
     line = [column for column in rows.columns if column not in ("run", "y")]
     counts = rows.group_by(line).agg(pl.len().alias("n"), pl.col("run").n_unique().alias("runs"))
     n, runs = ((int(str(counts[c].min())), int(str(counts[c].max()))) for c in ("n", "runs"))

@@ -112,7 +112,7 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
     with styled():
         fig = blank(now.width, now.height * max(1.15, 0.16 * len(ys)))
         axes = fig.add_subplot()
-        told = []
+        cells = []
         how = words.scaled(value, rows["y"])
         for (x, y), part in rows.group_by(across, up, maintain_order=True):
             samples = _samples(part)
@@ -121,7 +121,7 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
             one = float(np.mean(samples[leaders[0]]))
             at = xs.index(x), ys.index(y)
             _shared(axes, at, [found.looks[name]["color"] for name in leaders])
-            told.append(
+            cells.append(
                 {across: x, up: y, "best": leaders[0], "as_good": " ".join(leaders[1:]), value: one,
                  "n": len(samples[leaders[0]])}
             )  # fmt: skip
@@ -133,18 +133,18 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
                 )  # fmt: skip
         axes.set(xlim=(-0.5, len(xs) - 0.5), ylim=(-0.5, len(ys) - 0.5))
         _cells(axes, found, across, up, xs, ys)
-        shown = {name for cell in told for name in (cell["best"], *str(cell["as_good"]).split())}
+        shown = {name for cell in cells for name in (cell["best"], *str(cell["as_good"]).split())}
         patches: Any = [
             Patch(facecolor=look["color"], label=look["label"])
             for name, look in found.looks.items()
             if name in shown
         ]
         fig.legend(handles=patches, loc="outside upper center", ncols=min(4, len(patches)))
-        most, said = _runs(pl.DataFrame(told)["n"])
+        most, said = _runs(pl.DataFrame(cells)["n"])
         same = "" if most == 1 else "; stripes: not told apart at 95 %"
         best = "best" if measure(value).better == "more" else "smallest"
         note(fig, f"{best} {how.label.replace(' / ', ' in ')}; {said}{same}{failures(found)}")
-    fig.data = pl.DataFrame(told)
+    fig.data = pl.DataFrame(cells)
     return fig
 
 

@@ -131,7 +131,7 @@ def summary(
     return pl.DataFrame(found, schema=types, orient="row")
 
 
-def told(points: pl.DataFrame, *, drawn: str = "band") -> str:
+def runs_behind(points: pl.DataFrame, *, drawn: str = "band") -> str:
     """The number of runs behind each point, for the foot of a figure.
 
     Args:

@@ -19,7 +19,7 @@ from bentpipe.plot import words
 from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
-from bentpipe.plot.measures import per_run, rates, several, steady_rate, summary, told
+from bentpipe.plot.measures import per_run, rates, runs_behind, several, steady_rate, summary
 from bentpipe.plot.panels import Panel, logarithmic, panels
 from bentpipe.registry import chooses, unknown
 
@@ -147,7 +147,9 @@ def lines(
             parts.append(panel.named(points))
             _scale(panel.axes, across, up, y)
         whole = pl.concat(parts)
-        said = told(whole, drawn="band" if len(found.looks) <= BANDS else "bars") + said + failures(found)
+        said = (
+            runs_behind(whole, drawn="band" if len(found.looks) <= BANDS else "bars") + said + failures(found)
+        )
         finish(
             fig, drawn, across.label, y_label or up.label, said + ("; dashed: the fair share" if fair else "")
         )

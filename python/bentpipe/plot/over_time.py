@@ -433,8 +433,8 @@ def _top(found: list[Curve]) -> float:
 def _about(runs: dict[str, Result], found: list[Curve]) -> str:
     """The number of runs in the figure."""
     seeds = sorted({result.json["seed"] for result in runs.values()})
-    told = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-    words = f"n = 1 ({told})" if len(runs) == 1 else f"n = 1 for each line ({told})"
+    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    words = f"n = 1 ({which})" if len(runs) == 1 else f"n = 1 for each line ({which})"
     if _crowded(found):
         words += f"; more than {CROWD} flows: median and middle 80 % of an algorithm's flows"
     return words

@@ -77,7 +77,7 @@ def throughput_delay(
                 panel.axes.set_ylim(0, 1.08 * rate)
             if measure(y).better == "more" and measure(x).better == "less":
                 _better(panel.axes)
-        finish(fig, drawn, across.label, up.label, _told(rows) + failures(found))
+        finish(fig, drawn, across.label, up.label, _foot(rows) + failures(found))
     fig.data = pl.concat([panel.rows for panel in drawn]).select(
         SERIES, *found.keys, "run", "seed", pl.col("x").alias(x), pl.col("y").alias(y)
     )
@@ -131,7 +131,7 @@ def _better(axes: Axes) -> None:
     )  # fmt: skip
 
 
-def _told(rows: pl.DataFrame) -> str:
+def _foot(rows: pl.DataFrame) -> str:
     """The number of runs behind each marker."""
     heads = [name for name in rows.columns if name not in ("run", "seed", "x", "y")]
     spread = [(pl.col(name).max() - pl.col(name).min()).alias(name) for name in ("x", "y")]

@@ -181,7 +181,7 @@ def check_verb(file: Line, json: Json = False) -> None:
     if found:
         raise typer.Exit(2)
     if not json:
-        terminal.line(f"{terminal.plain(str(file))}: {_told(frame)}")
+        terminal.line(f"{terminal.plain(str(file))}: {_in_half_a_line(frame)}")
 
 
 @plot_app.command("timeline")
@@ -215,10 +215,10 @@ def _write(frame: pl.DataFrame, out: Path, *, json: bool) -> None:
     if json:
         terminal.answer({"file": str(out), "rows": frame.height, "columns": frame.columns})
         return
-    terminal.line(f"written to {terminal.plain(str(out))}: {_told(frame)}")
+    terminal.line(f"written to {terminal.plain(str(out))}: {_in_half_a_line(frame)}")
 
 
-def _told(frame: pl.DataFrame) -> str:
+def _in_half_a_line(frame: pl.DataFrame) -> str:
     """A time line in half a line."""
     known = [name for name in frame.columns if name != "t_s"]
     return f"{frame.height:,} rows over {frame['t_s'][-1]:g} s of {', '.join(known)}"

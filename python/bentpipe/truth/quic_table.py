@@ -103,7 +103,7 @@ def _kernel(
 ) -> set[Cell]:
     """The real TCP transfers: each by the first sender that can run its controller in this kernel."""
     there: set[Cell] = set()
-    told: list[str] = []
+    left_out: list[str] = []
     most = max(len(cell.kernels()) for cell in cells)
     for rank in range(most):
         open_cells = [cell for cell in cells if not there.intersection(cell.kernels())]
@@ -114,9 +114,9 @@ def _kernel(
         def part(done: int, of: int, _: str, rank: int = rank) -> None:
             progress((rank + done / of) / most)
 
-        there |= set(measuring.measure(wanted, folder, at_once=at_once, tell=told.append, progress=part))
+        there |= set(measuring.measure(wanted, folder, at_once=at_once, tell=left_out.append, progress=part))
     if any(not there.intersection(cell.kernels()) for cell in cells):
-        for line in told:  # a sender that could replace another is not missed while the other is present
+        for line in left_out:  # a sender that could replace another is not missed while the other is present
             tell(line)
     return there
 

@@ -317,8 +317,8 @@ class Leo(Table[Measured]):
         """The figures; that of the paths only if the measured ones are there."""
         every = list(self.paths.values())
         with tempfile.TemporaryDirectory() as work:
-            told = [every[0].scenario(controller.named_algorithm(cc), 1, Path(work)) for cc in STORY]
-            results = bp.run_many(told)
+            runs = [every[0].scenario(controller.named_algorithm(cc), 1, Path(work)) for cc in STORY]
+            results = bp.run_many(runs)
         with mpl.rc_context(STYLE):
             traces = {cc: result.trace for cc, result in zip(STORY, results, strict=True)}
             _story(self.out / "leo-handover.svg", every[0], traces)

@@ -65,8 +65,8 @@ def _number(path: Path, number: int, words: list[str], place: int) -> float:
     except (ValueError, IndexError):
         pass
     # The first line shows whether it is such a file.
-    told = f": {quoted(','.join(words))}" if number > 1 else ""
-    refuse(path, number, f"part {place + 1} is no number{told}")
+    line = f": {quoted(','.join(words))}" if number > 1 else ""
+    refuse(path, number, f"part {place + 1} is no number{line}")
 
 
 def _round_trips(path: Path, lines: list[str], gap_s: float | None) -> pl.DataFrame:
