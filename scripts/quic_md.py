@@ -20,6 +20,7 @@ from md import command_line, filled
 from programs import ROOT, built
 
 from bentpipe.pages.markdown import markdown
+from bentpipe.truth.measuring import quantities
 from bentpipe.truth.quic_program import SIMULATED, QuicCell
 from bentpipe.truth.quic_table import page_rows, tcp
 from bentpipe.truth.side import simulate
@@ -98,9 +99,8 @@ def simulate_again() -> None:
         names = ("rtt_ms", "per", "length_s")
         place = {name: row[name] for name in names}
         seeds = range(1, row["seeds"] + 1)
-        found = [
-            tcp(simulate(QuicCell(row["controller"], seed=seed, **place).kernels()[0])) for seed in seeds
-        ]
+        cells = [QuicCell(row["controller"], seed=seed, **place).kernels()[0] for seed in seeds]
+        found = [tcp(quantities(simulate(cell))) for cell in cells]
         row |= {f"{SIMULATED}_{name}": fmean(one[name] for one in found) for name in found[0]}
     write_rows(ROWS, rows)
 

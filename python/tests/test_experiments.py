@@ -71,7 +71,7 @@ def test_every_experiment_is_listed_with_the_way_it_is_run(cli) -> None:
     listed = json.loads(cli("study", "list", "--json").stdout)["studies"]
     names = [one["name"] for one in listed]
     assert names[:5] == ["vegas-l", "tcp-star", "hswa", "a-liad", "spectrum"]
-    assert names[5:] == [*experiments.OWN, "rfc9743", "linux-truth", "quic-truth"]
+    assert names[5:] == [*experiments.OWN, "rfc9743"]
     shown = cli("study", "list").stdout
     for one in listed:
         assert one["name"] in shown and one["command"] in shown
@@ -85,7 +85,6 @@ def test_every_experiment_is_listed_with_the_way_it_is_run(cli) -> None:
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["linux-truth"], "linux-truth is run by: bentpipe validate kernel --full"),
         (["rfc9743"], "rfc9743 is run by: bentpipe evaluate NAME"),
         (["leoo"], "did you mean leo"),
         (["hswa", "--data", "."], "--data is for experiments that are no papers"),

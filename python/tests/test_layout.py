@@ -170,7 +170,6 @@ def test_what_simulates_is_given_the_scenario_as_it_is_written() -> None:
         "emulation/session.py",
         "runs.py",
         "sweeps/execution.py",
-        "truth/side.py",
     }
     write_out = calling(r"\b_core\.check\(|\.to_json\(\)")
     assert write_out == {

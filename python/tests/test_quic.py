@@ -145,10 +145,28 @@ def test_quic_crosses_the_emulated_link(tmp_path: Path) -> None:
         transfer = quic_program.QuicTransfer(cell, tool)
     except OSError as why:
         pytest.skip(f"no emulated link here: {why}")
-    while not transfer.over:
+    while not transfer.step():
         time.sleep(0.05)
     real, report = transfer.finish()
     simulated = quic_program.simulate(cell, tool, tmp_path)
     assert simulated["goodput_bps"] / 20 < real["goodput_bps"] < 9.64e6
     assert report["forward"]["delivered_bytes"] * 8 > 4 * real["goodput_bps"]
     assert real["rtt_s"] >= 0.02
+
+
+@pytest.mark.root
+def test_a_comparison_goes_on_from_its_files(tmp_path: Path) -> None:
+    """`bentpipe validate quic`, shortened to one controller; the second time nothing is transferred."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    built()
+    again = ["validate", "quic", "--cc", "reno", "--for", "2", "--json", "--out", str(tmp_path)]
+    first = forked.run(again)
+    assert first.returncode == 0, first.stderr
+    (row,) = json.loads(first.stdout)["table"]
+    assert all(row[f"{world}_goodput_bps"] > 1e5 for world in WORLDS), row
+    assert row["kernel_by"] == "kernel"
+    stored = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+    assert set(stored) == {"kernel-reno-100ms-0.001-1bdp-2s-1.json", "quic-reno-100ms-0.001-2s-1.json"}
+    assert json.loads(forked.run(again).stdout)["table"] == [row]
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")} == stored

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from privilege import needs_root
 from bentpipe._core import ScenarioError
 from bentpipe.pages.markdown import replaced
 from bentpipe.truth import cell as cells
+from bentpipe.truth import measuring
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import compared, curve_distance, table, verdict
-from bentpipe.truth.measuring import row
-from bentpipe.truth.real import side
+from bentpipe.truth.measuring import quantities, row
+from bentpipe.truth.real import TransferFailed, side
 from bentpipe.truth.side import Side, Store, grid, held, simulate
 from bentpipe.truth.writing import read_rows, write_rows
 
@@ -131,7 +133,8 @@ def test_a_stored_transfer_comes_back(tmp_path):
     back, about = store.get(RENO)
     assert store.has(RENO) and about["kernel"] == "6.1"
     assert (back.goodput_bps, back.cwnd.tolist()) == (4e6, cwnd.tolist())
-    assert row(store, RENO)["goodput_simulated"] > 1e6
+    ours = {**quantities(simulate(RENO)), "curve": cwnd}
+    assert row(RENO, store.get(RENO), ours)["goodput_simulated"] > 1e6
 
 
 def test_the_simulated_side_is_the_scenario_with_profile_linux():
@@ -186,14 +189,59 @@ def test_acknowledgements_are_lost_in_both_worlds():
 
 
 def test_a_folder_is_taken_up_where_it_was_left(tmp_path, monkeypatch):
-    from bentpipe.truth import measuring
+    """The real transfer is not made again, and its simulation is one run of the engine of all experiments."""
+    from bentpipe.experiments.truth import LinuxTruth
+    from bentpipe.sweeps.store import Lock
 
-    store = Store(tmp_path)
     side_ = Side(4e6, 0.11, 0.01, np.ones(9), {"srtt": np.ones(9)})
-    store.put(RENO, side_, {"kernel": "6.1", "lateness_p99_s": 0.0, "kept_time": True})
+    Store(tmp_path).put(RENO, side_, {"kernel": "6.18.44", "lateness_p99_s": 0.0, "kept_time": True})
     monkeypatch.setattr(measuring, "Transfer", lambda *_: pytest.fail("made again"))
-    there = measuring.measure([RENO], tmp_path, at_once=1, progress=lambda *_: None, tell=pytest.fail)
-    assert there == [RENO]
+    truth = LinuxTruth(tmp_path, cells=[RENO], tell=pytest.fail)
+    lock = Lock(tmp_path)
+    lock.take()
+    with pytest.raises(ScenarioError, match="another run is writing"):
+        truth.run()
+    lock.release()
+    states = []
+    assert truth.run(progress=states.append) == [tmp_path / "table.csv"]
+    assert (states[0].done, states[-1].done, states[-1].total) == (1, 1, 1)
+    (found,) = truth.rows
+    alone = simulate(RENO)
+    assert found["goodput_simulated"] == alone.goodput_bps and found["goodput_real"] == 4e6
+    assert found["curve"] == curve_distance(side_.cwnd, alone.cwnd)
+    assert read_rows(tmp_path / "cells.csv")[0]["kernel"] == "6.18.44"
+    assert not (tmp_path / ".runs").exists()
+
+
+def test_a_transfer_that_fails_is_left_out_and_one_out_of_time_is_made_again():
+    from types import SimpleNamespace
+
+    attempts = dict.fromkeys("abc", 0)
+
+    class Played:
+        def __init__(self, cell):
+            self.cell = cell
+            attempts[cell] += 1
+
+        def step(self):
+            return True
+
+        def finish(self):
+            if self.cell == "a":
+                raise TransferFailed("a: no route")
+            return self.cell, {"kept_time": self.cell == "c"}
+
+        def abandon(self):
+            pytest.fail("they were over")
+
+    over, told, kept = SimpleNamespace(n=0), [], []
+    job = measuring.Job(2, lambda: setattr(over, "n", over.n + 1), told.append)
+    job.work_off([partial(Played, cell) for cell in "abc"], lambda *of: kept.append(of[1:]))
+    assert attempts == {"a": 1, "b": measuring.TRIES, "c": 1}
+    assert told == ["a: no route"] and over.n == 2
+    assert sorted(kept, key=str) == [("b", {"kept_time": False}), ("c", {"kept_time": True})]
+    with pytest.raises(TransferFailed):
+        measuring.Job(1, lambda: None, told.append).work_off([partial(Played, "a")] * 9, pytest.fail)
 
 
 def test_the_page_is_that_of_the_stored_rows():

@@ -116,9 +116,10 @@ pub trait Policy: Debug + Send {
 
 /// One segment of growth per acknowledged segment up to T; returns the segments left over.
 pub fn exponential(w: &mut Window, acked: f64) -> f64 {
-    let used = acked.min((w.ssthresh - w.cwnd).max(0.0));
-    w.cwnd += used;
-    acked - used
+    let room = (w.ssthresh - w.cwnd).max(0.0);
+    // A sum that fills the room may round to less than T, and the next ACK would be one of slow start again.
+    w.cwnd = if acked < room { w.cwnd + acked } else { w.cwnd.max(w.ssthresh) };
+    (acked - room).max(0.0)
 }
 
 /// `per_round` segments of growth per round trip, spread over its ACKs: that share of 1/W for each acknowledged segment.

@@ -23,14 +23,14 @@ OWN = {
     "starlink-model": ("starlink.model:Validation", " --data DIR", "TCP over the model of Starlink"),
     "starlink-race": ("starlink.model:Race", "", "Algorithms over all ends of the model of Starlink"),
     "starlink-both": ("starlink.model:Both", "", "A download and an upload over the model of Starlink"),
+    "linux-truth": ("truth:LinuxTruth", "", "Simulator beside Linux kernel, as root"),
+    "quic-truth": ("truth:QuicTruth", "", "TCP and QUIC, simulated and real, as root"),
     "leocc": ("leo.leocc:LeoCC", " --data DIR", "LeoCC in its authors' setting and in ours"),
 }  # fmt: skip
 """The experiments of this package by name: module and class, what follows the name where it is run, title."""
 
 OTHERS = {
     "rfc9743": ("bentpipe evaluate NAME", "An algorithm beside CUBIC and Reno, by RFC 9743"),
-    "linux-truth": ("bentpipe validate kernel --full", "Simulator beside Linux kernel, as root"),
-    "quic-truth": ("bentpipe validate quic --full", "TCP and QUIC, simulated and real, as root"),
 }
 """Experiments that `bentpipe study run` does not run, by name: how they are run, title."""
 

@@ -148,7 +148,7 @@ def on_link(named: str, sender: Sender, seed: int, length_s: float) -> Cell:
     return Cell(sender, 0, 0.0, 0.0, seed, length_s, named)
 
 
-def full(seeds: int, length_s: float) -> list[Cell]:
+def full(seeds: int = 5, length_s: float = 120.0) -> list[Cell]:
     """The whole grid, the seeds outermost: a job that is stopped has complete tables of fewer seeds."""
     return [
         Cell(sender, rtt, per, buffer, seed, length_s)
@@ -157,7 +157,7 @@ def full(seeds: int, length_s: float) -> list[Cell]:
     ]
 
 
-def further(seeds: int, length_s: float) -> list[Cell]:
+def further(seeds: int = 3, length_s: float = 30.0) -> list[Cell]:
     """The kernel's own algorithms on every link that has a name, the seeds outermost."""
     return [
         on_link(named, Sender("kernel", algorithm), seed, length_s)
@@ -166,7 +166,7 @@ def further(seeds: int, length_s: float) -> list[Cell]:
     ]
 
 
-def quick(seeds: int, length_s: float) -> list[Cell]:
+def quick(seeds: int = 1, length_s: float = 20.0) -> list[Cell]:
     """Three cells: two of the kernel's algorithms, and TCP-STAR through the agent."""
     senders = (Sender("kernel", "reno"), Sender("kernel", "cubic"), Sender("agent", "star"))
     return [

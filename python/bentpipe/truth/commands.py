@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from bentpipe import terminal
-from bentpipe.verbs import Json, Stopped, option, write_and_show
+from bentpipe.verbs import Json, Stopped, option
+
+if TYPE_CHECKING:
+    from bentpipe.experiments.truth import LinuxTruth, QuicTruth
+
+Made = TypeVar("Made", "LinuxTruth", "QuicTruth")
 
 app = typer.Typer(
     help="Compare simulations with real programs behind the emulated link.", no_args_is_help=True
@@ -29,10 +34,6 @@ Out = Annotated[
         "-o",
     ),
 ]
-
-QUICK_S, FULL_S, LINKS_S = 20.0, 120.0, 30.0
-QUICK_SEEDS, FULL_SEEDS, LINKS_SEEDS = 1, 5, 3
-QUIC_FULL_S, QUIC_FULL_SEEDS = 60.0, 3
 
 
 @app.command("kernel")
@@ -62,38 +63,14 @@ def kernel_verb(
     json: Json = False,
 ) -> None:
     """Make the same transfers in simulation and with the kernel's TCP, and compare them. Needs root."""
-    from bentpipe.truth import cell as cells_of
-    from bentpipe.truth import measuring
-    from bentpipe.truth.comparison import show_truth, table
-    from bentpipe.truth.writing import write_rows
+    from bentpipe.experiments.truth import LinuxTruth
+    from bentpipe.truth.cell import chosen
+    from bentpipe.truth.comparison import show_truth
 
-    check_size(full=full, quick=quick, links=links)
-    make, count, length = cells_of.quick, QUICK_SEEDS, QUICK_S
-    if full:
-        make, count, length = cells_of.full, FULL_SEEDS, FULL_S
-    elif links:
-        make, count, length = cells_of.further, LINKS_SEEDS, LINKS_S
-    cells = cells_of.chosen(make(seeds or count, for_ or length), only or [])
-    skipped = Skipped()
-    with folder_of(out) as folder:
-        with resumable(out), terminal.Bar("transfers") as bar:
-            there = measuring.measure(
-                cells, folder, at_once=at_once, tell=skipped.tell, progress=lambda done, of, _: bar(done / of)
-            )
-        with terminal.Bar("simulations") as bar:
-            rows = measuring.rows(there, folder, progress=lambda done, of, _: bar(done / of))
-        compared = table(rows)
-
-        def write() -> None:
-            if out is not None:
-                write_rows(out / "cells.csv", rows)
-                write_rows(out / "table.csv", compared)
-
-        answer = {"cells": rows, "table": compared, "left_out": skipped}
-        write_and_show(
-            write, lambda: terminal.give(lambda: answer, lambda: show_truth(compared, rows), json=json)
-        )
-    if not rows:
+    cells = chosen(grid(LinuxTruth.GRIDS, seeds, for_, full=full, quick=quick, links=links), only or [])
+    with made(LinuxTruth, out, cells, at_once) as (truth, answer):
+        terminal.give(lambda: answer, lambda: show_truth(truth.table, truth.rows), json=json)
+    if not truth.rows:
         raise typer.Exit(1)
 
 
@@ -112,86 +89,66 @@ def quic_verb(
 ) -> None:
     """Make the same transfers over TCP and over QUIC, each simulated and real. Needs root."""
     from bentpipe import _core
-    from bentpipe.truth import quic_program
-    from bentpipe.truth.quic_table import late_rows, measure, over_seeds, page_rows
-    from bentpipe.truth.writing import write_rows
+    from bentpipe.experiments.truth import QuicTruth
+    from bentpipe.truth.quic_program import SENDERS
+    from bentpipe.truth.quic_table import late_rows, page_rows
 
-    check_size(full=full, quick=quick)
     for name in cc or []:
-        if name not in quic_program.SENDERS:
-            raise _core.ScenarioError(f"--cc {name}: compared are {', '.join(quic_program.SENDERS)}")
-    make = quic_program.full if full else quic_program.quick
-    cells = make(
-        seeds or (QUIC_FULL_SEEDS if full else QUICK_SEEDS), for_ or (QUIC_FULL_S if full else QUICK_S)
-    )
+        if name not in SENDERS:
+            raise _core.ScenarioError(f"--cc {name}: compared are {', '.join(SENDERS)}")
+    cells = grid(QuicTruth.GRIDS, seeds, for_, full=full, quick=quick)
+
+    def show() -> None:
+        terminal.show_table("Mbit/s, mean RTT in ms, losses in %", *page_rows(truth.table))
+        if late := late_rows(truth.table):
+            busy = f"{late} of {len(truth.table)} QUIC senders had to wait for a processor: a busy machine"
+            terminal.warn([busy])
+
     cells = [cell for cell in cells if not cc or cell.algorithm in cc]
-    skipped = Skipped()
-    with folder_of(out) as folder:
-        with resumable(out), terminal.Bar("transfers") as bar:
-            try:
-                rows = measure(cells, folder, at_once=at_once, progress=bar, tell=skipped.tell)
-            except quic_program.NotBuilt as missing:
-                terminal.note(str(missing))
-                raise typer.Exit(1) from None
-        table = over_seeds(rows)
-
-        def show() -> None:
-            if json:
-                terminal.answer({"cells": rows, "table": table, "left_out": skipped})
-            else:
-                terminal.show_table("Mbit/s, mean RTT in ms, losses in %", *page_rows(table))
-                if late := late_rows(table):
-                    busy = f"{late} of {len(table)} QUIC senders had to wait for a processor: a busy machine"
-                    terminal.warn([busy])
-
-        def write() -> None:
-            if out is not None:
-                write_rows(out / "quic.csv", table)
-
-        write_and_show(write, show)
+    with made(QuicTruth, out, cells, at_once) as (truth, answer):
+        terminal.give(lambda: answer, show, json=json)
 
 
-class Skipped(list[str]):
-    """Lines about what was left out."""
-
-    def tell(self, line: str) -> None:
-        """Adds a line, and prints it."""
-        self.append(line)
-        terminal.note(line)
-
-
-def check_size(**asked: bool) -> None:
-    """Refuses two sizes at once, each an option of its own.
+def grid(
+    grids: Mapping[str, Callable[..., list[Any]]], seeds: int | None, for_: float | None, **asked: bool
+) -> list[Any]:
+    """The transfers of the form that is asked for, the quick one by default.
 
     Raises:
-        ScenarioError: more than one was asked for.
+        ScenarioError: more than one form is asked for.
     """
     from bentpipe._core import ScenarioError
 
-    given = [f"--{name}" for name, wanted in asked.items() if wanted]
-    if len(given) > 1:
-        raise ScenarioError(f"give one of {' and '.join(given)}")
+    forms = [name for name, wanted in asked.items() if wanted] or ["quick"]
+    if len(forms) > 1:
+        raise ScenarioError(f"give one of {' and '.join(f'--{name}' for name in forms)}")
+    given = {"seeds": seeds, "length_s": for_}
+    return grids[forms[0]](**{name: value for name, value in given.items() if value is not None})
 
 
 @contextmanager
-def folder_of(out: Path | None) -> Iterator[Path]:
-    """The folder for the transfers: the user's, or one that is gone afterwards."""
-    if out is not None:
-        yield out
-        return
-    with TemporaryDirectory() as made:
-        yield Path(made)
+def made(
+    kind: type[Made], out: Path | None, cells: Sequence[Any], at_once: int
+) -> Iterator[tuple[Made, dict[str, Any]]]:
+    """A comparison that has run, and its answer as an object.
 
-
-@contextmanager
-def resumable(out: Path | None) -> Iterator[None]:
-    """Real transfers: on Ctrl-C, a message says what is kept.
+    Without a folder of the user, its files are gone afterwards.
 
     Raises:
-        Stopped: they were interrupted.
+        Stopped: it was interrupted.
     """
-    try:
-        yield
-    except KeyboardInterrupt:
-        kept = "" if out is None else f"; the same command goes on from what is in {out}"
-        raise Stopped(f"transfers under way are lost{kept}") from None
+    left_out: list[str] = []
+
+    def tell(line: str) -> None:
+        left_out.append(line)
+        terminal.note(line)
+
+    with ExitStack() as held:
+        folder = out or Path(held.enter_context(TemporaryDirectory()))
+        truth = kind(folder, cells=cells, at_once=at_once, tell=tell)
+        try:
+            with terminal.RunsBar("transfers") as bar:
+                truth.run(progress=bar.at)
+        except KeyboardInterrupt as stop:
+            raise Stopped(str(stop) if out else "nothing is kept; with --out DIR it would go on") from None
+        yield truth, {"cells": truth.rows, "table": truth.table, "left_out": left_out}

@@ -1,21 +1,25 @@
-"""The job of `validate kernel`: many real transfers at a time, then their simulations, then the table."""
+"""Many real transfers at a time, and the rows that compare them with simulations."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from bentpipe.emulation.congestion import is_there
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
+from bentpipe.truth.quic_program import QuicTransfer
 from bentpipe.truth.real import Transfer, TransferFailed
-from bentpipe.truth.side import Side, Store, simulate
+from bentpipe.truth.side import Side, Store
 
 APART_S = 0.21
 """Between the starts of two transfers, so that they do not begin in step."""
@@ -23,86 +27,95 @@ LOOK_S = 0.05
 TRIES = 2
 """The number of attempts at a transfer whose emulation did not keep time."""
 
-Progress = Callable[[int, int, str], None]
-"""Called with the cells done, all cells, and the transfers under way."""
+Real = TypeVar("Real", Transfer, QuicTransfer)
 
 
-def measure(
-    cells: Sequence[Cell],
-    folder: Path,
-    *,
-    at_once: int,
-    progress: Progress,
-    tell: Callable[[str], None],
-) -> list[Cell]:
-    """Makes the real transfers that the folder does not hold yet; those that cannot be made are left out.
+@dataclass(frozen=True)
+class Job:
+    """A job of many real transfers.
 
     Args:
-        cells: the wanted cells.
-        folder: the folder of the transfers; made if it is not there.
         at_once: number of links that are emulated at a time.
-        progress: called now and then.
-        tell: called with a line for each omission, with the reason.
-
-    Returns:
-        The cells that are there.
-
-    Raises:
-        OSError: the machine or the privileges do not allow an emulated link.
-        TransferFailed: no transfer could be made at all.
+        over: called when a transfer is stored.
+        tell: called with a line for each transfer that is left out, with the reason.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    store = Store(folder)
-    open_cells = [cell for cell in cells if not store.has(cell)]
-    with ExitStack() as held:
-        names, refused = _steer(held, {cell.sender for cell in open_cells})
-        for sender, why in refused.items():
-            tell(f"{sender} is left out: {why}")
-        waiting = deque((cell, 1) for cell in open_cells if cell.sender not in refused)
-        running: list[tuple[Transfer, int]] = []
-        held.callback(_abandon, running)
-        total, failures, next_start = len(cells), 0, 0.0
-        while waiting or running:
-            now = time.monotonic()
-            if waiting and len(running) < at_once and now >= next_start:
-                cell, attempt = waiting.popleft()
-                running.append((Transfer(cell, folder, names[cell.sender]), attempt))
-                next_start = now + APART_S
-            for transfer, attempt in [pair for pair in running if pair[0].step()]:
-                running.remove((transfer, attempt))
-                try:
-                    late = not _keep(store, transfer, attempt)
-                except TransferFailed as failure:
-                    failures += 1
-                    tell(str(failure))
-                    if failures > at_once and not any(store.has(cell) for cell in cells):
-                        raise
-                    continue
-                if late:
-                    waiting.append((transfer.cell, attempt + 1))
-            done = total - len(waiting) - len(running)
-            progress(done, total, running[0][0].cell.key if running else "")
-            time.sleep(LOOK_S)
-    return [cell for cell in cells if store.has(cell)]
+
+    at_once: int
+    over: Callable[[], None]
+    tell: Callable[[str], None]
+
+    def work_off(
+        self, starts: Sequence[Callable[[], Real]], keep: Callable[[Real, Any, dict[str, Any]], None]
+    ) -> None:
+        """Makes transfers. One whose emulation does not keep time is made again; one that fails is left out.
+
+        Args:
+            starts: each starts a transfer.
+            keep: stores a transfer that is over, from its numbers and the emulator's report.
+
+        Raises:
+            OSError: the machine or the privileges do not allow an emulated link.
+            TransferFailed: no transfer can be made at all.
+        """
+        waiting = deque((start, 1) for start in starts)
+        running: list[tuple[Real, Callable[[], Real], int]] = []
+        made, failures, next_start = 0, 0, 0.0
+        try:
+            while waiting or running:
+                now = time.monotonic()
+                if waiting and len(running) < self.at_once and now >= next_start:
+                    start, attempt = waiting.popleft()
+                    running.append((start(), start, attempt))
+                    next_start = now + APART_S
+                for one in [one for one in running if one[0].step()]:
+                    running.remove(one)
+                    transfer, start, attempt = one
+                    try:
+                        numbers, report = transfer.finish()
+                    except TransferFailed as failure:
+                        failures += 1
+                        self.tell(str(failure))
+                        if failures > self.at_once and not made:
+                            raise
+                        continue
+                    if report.get("kept_time", True) or attempt == TRIES:
+                        made += 1
+                        keep(transfer, numbers, report)
+                        self.over()
+                    else:
+                        waiting.append((start, attempt + 1))
+                time.sleep(LOOK_S)
+        finally:
+            for transfer, *_ in running:
+                transfer.abandon()
+
+    def measure(self, cells: Sequence[Cell], store: Store) -> list[Cell]:
+        """Makes the transfers of the kernel's TCP that the store lacks; returns the cells that are there.
+
+        Raises:
+            OSError: the machine or the privileges do not allow an emulated link.
+            TransferFailed: no transfer can be made at all.
+        """
+        lacking = [cell for cell in cells if not store.has(cell)]
+        with ExitStack() as held:
+            names, refused = _steer(held, {cell.sender for cell in lacking})
+            for sender, why in refused.items():
+                self.tell(f"{sender} is left out: {why}")
+            wanted = [cell for cell in lacking if cell.sender not in refused]
+            starts = [partial(Transfer, cell, store.folder, names[cell.sender]) for cell in wanted]
+            self.work_off(starts, lambda one, side, report: store.put(one.cell, side, _about(report)))
+        return [cell for cell in cells if store.has(cell)]
 
 
-def _abandon(running: list[tuple[Transfer, int]]) -> None:
-    for transfer, _ in running:
-        transfer.abandon()
-
-
-def _keep(store: Store, transfer: Transfer, attempt: int) -> bool:
-    """Stores a transfer that is over. False if its emulation did not keep time, and it may be tried again."""
-    side, report = transfer.finish()
-    kept = bool(report.get("kept_time", True))
-    if not kept and attempt < TRIES:
-        return False
-    lateness = max(report[way]["lateness_p99_s"] for way in ("forward", "reverse"))
-    dropped = {f"dropped_{why}": report["forward"][f"dropped_{why}"] for why in ("queue", "error")}
-    dropped["acks_lost"] = report["reverse"]["dropped_error"]
-    about = {"kernel": os.uname().release, "lateness_p99_s": lateness, "kept_time": kept, **dropped}
-    store.put(transfer.cell, side, about)
-    return True
+def _about(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a stored transfer that come from the emulator."""
+    return {
+        "kernel": os.uname().release,
+        "lateness_p99_s": max(report[way]["lateness_p99_s"] for way in ("forward", "reverse")),
+        "kept_time": bool(report.get("kept_time", True)),
+        **{f"dropped_{why}": report["forward"][f"dropped_{why}"] for why in ("queue", "error")},
+        "acks_lost": report["reverse"]["dropped_error"],
+    }
 
 
 def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], dict[Sender, str]]:
@@ -128,17 +141,6 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
     return names, refused
 
 
-def rows(cells: Sequence[Cell], folder: Path, *, progress: Progress) -> list[dict[str, Any]]:
-    """The rows of cells whose real transfers are there: each is simulated now."""
-    store = Store(folder)
-    made = []
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        for done, found in enumerate(threads.map(lambda cell: row(store, cell), cells), 1):
-            made.append(found)
-            progress(done, len(cells), "simulating")
-    return made
-
-
 def quantities(side: Side) -> dict[str, float]:
     """The quantities of a side in the table, by name: a row has each as NAME_real and NAME_simulated."""
     return {
@@ -149,20 +151,24 @@ def quantities(side: Side) -> dict[str, float]:
     }
 
 
-def row(store: Store, cell: Cell) -> dict[str, Any]:
-    """The row of one cell: its identity, and each quantity real and simulated."""
-    real, about = store.get(cell)
-    simulated = simulate(cell)
-    ours = quantities(simulated)
+def row(cell: Cell, stored: tuple[Side, Mapping[str, Any]], simulated: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of one cell: its identity, and each quantity real and simulated.
+
+    Args:
+        cell: the cell.
+        stored: its real transfer (`Store.get`).
+        simulated: the quantities of its simulation, and its window as `curve`.
+    """
+    real, about = stored
     both = {
         f"{name}_{world}": value
         for name, measured in quantities(real).items()
-        for world, value in (("real", measured), ("simulated", ours[name]))
+        for world, value in (("real", measured), ("simulated", simulated[name]))
     }
     return {
         **cell.as_dict(),
         **both,
-        CURVE: curve_distance(real.cwnd, simulated.cwnd),
+        CURVE: curve_distance(real.cwnd, np.array(simulated[CURVE])),
         "lateness_p99_s": about["lateness_p99_s"],
         "kept_time": about["kept_time"],
         "kernel": about["kernel"],

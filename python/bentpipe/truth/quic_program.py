@@ -17,13 +17,8 @@ from typing import Any
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.real import TransferFailed, end
 
-SIMULATED, KERNEL, QUIC_SIMULATED, QUIC = "simulated", "kernel", "quic_simulated", "quic"
-WORLDS = {
-    SIMULATED: "TCP sim.",
-    KERNEL: "TCP real",
-    QUIC_SIMULATED: "QUIC sim.",
-    QUIC: "QUIC real",
-}
+SIMULATED = "simulated"
+WORLDS = {SIMULATED: "TCP sim.", "kernel": "TCP real", "quic_simulated": "QUIC sim.", "quic": "QUIC real"}
 """The worlds, in the order of the table."""
 
 SENDERS = {
@@ -87,7 +82,7 @@ class QuicCell:
         }
 
 
-def full(seeds: int, length_s: float) -> list[QuicCell]:
+def full(seeds: int = 3, length_s: float = 60.0) -> list[QuicCell]:
     """Every controller on every link, the seeds outermost."""
     return [
         QuicCell(algorithm, rtt, per, seed, length_s)
@@ -96,7 +91,7 @@ def full(seeds: int, length_s: float) -> list[QuicCell]:
     ]
 
 
-def quick(seeds: int, length_s: float) -> list[QuicCell]:
+def quick(seeds: int = 1, length_s: float = 20.0) -> list[QuicCell]:
     """Every controller on one link, RTT 100 ms and PER 1e-3."""
     return [
         QuicCell(algorithm, 100, 1e-3, seed, length_s)
@@ -115,7 +110,7 @@ LISTENS_S = 5.0
 _UDP = ("/proc/net/udp", "/proc/net/udp6")
 
 
-class NotBuilt(RuntimeError):
+class NotBuilt(OSError):
     """The program is not there; the message says how to get it."""
 
 
@@ -160,8 +155,7 @@ class QuicTransfer:
         self._held.callback(end, process)
         return process
 
-    @property
-    def over(self) -> bool:
+    def step(self) -> bool:
         """Whether the sender has ended, or has had the time to."""
         return self._sender.poll() is not None or time.monotonic() > self._end
 

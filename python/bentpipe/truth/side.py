@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import bentpipe as bp
 from bentpipe import measures
 from bentpipe.files import replace_text
 from bentpipe.truth.cell import Cell
@@ -57,21 +58,20 @@ def mean_after_handshake(at: Column, values: Column) -> float:
 
 def simulate(cell: Cell) -> Side:
     """Simulates a cell; the thread is free meanwhile."""
-    from bentpipe import _core
+    return simulated(cell, bp.run(cell.scenario(traced=True)))
 
-    raw = _core.run(json.dumps(cell.scenario(traced=True)))
-    flows = json.loads(raw.json)["flows"]
-    flow, last = flows[0], flows[-1]  # they differ where a relay splits the connection
-    trace = raw.trace()
-    trace = {name: values[trace["flow"] == 0] for name, values in trace.items()}
-    at = grid(cell.length_s)
-    t = trace["t_s"].astype(np.float64)
-    srtt = held(at, t, trace["srtt_s"].astype(np.float64))
+
+def simulated(cell: Cell, result: bp.Result) -> Side:
+    """The simulated side of a cell, from the run of its scenario."""
+    flow, last = result.json["flows"][0], result.json["flows"][-1]  # they differ where a relay splits it
+    trace = result.trace.filter(flow=flow["name"])
+    at, t = grid(cell.length_s), trace["t_s"].to_numpy()
+    srtt = held(at, t, trace["srtt_s"].to_numpy())
     return Side(
         goodput_bps=last["delivered_bytes"] * 8 / cell.length_s,
         rtt_s=mean_after_handshake(at, srtt),
         retransmitted=measures.resent([flow]) or 0.0,
-        cwnd=np.floor(held(at, t, trace["cwnd"].astype(np.float64))),
+        cwnd=np.floor(held(at, t, trace["cwnd"].to_numpy())),
         more={"timeouts": flow["timeouts"], "srtt": srtt},
     )
 
@@ -84,7 +84,7 @@ class Store:
 
     def has(self, cell: Cell) -> bool:
         """Whether the cell's real transfer is stored completely."""
-        return self._row(cell).exists()
+        return self.file(cell).exists()
 
     def put(self, cell: Cell, side: Side, about: dict[str, Any]) -> None:
         """Keeps a transfer; `about` holds the other columns of its row."""
@@ -102,17 +102,18 @@ class Store:
             self._curves(cell), cwnd=side.cwnd.astype(np.float32), srtt=curves["srtt"].astype(np.float32)
         )
         text = json.dumps(row, indent=1) + "\n"
-        replace_text(self._row(cell), text)
+        replace_text(self.file(cell), text)
 
     def get(self, cell: Cell) -> tuple[Side, dict[str, Any]]:
         """A stored transfer, and its whole row."""
-        row: dict[str, Any] = json.loads(self._row(cell).read_text(encoding="utf-8"))
+        row: dict[str, Any] = json.loads(self.file(cell).read_text(encoding="utf-8"))
         with np.load(self._curves(cell)) as curves:
             cwnd = curves["cwnd"].astype(np.float64)
             srtt = curves["srtt"].astype(np.float64)
         return Side(row["goodput_bps"], row["rtt_s"], row["retransmitted"], cwnd, {"srtt": srtt}), row
 
-    def _row(self, cell: Cell) -> Path:
+    def file(self, cell: Cell) -> Path:
+        """The file by which a transfer is known to be complete."""
         return self.folder / f"{cell.key}.json"
 
     def _curves(self, cell: Cell) -> Path:

@@ -1,0 +1,228 @@
+"""Simulator beside reality: the same transfers simulated, and with the kernel's TCP or over QUIC, as root.
+
+Real transfers take as long as they last, many at a time. Each is a file of the experiment's folder, so an
+interrupted experiment goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import bentpipe as bp
+from bentpipe import terminal
+from bentpipe.experiments.experiment import Experiment
+from bentpipe.files import replace_text
+from bentpipe.progress import State
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.engine import Clock, Interrupted
+from bentpipe.sweeps.kept import Row
+from bentpipe.sweeps.store import Lock
+from bentpipe.truth import cell as cells_of
+from bentpipe.truth import comparison, measuring, quic_program, quic_table
+from bentpipe.truth.cell import Cell
+from bentpipe.truth.measuring import Job
+from bentpipe.truth.quic_program import QuicCell, QuicTransfer
+from bentpipe.truth.real import TransferFailed
+from bentpipe.truth.side import Store, simulated
+from bentpipe.truth.writing import write_rows
+
+Of = TypeVar("Of", Cell, QuicCell)
+Numbers = dict[str, float]
+
+
+class Truth(Experiment, Generic[Of]):
+    """A comparison of real transfers with simulated ones.
+
+    Args:
+        out: as for `Experiment`, with `quick`, `fresh` and `data`.
+        cells: the transfers; those of the quick or the full form by default.
+        at_once: number of links that are emulated at a time.
+        tell: called with a line for each omission, with the reason.
+
+    Attributes:
+        rows: of each cell, once it has run.
+        table: means over the seeds, likewise.
+    """
+
+    AT_ONCE: ClassVar[int]
+    GRIDS: ClassVar[Mapping[str, Callable[..., list[Any]]]]
+    """The transfers of each form, from the number of seeds and the length in s, which have defaults."""
+
+    def __init__(
+        self,
+        out: Path,
+        *,
+        cells: Sequence[Of] | None = None,
+        at_once: int | None = None,
+        tell: Callable[[str], None] = terminal.note,
+        quick: bool = False,
+        **given: Any,
+    ) -> None:
+        super().__init__(out, quick=quick, **given)
+        self.cells: Sequence[Of] = cells or self.GRIDS["quick" if quick else "full"]()
+        self.at_once, self.tell, self.store = at_once or self.AT_ONCE, tell, Store(out)
+        self.rows: list[dict[str, Any]] = []
+        self.table: list[dict[str, Any]] = []
+
+    def run(self, *, workers: int = 0, progress: Callable[[State], None] | None = None) -> list[Path]:
+        """Makes the transfers that the folder lacks, then the simulations; see `Experiment.run`.
+
+        Raises:
+            OSError: the machine or the privileges do not allow an emulated link.
+            ScenarioError: another process writes to the folder.
+            TransferFailed: no transfer can be made at all.
+        """
+        self.out.mkdir(parents=True, exist_ok=True)
+        lock = Lock(self.out)
+        lock.take()
+        try:
+            files = list(self.files())
+            for file in files if self.fresh else ():
+                file.unlink(missing_ok=True)
+            clock = Clock(len(files), sum(map(Path.exists, files)), progress)
+            clock.running = [f"{self.name}: real transfers"]
+            clock.tell()
+
+            def over() -> None:
+                clock.done += 1
+                clock.tell()
+
+            try:
+                self.transfer(Job(self.at_once, over, self.tell))
+            except KeyboardInterrupt:
+                done = (
+                    f"{clock.done:,} of {clock.total:,} transfers are done and kept, those under way are lost"
+                )
+                raise Interrupted(f"{done}; the same command goes on from there") from None
+            return super().run(workers=workers, progress=progress)
+        finally:
+            lock.release()
+
+    @abstractmethod
+    def files(self) -> Iterable[Path]:
+        """The files of real transfers."""
+
+    @abstractmethod
+    def transfer(self, job: Job) -> None:
+        """Makes the real transfers that the folder lacks."""
+
+    def measure(self, case: Case, result: bp.Result) -> Row:
+        """The quantities of a simulated transfer, and its window on the grid of both worlds."""
+        side = simulated(cells_of.of_dict(dict(case.settings)), result)
+        return {**measuring.quantities(side), comparison.CURVE: side.cwnd.tolist()}
+
+    def simulation(self, cell: Cell) -> Case:
+        """The simulation of a transfer."""
+        return Case({"transfer": cell.key}, cell.scenario(traced=True), settings=cell.as_dict())
+
+
+class LinuxTruth(Truth[Cell]):
+    """The kernel's TCP (`bentpipe validate kernel`)."""
+
+    name = "linux-truth"
+    AT_ONCE = 12
+    GRIDS = {"quick": cells_of.quick, "full": cells_of.full, "links": cells_of.further}  # noqa: RUF012
+
+    def files(self) -> Iterable[Path]:
+        """A file for each cell."""
+        return map(self.store.file, self.cells)
+
+    def transfer(self, job: Job) -> None:
+        """Transfers of the kernel's TCP; those that cannot be made are left out."""
+        self.cells = job.measure(self.cells, self.store)
+
+    def cases(self) -> list[Case]:
+        """The simulation of each real transfer."""
+        return list(map(self.simulation, self.cells))
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+        """Writes the rows and their means."""
+        self.rows = [
+            measuring.row(cell, self.store.get(cell), row) for cell, row in zip(self.cells, rows, strict=True)
+        ]
+        self.table = comparison.table(self.rows)
+        write_rows(self.out / "cells.csv", self.rows)
+        write_rows(self.out / "table.csv", self.table)
+        return [self.out / "table.csv"]
+
+
+class QuicTruth(Truth[QuicCell]):
+    """TCP and QUIC (`bentpipe validate quic`)."""
+
+    name = "quic-truth"
+    AT_ONCE = 6
+    GRIDS = {"quick": quic_program.quick, "full": quic_program.full}  # noqa: RUF012
+
+    def files(self) -> Iterable[Path]:
+        """Two files for each cell; TCP's is that of the first sender of the kernel that there is."""
+        for cell in self.cells:
+            yield self.out / f"{cell.key}.json"
+            tcp = [self.store.file(kernel) for kernel in cell.kernels()]
+            yield next((file for file in tcp if file.exists()), tcp[0])
+
+    def transfer(self, job: Job) -> None:
+        """Real transfers over QUIC and over TCP, and QUIC's simulations by the program itself.
+
+        TCP's are each by the first sender that can run the controller in this kernel.
+
+        Raises:
+            NotBuilt: the program is not there.
+        """
+        tool, left_out = quic_program.program(), list[str]()
+        files = {cell: self.out / f"{cell.key}.json" for cell in self.cells}
+
+        def keep(transfer: QuicTransfer, numbers: Numbers, report: Mapping[str, Any]) -> None:
+            kept = {**transfer.cell.as_dict(), "numbers": numbers, "kept_time": report.get("kept_time")}
+            replace_text(files[transfer.cell], json.dumps(kept, indent=1) + "\n")
+
+        def simulate(cell: QuicCell) -> Numbers | None:
+            try:
+                return quic_program.simulate(cell, tool, self.out)
+            except TransferFailed as failure:
+                self.tell(str(failure))
+                return None
+
+        job.work_off([partial(QuicTransfer, cell, tool) for cell in files if not files[cell].exists()], keep)
+        stored = {cell: file.read_text(encoding="utf-8") for cell, file in files.items() if file.exists()}
+        self.quic = {cell: json.loads(text)["numbers"] for cell, text in stored.items()}
+        self.tcp: dict[QuicCell, Cell] = {}
+        for rank in range(max(len(cell.kernels()) for cell in self.cells)):
+            wanted = {c: c.kernels()[rank] for c in self.cells if c not in self.tcp and c.kernels()[rank:]}
+            there = replace(job, tell=left_out.append).measure(list(wanted.values()), self.store)
+            self.tcp |= {cell: kernel for cell, kernel in wanted.items() if kernel in there}
+        if len(self.tcp) < len(self.cells):
+            for line in left_out:  # a sender that another replaces is not missed
+                self.tell(line)
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            self.simulated = dict(zip(self.cells, threads.map(simulate, self.cells), strict=True))
+
+    def cases(self) -> list[Case]:
+        """TCP's simulation of each cell."""
+        return [self.simulation(cell.kernels()[0]) for cell in self.cells]
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+        """Writes the means over the seeds."""
+        self.rows = [self._row(cell, row) for cell, row in zip(self.cells, rows, strict=True)]
+        self.table = quic_table.over_seeds(self.rows)
+        write_rows(self.out / "quic.csv", self.table)
+        return [self.out / "quic.csv"]
+
+    def _row(self, cell: QuicCell, row: Row) -> dict[str, Any]:
+        quic, kernel = self.quic.get(cell), self.tcp.get(cell)
+        real = quic_table.tcp(measuring.quantities(self.store.get(kernel)[0])) if kernel else None
+        worlds = (quic_table.tcp(row), real, self.simulated[cell], quic)  # as in `WORLDS`
+        columns = {
+            f"{world}_{quantity}": None if found is None else found[quantity]
+            for world, found in zip(quic_program.WORLDS, worlds, strict=True)
+            for quantity in quic_table.QUANTITIES
+        }
+        by = kernel.sender.home if kernel else None
+        return {**cell.as_dict(), "kernel_by": by, "quic_late_s": (quic or {}).get("late_s"), **columns}
