@@ -111,6 +111,25 @@ def test_utilisation_is_the_mean_of_the_slowest_link_with_its_interval(
     assert "n = 2 runs for each point" in note(figure)
 
 
+def test_windows_at_a_loss_rate_lie_beside_renos_response_function() -> None:
+    """Mathis 1997: sqrt(3/2 / p), here 12.2 segments at p = 0.01; HighSpeed is Reno below 38 segments."""
+    link = {"rate": "100 Mbit/s", "delay": "50 ms", "loss": {"kind": "packet-error", "rate": 0.01}}
+    losses = {"link.sat.loss.rate": {0.01: 0.01, 0.02: 0.02}}
+    ccs = {"flow.0.cc": {cc: cc for cc in ("reno", "highspeed")}}
+    found = sweep(ccs | losses, seeds=3, duration="200 s", link={"sat": link})
+    figure = plot.response(found)
+    (axes,) = figure.axes
+    law = next(line for line in axes.lines if line.get_label().startswith("_"))
+    # The dashed line is at the losses that happened, about 0.01 and 0.02.
+    assert law.get_ydata() == pytest.approx([12.25, 8.66], rel=0.05)
+    lines = drawn(figure)
+    for cc in ("Reno", "HighSpeed"):
+        assert lines[cc].get_ydata() == pytest.approx(law.get_ydata(), rel=0.15)
+    assert axes.get_xscale() == "linear" and axes.get_yscale() == "log"
+    alone = plot.response(found.flows)
+    assert "dashed" in note(figure) and "dashed" not in note(alone), "flows alone do not tell what links lose"
+
+
 def test_directory_runs_and_frame_give_the_same_figure(losses: Runs, on_disk: Path) -> None:
     whole, *frames = [plot.against(given).data for given in (losses, on_disk, str(on_disk), losses.flows)]
     assert whole.equals(frames[0]) and whole.equals(frames[1])

@@ -22,5 +22,6 @@ from .over_time import goodput as goodput
 from .over_time import over_path as over_path
 from .over_time import queue as queue
 from .over_time import rtt as rtt
+from .response import response as response
 from .segments import sequence as sequence
 from .tradeoff import throughput_delay as throughput_delay

@@ -176,6 +176,10 @@ _draws(
     **_X, y=_text("COLUMN", "Another measure, as of `against`.", "--y"), **_BY,
 )  # fmt: skip
 _draws(
+    "response", "Draw mean windows against the loss rate, over the response function of Reno.", Sweep,
+    **_X, **_BY,
+)  # fmt: skip
+_draws(
     "heatmap", "Draw a measure over two keys, a map for each algorithm, or the best algorithm of each cell.",
     Sweep, **_X, y=_text("KEY", "The key of the ordinate.", "--y"),
     value=(Annotated[str, option("COLUMN", "What the colours show, as --y of `against`.")], "goodput_bps"),

@@ -30,7 +30,7 @@ SIZE = "size_bytes"
 SIZES = 20
 """More sizes of transfers than these are drawn in steps of a factor of two."""
 #: Keys of a loss rate, of the size of a buffer, of a round trip and of the size of a transfer.
-_LOSS = re.compile(r"(^|\.)loss(\.|_|$)|(^|\.)(per|ber)$")
+LOSS = re.compile(r"(^|\.)loss(\.|_|$)|(^|\.)(per|ber)$")
 _BUFFER = re.compile(r"\.queue\.limit|buffer")
 _ROUND_TRIP = re.compile(r"delay_s$|rtt")
 _SIZE = re.compile(r"(\.size|^size)(_bytes)?$")
@@ -177,7 +177,7 @@ def utilisation(
     """
     found = many(given, by=by, where=where)
     key = axis_key(
-        found, x, "a loss rate", _LOSS.search, "link.{}.loss.rate", "{ log = [1e-6, 1e-2], points = 5 }"
+        found, x, "a loss rate", LOSS.search, "link.{}.loss.rate", "{ log = [1e-6, 1e-2], points = 5 }"
     )
     if y is None and not found.links.height:
         return lines(found, key, "goodput_bps", said="; goodput, as the links are not known")
