@@ -63,6 +63,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "advise": "advice.commands:advise_verb",
         "evaluate": "evaluation.commands:evaluate_verb",
         "break": "breaking.commands:break_verb",
+        "bdp": "bdp:bdp_verb",
     },
     "Repeat papers": {"study": "studies.commands:app"},
     "Real programs and the kernel": {

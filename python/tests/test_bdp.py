@@ -1,0 +1,46 @@
+"""`bentpipe bdp`: numbers from RFC 7323, 5681 and 9438, and a simulation beside them."""
+
+from __future__ import annotations
+
+import json
+
+import forked
+import pytest
+
+import bentpipe as bp
+from bentpipe.bdp import bdp
+
+
+def test_a_geostationary_link_needs_what_the_documents_say() -> None:
+    """1,500,000 bytes: 65,535 * 2^4 are too few, * 2^5 enough; 10 * 2^7 is the first above 1,036 segments."""
+    done = forked.run(["bdp", "20 Mbit/s", "600 ms", "--json"])
+    found = json.loads(done.stdout)
+    assert (found["bdp_bytes"], found["window_scale"]) == (1_500_000, 5)
+    assert found["slow_start_s"] == pytest.approx(7 * 0.6)
+    # Half of the window at a segment a round trip; K = cbrt(W (1 - 0.7) / 0.4).
+    assert found["recovery_s"]["reno"] == pytest.approx(1_500_000 / 1448 / 2 * 0.6)
+    assert found["recovery_s"]["cubic"] == pytest.approx((1_500_000 / 1448 * 0.75) ** (1 / 3))
+    shown = forked.run(["bdp", "20Mbps", "0.6 s"]).stdout
+    assert "1,500,000 bytes, 1036 segments" in shown and "310.8 s" in shown
+
+
+@pytest.mark.parametrize(("cc", "more"), [("reno", 1.0), ("cubic", 1.23)])
+def test_a_simulation_has_the_goodput_at_a_loss_rate(cc: str, more: float) -> None:
+    """Random losses; those of the formulas have equal distances (docs/validation/closed-forms.md)."""
+    link = bp.Link(rate="10 Mbit/s", delay="50 ms", loss={"kind": "packet-error", "rate": 1e-3})
+    flow = bp.Flow(cc, path=["sat"], mss="1448 bytes")
+    simulated = bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration="300 s"))
+    found = bdp(10e6, 0.1)["goodput_bps"]["0.001"][cc]
+    assert simulated.json["flows"][0]["goodput_bps"] == pytest.approx(more * found, rel=0.1)
+
+
+@pytest.mark.parametrize(("words", "said"), [(["20", "600 ms"], "RATE: '20'"), (["1 kbit/s", "0 s"], "RTT")])
+def test_what_is_no_rate_or_no_time_is_refused(words: list[str], said: str) -> None:
+    done = forked.run(["bdp", *words])
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_a_link_of_less_than_a_segment_needs_nothing() -> None:
+    found = bdp(64e3, 0.01)
+    assert (found["window_scale"], found["slow_start_s"]) == (0, 0)
+    assert found["goodput_bps"]["0.01"] == {"reno": 64e3, "cubic": 64e3}
