@@ -43,7 +43,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic system always
+.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -132,6 +132,9 @@ quic: .venv/.made ## .venv/bin/bentpipe-quic: QUIC with the controllers of the l
 site: setup .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
 	@echo "$(SITE)/index.html"
+
+buffers: setup ## docs/buffers.md: the runs that docs/buffers.csv lacks, and the figure
+	$(BIN)/bentpipe study run buffers --full --out docs
 
 leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/leo.csv lacks, and figures
 	$(BIN)/bentpipe study run leo --full --out docs

@@ -104,7 +104,7 @@ def test_an_experiment_has_the_name_under_which_it_is_listed(name: str) -> None:
     assert experiments.load(name).name == name
 
 
-@pytest.mark.parametrize("name", ["leo", "satellite-2026"])
+@pytest.mark.parametrize("name", ["buffers", "leo", "satellite-2026"])
 def test_quick_runs_are_correct_and_part_of_the_full_ones(name: str, tmp_path: Path) -> None:
     quick, full = (experiments.load(name)(tmp_path, quick=quick) for quick in (True, False))
     assert isinstance(quick, Table) and isinstance(full, Table)
@@ -157,3 +157,21 @@ def test_a_failed_run_is_named_and_the_other_rows_are_in_the_table(
     with pytest.raises(RuntimeError, match="one nothing 1: .*nothing"):
         Small(tmp_path, quick=True).run()
     assert [row.cc for row in Small(tmp_path).read()] == ["cubic"]
+
+
+def test_the_table_of_buffers_is_that_of_todays_simulator_and_no_queue_exceeds_its_limit() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    buffers = experiments.load("buffers")(docs)
+    assert isinstance(buffers, Table)
+    rows = {(row.path, row.cc, row.seed): row for row in buffers.read()}
+    assert set(rows) == {tuple(key) for key in buffers.keys()}
+    for cc in ("cubic", "star", "vegas"):
+        key = Key("0.25 bdp", cc, 2)
+        (scenario,) = buffers.scenarios(key).values()
+        measured = buffers.measure(Case(key._asdict(), {}), bp.run(scenario))
+        stored = dataclasses.asdict(rows[tuple(key)])
+        assert {name: stored[name] for name in measured} == pytest.approx(measured, rel=1e-5)
+    for (path, cc, _), row in rows.items():
+        # A full queue of one BDP delays packets by 600 ms.
+        if cc == "cubic":
+            assert row.queueing_ms <= 600 * float(path.split()[0]) * 1.01 + 10

@@ -18,6 +18,7 @@ OWN = {
     "satellite-2026": (
         "satellite_2026.page:Satellite2026", "", "Start-up, files, pages and films over satellites",
     ),
+    "buffers": ("buffers:Buffers", "", "Every controller behind buffers of 1/16 to 4 BDP over GEO"),
     "gallery": ("gallery:Gallery", "", "The window of every controller over one GEO link"),
     "starlink": ("starlink.capacity:OverCapacity", " --data DIR", "BBR over measured Starlink capacity"),
     "starlink-model": ("starlink.model:Validation", " --data DIR", "TCP over the model of Starlink"),
