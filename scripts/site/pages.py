@@ -109,6 +109,7 @@ def inside(text: str) -> str:
     text = re.sub(r"\]\(\.\./examples/([\w-]+)\.ipynb\)", r"](notebooks/\1.md)", text)
     text = re.sub(r"\]\(\.\./scenarios/?\)", "](presets.md)", text)
     text = re.sub(r"\[([^\]]*)\]\(validation/?\)", r"\1", text)  # the folder itself
+    text = re.sub(r"\[([\w./-]+)\]\((?:\.\./)+\1/?\)", r"`\1`", text)  # the text is the place
     source = r"\[([^\]]*)\]\((?:\.\./)+((?:crates|scenarios|scripts|python)/[^)]*)\)"
     return re.sub(source, r"\1 (`\2`)", text)
 
