@@ -23,13 +23,13 @@ from bentpipe import studies
 from bentpipe.studies import PAPERS, show
 from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
+from bentpipe.studies.declared import every_tolerance
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
 from bentpipe.studies.page import count, plain, row, shown, values
 from bentpipe.studies.places import Kind, Place
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import held
-from bentpipe.studies.tolerance import every
 
 PAGE = md.DOCS / "reproducing.md"
 FITS = PAGE.parent / "fits"
@@ -347,7 +347,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         name = study["name"]
         page(Paper(study, out / name, found["mode"], below), found_by[name])
     (below / "tolerances.md").write_text(
-        md.page("reproducing_tolerances.md", every=every(PAPERS), safe=safe), encoding="utf-8"
+        md.page("reproducing_tolerances.md", every=every_tolerance(PAPERS), safe=safe), encoding="utf-8"
     )
     judged = best(done)
     verdicts = [of.verdict for of in judged]

@@ -107,16 +107,7 @@ class Row:
 def row(claim: Mapping[str, Any]) -> Row:
     """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
     head = claim["checks"][claim["headline"]]
-    paper, measured = values(head)
-    return Row(
-        id=claim["id"],
-        title=claim["title"],
-        what=head["what"],
-        paper=paper,
-        measured=measured,
-        verdict=claim["verdict"],
-        note=claim["note"],
-    )
+    return Row(claim["id"], claim["title"], head["what"], *values(head), claim["verdict"], claim["note"])
 
 
 def values(check: Mapping[str, Any]) -> tuple[str, str]:
