@@ -98,17 +98,17 @@ def _listed(paper: Paper, place: Place) -> list[str]:
     """The line of a figure or table in the list."""
     claims = [claim for claim in paper.study["claims"] if claim["id"] in place.claims]
     here = f"[{_title(place)}](#{place.name})" if place.given else safe(place.why)
-    holds, counted = place.agreement(claims)
+    mine = place.checks(claims)
     links = ", ".join(f"[{claim['id']}](#{claim['id'].lower()})" for claim in claims)
     numbers = [
         f"{shown(check['paper'])}: {plain(check['measured'])} {check['unit']}".rstrip()
-        for check in place.checks(claims)
+        for check in mine
         if check["kind"] == "number" and not isinstance(check["paper"], str)
     ]
     some = "; ".join(numbers[:NUMBERS]) + (
         f"; {len(numbers) - NUMBERS} more" if len(numbers) > NUMBERS else ""
     )
-    agree = f"{holds} of {counted} ({links})" if counted else links or "none"
+    agree = f"{sum(c['holds'] for c in mine)} of {len(mine)} ({links})" if mine else links or "none"
     return [_title(place), safe(place.shows), here, safe(some), agree]
 
 
@@ -165,7 +165,9 @@ def searched(fit: dict[str, Any] | None) -> list[list[str]]:
 
 
 def _numbers(of: dict[str, Any]) -> list[str]:
-    return [str(of["free"]), f"{of['held']} of {of['checks']}", each_claim(of)]
+    """Free choices, checks that hold, and the claims with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
+    claims = ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())
+    return [str(of["free"]), f"{of['held']} of {of['checks']}", claims]
 
 
 def claims(study: dict[str, Any]) -> list[list[str]]:
@@ -252,11 +254,6 @@ def read(study: dict[str, Any]) -> list[dict[str, Any]]:
         for claim in study["claims"]
     }
     return [{"name": BASE, "free": 0, "choices": [], "held": holding, "checks": checks, "claims": claims}]
-
-
-def each_claim(of: dict[str, Any]) -> str:
-    """The claims of a reading with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
-    return ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())
 
 
 def counted(study: dict[str, Any], fit: dict[str, Any] | None, below: str) -> list[str]:
