@@ -212,21 +212,17 @@ class Laboratory:
         while (ready or judging) and not late():
             self._here.finished(WAIT_S)
             look_after()
-        if late():
-            self._drop()
+        if late():  # ends the work in hand
+            self._here.stop()
+            if self._make is not None:
+                self._runs.stop()
+                self._runs = self._make()
         return found
 
     def prune(self) -> None:
         """Removes runs that this search did not use."""
         self._kept.finish()
         self._kept.keep_only(self._rows)
-
-    def _drop(self) -> None:
-        """Ends the work in hand."""
-        self._here.stop()
-        if self._make is not None:
-            self._runs.stop()
-            self._runs = self._make()
 
     def _prepare(
         self, wanted: Sequence[Names], size: Size, after: int
