@@ -45,13 +45,10 @@ def write(one: Drawn, place: Path) -> list[Path]:
     place.mkdir(parents=True, exist_ok=True)
     probes = place / "ping.log"
     probes.write_text(ping(one), encoding="utf-8")
-    return [probes, *(_write(one, place, number) for number in range(len(TRANSFERS)))]
-
-
-def _write(one: Drawn, place: Path, number: int) -> Path:
-    path = place / f"{TRANSFERS[number]}.json"
-    path.write_text(json.dumps(iperf3(one, number), indent=1), encoding="utf-8")
-    return path
+    paths = [place / f"{cc}.json" for cc in TRANSFERS]
+    for number, path in enumerate(paths):
+        path.write_text(json.dumps(iperf3(one, number), indent=1), encoding="utf-8")
+    return [probes, *paths]
 
 
 def iperf3(one: Drawn, number: int = 0) -> dict[str, Any]:

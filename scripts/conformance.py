@@ -31,13 +31,8 @@ import validate
 
 from bentpipe.files import csv_text, replace_text
 
-SOURCES = {
-    "google": "google/packetdrill, `gtests/net`",
-    "ligurio": "ligurio/packetdrill-testcases, `testcases/tcp`",
-    "freebsd": "freebsd-net/tcp-testsuite, `rcv-data-segments`",
-}
-
 GIVEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+SOURCES: dict[str, str] = GIVEN["source"]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,4 @@
-"""Writes the tables of docs/evaluate.md from the criteria, lines and experiments themselves.
-
-python scripts/evaluate_md.py            # rewrites the file
-python scripts/evaluate_md.py --check    # status 1 if it is out of date
-"""
+"""Writes the tables of docs/evaluate.md from the criteria, lines and experiments themselves."""
 
 from __future__ import annotations
 

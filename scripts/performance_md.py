@@ -1,11 +1,8 @@
 """Writes the numbers of docs/performance.md from those that are stored.
 
-    python scripts/performance_md.py [--check]
-
 The tables come from docs/performance.json (`make bench` measures it) and crates/sim/benches/instructions.toml
 (`make instructions UPDATE=1`). The text between their markers is replaced, the words around them are written
-by hand. docs/performance.csv has every column of the table of scenarios, the page a few. With --check nothing
-is written, and exit status 1 means that page or file are not those of the stored numbers.
+by hand. docs/performance.csv has every column of the table of scenarios, the page a few.
 """
 
 from __future__ import annotations

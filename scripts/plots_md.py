@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -25,18 +24,10 @@ FIGURES = DOCS / "plots"
 DIGITS = 6
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One figure of the page: its name, which is its heading, and the commands that draw it."""
-
-    name: str
-    commands: Sequence[str]
-
-
-def figures() -> list[Figure]:
-    """The figures of the page, in its order."""
+def figures() -> dict[str, list[str]]:
+    """The figures of the page, in its order: by name, which is the heading, the commands that draw it."""
     found = re.findall(r"^### (\S+)\n.*?^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    return [Figure(name, commands.replace("\\\n", " ").splitlines()) for name, commands in found]
+    return {name: commands.replace("\\\n", " ").splitlines() for name, commands in found}
 
 
 def scenarios() -> dict[str, str]:
@@ -44,9 +35,9 @@ def scenarios() -> dict[str, str]:
     return dict(re.findall(r"^```toml\n# (\S+)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S))
 
 
-def figure_file(figure: Figure) -> str:
+def figure_file(commands: Sequence[str]) -> str:
     """The name of the file that the last command writes."""
-    words = shlex.split(figure.commands[-1])
+    words = shlex.split(commands[-1])
     return words[words.index("-o") + 1]
 
 
@@ -54,10 +45,10 @@ def draw_all(place: Path) -> None:
     """Runs every command of the page in a folder."""
     for name, text in scenarios().items():
         (place / name).write_text(text, encoding="utf-8")
-    for figure in figures():
-        for command in figure.commands:
+    for figure, commands in figures().items():
+        for command in commands:
             words = [sys.executable, "-m", *shlex.split(command)]
-            if figure.name == "sequence" and "plot" in words:
+            if figure == "sequence" and "plot" in words:
                 words += ["--data", "sequence.csv"]
             done = subprocess.run(words, cwd=place, capture_output=True, text=True, env=os.environ)
             if done.returncode:
@@ -75,8 +66,8 @@ def digest(table: Path) -> str:
 def page(place: Path) -> str:
     """The page with the numbers of the figures that are drawn in a folder."""
     text = PAGE.read_text(encoding="utf-8")
-    for figure in figures():
-        file = figure_file(figure)
+    for commands in figures().values():
+        file = figure_file(commands)
         shown, mark = f"](plots/{file})\n", f"<!-- numbers {digest((place / file).with_suffix('.csv'))} -->\n"
         text = re.sub(re.escape(shown) + r"(<!-- numbers \w+ -->\n)?", shown + mark, text)
     return text
@@ -96,7 +87,7 @@ def stale() -> list[str]:
     with drawn() as place:
         if PAGE.read_text(encoding="utf-8") != page(place):
             wrong.append("docs/plots.md does not agree with the runs")
-    known = {figure_file(figure) for figure in figures()}
+    known = set(map(figure_file, figures().values()))
     there = {file.name for file in FIGURES.glob("*")}
     wrong += [f"docs/plots/{name} is missing" for name in sorted(known - there)]
     return wrong + [f"docs/plots/{name} is of no verb" for name in sorted(there - known)]
@@ -109,19 +100,18 @@ def write() -> None:
         old.unlink()
     with drawn() as place:
         PAGE.write_text(page(place), encoding="utf-8")
-        for figure in figures():
-            file = figure_file(figure)
+        for file in map(figure_file, figures().values()):
             (FIGURES / file).write_bytes((place / file).read_bytes())
 
 
 def pictures(place: Path, folder: Path) -> None:
     """Every figure as a picture, in each size."""
     folder.mkdir(parents=True, exist_ok=True)
-    for figure in figures():
-        words = shlex.split(figure.commands[-1])[:-2]
+    for figure, commands in figures().items():
+        words = shlex.split(commands[-1])[:-2]
         for size in ("paper", "screen"):
-            out = folder.resolve() / f"{figure.name}-{size}.png"
-            more = [] if figure.name == "sequence" else ["--no-data"]
+            out = folder.resolve() / f"{figure}-{size}.png"
+            more = [] if figure == "sequence" else ["--no-data"]
             command = [sys.executable, "-m", *words, "-o", str(out), "--size", size, *more]
             subprocess.run(command, cwd=place, check=True, capture_output=True)
 

@@ -23,13 +23,13 @@ from bentpipe import studies
 from bentpipe.studies import PAPERS, show
 from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
+from bentpipe.studies.declared import every_tolerance
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
 from bentpipe.studies.page import count, plain, row, shown, values
 from bentpipe.studies.places import Kind, Place
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import held
-from bentpipe.studies.tolerance import every
 
 PAGE = md.DOCS / "reproducing.md"
 FITS = PAGE.parent / "fits"
@@ -98,17 +98,17 @@ def _listed(paper: Paper, place: Place) -> list[str]:
     """The line of a figure or table in the list."""
     claims = [claim for claim in paper.study["claims"] if claim["id"] in place.claims]
     here = f"[{_title(place)}](#{place.name})" if place.given else safe(place.why)
-    holds, counted = place.agreement(claims)
+    mine = place.checks(claims)
     links = ", ".join(f"[{claim['id']}](#{claim['id'].lower()})" for claim in claims)
     numbers = [
         f"{shown(check['paper'])}: {plain(check['measured'])} {check['unit']}".rstrip()
-        for check in place.checks(claims)
+        for check in mine
         if check["kind"] == "number" and not isinstance(check["paper"], str)
     ]
     some = "; ".join(numbers[:NUMBERS]) + (
         f"; {len(numbers) - NUMBERS} more" if len(numbers) > NUMBERS else ""
     )
-    agree = f"{holds} of {counted} ({links})" if counted else links or "none"
+    agree = f"{sum(c['holds'] for c in mine)} of {len(mine)} ({links})" if mine else links or "none"
     return [_title(place), safe(place.shows), here, safe(some), agree]
 
 
@@ -165,7 +165,9 @@ def searched(fit: dict[str, Any] | None) -> list[list[str]]:
 
 
 def _numbers(of: dict[str, Any]) -> list[str]:
-    return [str(of["free"]), f"{of['held']} of {of['checks']}", each_claim(of)]
+    """Free choices, checks that hold, and the claims with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
+    claims = ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())
+    return [str(of["free"]), f"{of['held']} of {of['checks']}", claims]
 
 
 def claims(study: dict[str, Any]) -> list[list[str]]:
@@ -252,11 +254,6 @@ def read(study: dict[str, Any]) -> list[dict[str, Any]]:
         for claim in study["claims"]
     }
     return [{"name": BASE, "free": 0, "choices": [], "held": holding, "checks": checks, "claims": claims}]
-
-
-def each_claim(of: dict[str, Any]) -> str:
-    """The claims of a reading with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
-    return ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())
 
 
 def counted(study: dict[str, Any], fit: dict[str, Any] | None, below: str) -> list[str]:
@@ -347,7 +344,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         name = study["name"]
         page(Paper(study, out / name, found["mode"], below), found_by[name])
     (below / "tolerances.md").write_text(
-        md.page("reproducing_tolerances.md", every=every(PAPERS), safe=safe), encoding="utf-8"
+        md.page("reproducing_tolerances.md", every=every_tolerance(PAPERS), safe=safe), encoding="utf-8"
     )
     judged = best(done)
     verdicts = [of.verdict for of in judged]

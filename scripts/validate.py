@@ -32,20 +32,6 @@ PROGRAMS = ROOT / "python" / "tests" / "witness"
 MISSING = 3
 """Exit status of a witness whose program is not installed."""
 
-COMMANDS: dict[str, list[str]] = {
-    "ns2-curves": ["ns2_curves.py", "--figure", str(ROOT / "docs" / "ns2-curves.svg")],
-    "ns2-grid": ["ns2_grid.py", "--jobs", "{jobs}"],
-    "ns2-queues": ["ns2_queues.py", "--jobs", "{jobs}"],
-    "ns2-moving": ["ns2_moving.py", "--jobs", "{jobs}"],
-    "ns2-satellite": ["ns2_satellite.py"],
-    "ns3-grid": ["ns3_grid.py", "--jobs", "{jobs}"],
-    "extremes": ["extremes.py"],
-    "closed-forms": ["closed_forms.py", "--figure", str(ROOT / "docs" / "closed-forms.svg")],
-    "equilibria": ["equilibria.py", "--figure", str(ROOT / "docs" / "equilibria.svg")],
-    "orbit-paths": ["orbit_paths.py"],
-    "orbit-positions": ["orbit_positions.py"],
-}
-
 Row = Mapping[str, str]
 
 WORST = 3
@@ -87,6 +73,7 @@ class Witness:
 
 
 GIVEN = tomllib.loads(words("validate.toml"))
+COMMANDS: Mapping[str, list[str]] = GIVEN["commands"]
 WITNESSES: Mapping[str, Witness] = {name: Witness(**of) for name, of in GIVEN["witness"].items()}
 
 
@@ -292,16 +279,8 @@ def orbit_paths(rows: Sequence[Row]) -> str:
         apart = max(float(row["same_path_difference_us"]) for row in mine)
         alike = len(_verdict(mine, "agrees", "agrees by rule"))
         body.append([*keys, *counts, f"{apart:.2f}", f"{alike} of {len(mine)}"])
-    heads = [
-        "shell",
-        "rule of reach",
-        "positions",
-        "steps",
-        "without a path",
-        "another path",
-        "another reach",
-    ]
-    heads += ["RTT, us", "agree"]
+    heads = ["shell", "rule of reach", "positions", "steps", "without a path", "another path"]
+    heads += ["another reach", "RTT, us", "agree"]
     return (
         "A line is the four pairs; RTT is the largest difference of the round-trip time on the same path:\n\n"
         + table(heads, body)
@@ -345,7 +324,7 @@ def main() -> int:
         asked.error(f"no witness is called {sorted(unknown)[0]!r}; there are {', '.join(COMMANDS)}")
     worst = 0
     for name in given.name or COMMANDS:
-        file, *options = (part.format(jobs=given.jobs) for part in COMMANDS[name])
+        file, *options = (part.format(jobs=given.jobs, docs=DOCS) for part in COMMANDS[name])
         stored = DATA / f"{name}.csv"
         head = stored.read_text(encoding="utf-8").partition("\n")[0]
         print(f"{name} ...", flush=True)

@@ -32,14 +32,14 @@ def verbs() -> set[str]:
 
 def test_every_verb_has_its_figure_and_its_function(script: ModuleType) -> None:
     figures = script.figures()
-    drawn = {shlex.split(figure.commands[-1])[2] for figure in figures}
+    drawn = {shlex.split(commands[-1])[2] for commands in figures.values()}
     assert drawn == verbs()
     text = PAGE.read_text(encoding="utf-8")
-    for figure in figures:
-        file = ROOT / "docs" / "plots" / script.figure_file(figure)
+    for commands in figures.values():
+        file = ROOT / "docs" / "plots" / script.figure_file(commands)
         assert f"](plots/{file.name})" in text and file.stat().st_size > 2000
     assert {file.name for file in (ROOT / "docs" / "plots").iterdir()} == {
-        script.figure_file(figure) for figure in figures
+        script.figure_file(commands) for commands in figures.values()
     }
     assert sum(file.stat().st_size for file in (ROOT / "docs" / "plots").iterdir()) < 1_500_000
     for verb in verbs() - {"path"}:

@@ -13,7 +13,7 @@ import bentpipe.papers
 from bentpipe import ScenarioError, studies
 from bentpipe.cli import application
 from bentpipe.plot import sized
-from bentpipe.studies import show, tolerance
+from bentpipe.studies import claim, declared, show
 from bentpipe.studies.laboratory import assembly
 from bentpipe.studies.places import Kind, Place, find, listed
 
@@ -220,12 +220,12 @@ def test_the_list_of_a_paper():
 
 
 def test_every_tolerance_has_a_reason():
-    every = tolerance.every(studies.PAPERS)
+    every = declared.every_tolerance(studies.PAPERS)
     assert list(every) == ["rule", *studies.available()]
     assert all(of.decides and of.why for some in every.values() for of in some)
     assert [float(of) for of in every["rule"]] == [0.05, 0.2, 1.25]
     with pytest.raises(ValueError, match="needs the checks that it decides and a reason"):
-        tolerance.Tolerance(0.1, "X1", "")
+        claim.Tolerance(0.1, "X1", "")
 
 
 def numbers_in_checks(source):

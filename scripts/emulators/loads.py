@@ -63,7 +63,13 @@ class Link(Protocol):
 def tcp(link: Link, seconds: float, skip_s: float) -> tuple[float, float]:
     """Goodput in Mbit/s without the first `skip_s` seconds, and all that was sent and received, in Mbit."""
     words = ["-P", "4", "-C", "cubic", "-O", f"{skip_s:.0f}", "-t", f"{seconds - skip_s:.0f}"]
-    said = _iperf(link, words)
+    server = _server(link)
+    client = link.popen([*_client(link), "-J", *words], "near", stdout=subprocess.PIPE, text=True)
+    text, _ = client.communicate(timeout=300)
+    _end(server)
+    said: dict[str, Any] = json.loads(text)
+    if "error" in said:
+        raise RuntimeError(f"iperf3: {said['error']}")
     received = said["end"]["sum_received"]
     whole = sum(one["sum"]["bytes"] for one in said["intervals"])
     return received["bits_per_second"] / 1e6, 8e-6 * whole
@@ -94,17 +100,6 @@ def excess(link: Link, rate_mbps: float, rtt_ms: float, seconds: float) -> dict[
         "excess_p99_s": longer[int(0.99 * len(longer))],
         "excess_max_s": longer[-1],
     }
-
-
-def _iperf(link: Link, words: Sequence[str]) -> dict[str, Any]:
-    server = _server(link)
-    client = link.popen([*_client(link), "-J", *words], "near", stdout=subprocess.PIPE, text=True)
-    text, _ = client.communicate(timeout=300)
-    _end(server)
-    said: dict[str, Any] = json.loads(text)
-    if "error" in said:
-        raise RuntimeError(f"iperf3: {said['error']}")
-    return said
 
 
 def _client(link: Link) -> list[str]:

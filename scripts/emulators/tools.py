@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 from loads import Link
 
@@ -29,18 +29,6 @@ _SETTINGS = (
 _NOBODY = 65534
 
 
-class Tool(Protocol):
-    """An emulator."""
-
-    name: str
-
-    def lacks(self) -> str:
-        """The reason why it cannot be measured here; empty if it can."""
-
-    def link(self, rate_mbps: float, rtt_ms: float) -> Any:
-        """A context with a link of this rate both ways, with a queue of one bandwidth-delay product."""
-
-
 def queue_packets(rate_mbps: float, rtt_ms: float) -> int:
     """One bandwidth-delay product, and some where that is very little."""
     return max(_FEWEST, round(rate_mbps * 1e3 * rtt_ms / 8 / _PACKET))
@@ -52,7 +40,7 @@ class Bentpipe:
     name = "bentpipe"
 
     def lacks(self) -> str:
-        """The reason why it cannot be measured here."""
+        """The reason why it cannot be measured here; empty if it can."""
         return "" if os.geteuid() == 0 else "it takes root"
 
     @contextmanager
@@ -210,6 +198,10 @@ class Netem:
             for process in ends.values():
                 process.kill()
                 process.wait()
+
+
+Tool = Bentpipe | Mahimahi | Netem
+"""An emulator: each has links of a rate both ways, with a queue of one bandwidth-delay product."""
 
 
 def _inside(pid: int) -> list[str]:

@@ -55,7 +55,8 @@ def types_of(kernel: debian.Kernel) -> btf.Types:
     kept = KEEP / f"btf-{kernel.release}"
     if not kept.exists():
         print(f"asking {kernel.release} for its types", flush=True)
-        files, console = qemu.boot(kernel, guest.types_guest(kernel), LIMIT_S)
+        asking = guest.assemble(kernel, (), "cp /sys/kernel/btf/vmlinux /out/btf\n")
+        files, console = qemu.boot(kernel, asking, LIMIT_S)
         if "btf" not in files:
             raise Missing(
                 f"{kernel.release} has no /sys/kernel/btf/vmlinux; its console ends: {console[-500:]}"

@@ -74,11 +74,6 @@ def script(part: str, /, **values: object) -> str:
     return Path(__file__).with_name(f"{part}.sh").read_text(encoding="utf-8").format(**values)
 
 
-def types_guest(kernel: Kernel) -> Files:
-    """A guest that hands out the kernel's description of its types."""
-    return assemble(kernel, (), "cp /sys/kernel/btf/vmlinux /out/btf\n")
-
-
 def _u(place: Place, kind: str, register: str = "di") -> str:
     return f"+{place.byte}(%{register}):{kind}"
 

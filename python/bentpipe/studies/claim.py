@@ -20,13 +20,38 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from bentpipe.stats import Mean, mean
-from bentpipe.studies.tolerance import Tolerance
 from bentpipe.toml_tables import beside
+
+
+class Tolerance(float):
+    """A number of ours that decides checks and that no paper prints; as a number it is that number.
+
+    Args:
+        value: the number, in the unit of the quantity that it bounds.
+        decides: the checks, and the rule, in words.
+        why: the reason of the value, a sentence without its full stop.
+    """
+
+    decides: str
+    why: str
+
+    def __new__(cls, value: float, decides: str, why: str) -> Self:
+        """Raises ValueError if no reason is given."""
+        if not (decides and why):
+            raise ValueError(f"the tolerance {value:g} needs the checks that it decides and a reason")
+        made = super().__new__(cls, value)
+        made.decides, made.why = decides, why
+        return made
+
+    # For pickling.
+    def __getnewargs__(self) -> tuple[float, str, str]:  # type: ignore[override]
+        return float(self), self.decides, self.why
+
 
 _GIVEN = beside(__file__, "claim.toml")
 RULE: str = _GIVEN["rule"]
@@ -213,13 +238,11 @@ def lowest(what: str, groups: Mapping[str, Sequence[float]], name: str, *, unit:
 
 def alike(what: str, groups: Mapping[str, Sequence[float]]) -> Check:
     """The groups' means agree: the largest is at most `ALIKE_RATIO` times the smallest."""
-    names = list(groups)
-    largest = max(names, key=lambda g: float(np.mean(groups[g])))
-    smallest = min(names, key=lambda g: float(np.mean(groups[g])))
-    bottom = float(np.mean(groups[smallest]))
-    if bottom <= 0:
+    means = {name: float(np.mean(values)) for name, values in groups.items()}
+    largest, smallest = (of(means, key=lambda name: means[name]) for of in (max, min))
+    if means[smallest] <= 0:
         raise ValueError(f"{what}: a ratio needs positive means")
-    ratio = interval(np.asarray(groups[largest], dtype=float) / bottom)
+    ratio = interval(np.asarray(groups[largest], dtype=float) / means[smallest])
     label = f"{what}: {largest} / {smallest}"
     return Check(label, "trend", "about 1", ratio, "", ratio.mean <= ALIKE_RATIO, f"at most {ALIKE_RATIO:g}")
 
@@ -232,11 +255,10 @@ def near(what: str, one: Sequence[float], other: Values, within: float, *, unit:
 
 def ratio_at_least(what: str, top: Sequence[float], bottom: Values, bound: float) -> Check:
     """``top`` over ``bottom``, paired by seed, is at least ``bound`` in the mean."""
-    got = interval(np.asarray(top, dtype=float) / np.asarray(bottom, dtype=float))
-    return Check(what, "trend", f"at least {bound:g}", got, "", got.mean >= bound, f"at least {bound:g}")
+    return at_least(what, np.asarray(top, dtype=float) / np.asarray(bottom, dtype=float), bound)
 
 
-def at_least(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
+def at_least(what: str, samples: Iterable[float], bound: float, *, paper: str = "") -> Check:
     """The mean is at least ``bound``; ``paper`` is the paper's word for it, if it has one."""
     got, rule = interval(samples), f"at least {bound:g}"
     return Check(what, "trend", paper or rule, got, "", got.mean >= bound, rule)

@@ -12,13 +12,14 @@ names to conditions on runs.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
+from bentpipe.studies.claim import TOLERANCES, Tolerance
 from bentpipe.studies.design import Evidence, Keys, Reading, S, Variant, Where, where
-from bentpipe.studies.tolerance import Tolerance
 from bentpipe.toml_tables import beside
 
 #: The names of the files.
@@ -54,6 +55,20 @@ class Declared:
     def limits(self, *names: str) -> list[Tolerance]:
         """The tolerances of these names; all of them without any name."""
         return [Tolerance(**self.tolerances[name]) for name in names or self.tolerances]
+
+
+def every_tolerance(papers: Iterable[str]) -> dict[str, list[Tolerance]]:
+    """All that the studies of some papers use: those of all papers as ``"rule"``, then by study.
+
+    Those that measures use come first, in the order of the source, and then those of ``paper.toml``. Measures
+    have them in their code, so a change repeats the runs.
+    """
+    found = {"rule": list(TOLERANCES.values())}
+    for paper in papers:
+        measure = import_module(f"bentpipe.papers.{paper}.measure")
+        own = [of for of in vars(measure).values() if isinstance(of, Tolerance)]
+        found[paper.replace("_", "-")] = own + Declared.beside(measure.__file__ or "").limits()
+    return found
 
 
 def read_variants(

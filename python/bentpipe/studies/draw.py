@@ -175,11 +175,6 @@ def family(
     return rows
 
 
-def bar(axes: Axes, at: float, got: Mean, width: float, cap: float = 2, **options: Any) -> None:
-    """A bar of a mean with its interval."""
-    bars(axes, [at], [got], width, cap, **options)
-
-
 def bars(
     axes: Axes, at: Sequence[float], got: Sequence[Mean], width: float, cap: float = 2, **options: Any
 ) -> None:
@@ -190,7 +185,7 @@ def bars(
 
 
 def hatched(cc: str) -> dict[str, Any]:
-    """The look of the bars of a flow that runs beside the one under test, as options of `bar`."""
+    """The look of the bars of a flow that runs beside the one under test, as options of `bars`."""
     colour = registry.style(cc)["colour"]
     return {"facecolor": "white", "edgecolor": colour, "hatch": "/////", "linewidth": 0.7}
 

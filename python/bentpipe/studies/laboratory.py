@@ -197,7 +197,9 @@ class Laboratory:
                 rows = [{**self._rows[key], **keys} for key, keys in of.runs]
                 called = " + ".join(of.names) or BASE
                 self._here.begin(str(of.number), judge, self._study, called, rows, of.runs[0][1])
-            self._tell(what, sum(of is not None for of in found), len(wanted))
+            if self._progress is not None:
+                done = sum(of is not None for of in found)
+                self._progress(SearchProgress(what, done, len(wanted), self.runs, *self._best))
 
         for over in share_out(self._runs, batches()):
             for ran in over:
@@ -210,21 +212,17 @@ class Laboratory:
         while (ready or judging) and not late():
             self._here.finished(WAIT_S)
             look_after()
-        if late():
-            self._drop()
+        if late():  # ends the work in hand
+            self._here.stop()
+            if self._make is not None:
+                self._runs.stop()
+                self._runs = self._make()
         return found
 
     def prune(self) -> None:
         """Removes runs that this search did not use."""
         self._kept.finish()
         self._kept.keep_only(self._rows)
-
-    def _drop(self) -> None:
-        """Ends the work in hand."""
-        self._here.stop()
-        if self._make is not None:
-            self._runs.stop()
-            self._runs = self._make()
 
     def _prepare(
         self, wanted: Sequence[Names], size: Size, after: int
@@ -260,10 +258,6 @@ class Laboratory:
             one.missing = {key for key in one.missing if key not in self._rows}
         done = [number for number, one in wanted.items() if not one.missing]
         return [wanted.pop(number) for number in done]
-
-    def _tell(self, what: str, done: int, total: int) -> None:
-        if self._progress is not None:
-            self._progress(SearchProgress(what, done, total, self.runs, *self._best))
 
 
 def judge(_: Tell, study: Study, name: str, rows: Sequence[Row], keys: Mapping[str, Key]) -> list[Claim]:

@@ -107,16 +107,7 @@ class Row:
 def row(claim: Mapping[str, Any]) -> Row:
     """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
     head = claim["checks"][claim["headline"]]
-    paper, measured = values(head)
-    return Row(
-        id=claim["id"],
-        title=claim["title"],
-        what=head["what"],
-        paper=paper,
-        measured=measured,
-        verdict=claim["verdict"],
-        note=claim["note"],
-    )
+    return Row(claim["id"], claim["title"], head["what"], *values(head), claim["verdict"], claim["note"])
 
 
 def values(check: Mapping[str, Any]) -> tuple[str, str]:
@@ -199,7 +190,11 @@ def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path
         if free is not None
         else "What the paper leaves open we chose; the note of a claim says what is known of the reason."
     )
-    _claims(page, report.claims, meaning([claim.as_dict() for claim in report.claims], choices))
+    claims = [claim.as_dict() for claim in report.claims]
+    said = meaning(claims, choices)
+    page.section("Claims", [said] if said else [])
+    page.table(CLAIMS, [row(claim).cells() for claim in claims])
+    page.paragraphs(RULE, small=True)
     page.section("Figures")
     for figure in report.figures:
         stem = f"figures/{figure.name}"
@@ -219,12 +214,6 @@ def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path
         add_section(page, section)
     _reproducing(page, study, plan, outcome)
     return page
-
-
-def _claims(page: Page, claims: Sequence[Claim], said: str) -> None:
-    page.section("Claims", [said] if said else [])
-    page.table(CLAIMS, [row(claim.as_dict()).cells() for claim in claims])
-    page.paragraphs(RULE, small=True)
 
 
 def _checks(page: Page, claim: Claim) -> None:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from bentpipe.studies.judge import Findings
     from bentpipe.studies.study import Figure, Table
 
-#: The number of a place's checks that hold, and the number that count.
-Agreement = tuple[int, int]
-
 
 class Kind(StrEnum):
     """The kind of a place."""
@@ -97,11 +94,6 @@ class Place:
             some = [check for check in every if self.only and re.search(self.only, check["what"])]
             found += [check for check in some or every if check["counted"]]
         return found
-
-    def agreement(self, claims: Iterable[Mapping[str, Any]]) -> Agreement:
-        """The number of its `checks` that hold, and their total."""
-        mine = self.checks(claims)
-        return sum(check["holds"] for check in mine), len(mine)
 
 
 def listed(

@@ -16,6 +16,9 @@ from bentpipe.studies.job import Failure
 from bentpipe.studies.page import CLAIMS, TONE, Row, count, meaning, quick, row
 from bentpipe.studies.study import StudyResult
 
+#: What ``claims.json`` has of a study.
+OF_A_STUDY = ("name", "title", "citation", "note", "runs", "packets", "claims", "readings")
+
 
 def held(claims: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     """The number of checks of the claims that hold, and their total."""
@@ -130,18 +133,6 @@ def _data(done: Sequence[StudyResult], failures: Sequence[Failure]) -> dict[str,
         "schema": 1,
         "version": _core.__version__,
         "mode": done[0].mode if done else None,
-        "studies": [
-            {
-                "name": result.name,
-                "title": result.title,
-                "citation": result.citation,
-                "note": result.note,
-                "runs": result.runs,
-                "packets": result.packets,
-                "claims": result.claims,
-                "readings": result.readings,
-            }
-            for result in done
-        ],
+        "studies": [{key: getattr(result, key) for key in OF_A_STUDY} for result in done],
         "failed": [{"name": failure.name, "why": failure.why} for failure in failures],
     }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import BASE, Evidence
@@ -48,8 +47,7 @@ def held(found: Findings) -> dict[str, int]:
     return {name: sum(claim.held for claim in _open(found, claims)) for name, claims in under.items()}
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """A column of the second table of choices: the mean of one check of a claim."""
 
     heading: str
@@ -57,16 +55,6 @@ class Number:
     check: int
     #: The paper's statement on it; if empty, the value that the check compares with.
     paper: str = ""
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The second table of choices: their effects on the main quantities."""
-
-    columns: Sequence[Number]
-    caption: str
-    #: Whether there are a row of the paper's numbers, and a column of the number of checks that hold.
-    with_paper: bool = True
 
 
 def set_up(given: str, said: str = "") -> Section:
@@ -123,24 +111,26 @@ def choices_section(
         claims = [under.claim(name, claim_id) for claim_id in ids]
         last = "-" if name == BASE else ", ".join(_changes(found, name)) or "none"
         verdicts.append([_row_head(found, name), *(Tally(c) if c else "-" for c in claims), last])
-    columns = [Number(*column) for column in numbers["columns"]] if numbers else []
-    second = [_numbers(found, Numbers(**{**numbers, "columns": columns}))] if numbers else []
+    second = [_numbers(found, **numbers)] if numbers else []
     return Section(title, [text], [Table(["Choice", *ids, changes], verdicts, MARKS + untouched), *second])
 
 
-def _numbers(found: Findings, numbers: Numbers) -> Table:
-    under, holding = found.sensitivity, held(found)
+def _numbers(
+    found: Findings, caption: str, columns: Sequence[Sequence[Any]], *, with_paper: bool = True
+) -> Table:
+    """With ``with_paper``, a row of the paper's numbers, and a column of the number of checks that hold."""
+    under, holding, numbers = found.sensitivity, held(found), [Number(*column) for column in columns]
     lines, last = [], []
-    if numbers.with_paper:
+    if with_paper:
         last = ["Checks that hold"]
-        lines.append(["the paper", *(_printed(found, n) for n in numbers.columns), ""])
+        lines.append(["the paper", *(_printed(found, n) for n in numbers), ""])
     for name in (BASE, *under.variants):
-        got = [under.mean(name, n.claim, n.check) for n in numbers.columns]
+        got = [under.mean(name, n.claim, n.check) for n in numbers]
         total = sum(len(c.counted) for c in _open(found, under.variants.get(name, under.base)))
         cells = ["-" if mean is None else plain(mean) for mean in got]
-        share = [f"{holding[name]} / {total}"] if numbers.with_paper else []
+        share = [f"{holding[name]} / {total}"] if with_paper else []
         lines.append([_row_head(found, name), *cells, *share])
-    return Table(["Choice", *(n.heading for n in numbers.columns), *last], lines, numbers.caption)
+    return Table(["Choice", *(n.heading for n in numbers), *last], lines, caption)
 
 
 def _printed(found: Findings, number: Number) -> str:

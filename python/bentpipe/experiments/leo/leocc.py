@@ -8,7 +8,7 @@ measured downlinks stay as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from bentpipe.experiments.starlink.measured import PLACE
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
 from bentpipe.timeline.traces import mahimahi
+from bentpipe.toml_tables import beside
 from bentpipe.truth.writing import stored_rows, write_rows
 
 TRACE = "leoreplayer/replayer/example/Cubic"
@@ -145,24 +146,9 @@ def _written(frame: pl.DataFrame, folder: Path, name: str) -> Path:
 
 def settings(trace: Path, measured: Path | None) -> dict[str, Build]:
     """All settings by the name in the table."""
-    up = Replay(trace)
-    found: dict[str, Build] = {
-        FIRST: up,
-        "- no hints of reconfigurations": replace(up, flow={"path_hints": False}),
-        "- no random loss": replace(up, loss=0.0),
-        "- its authors' downlink: 50,000 packets, 0.01 %": replace(up, queue="50000 packets", loss=1e-4),
-        "- a buffer of 0.25 BDP": replace(up, queue="21 packets"),
-        "- a receive window of 128 kB": replace(up, flow={"receive_window": "128 kB"}),
-        "- thinned acknowledgements": replace(up, thin=True),
-        "- a constant rate": replace(up, rate="constant"),
-        "- the rate of `starlink-down`": replace(up, rate="model"),
-        "- a constant delay": replace(up, delay="constant"),
-        "- the delay of `starlink-down`": replace(up, delay="model"),
-        "- each ACK up to 20 ms late": replace(up, flow={"ack_jitter": "20 ms"}),
-        "`starlink-down`": Drawn(),
-        "- no hints": Drawn(hints=False),
-        "- its median delay, constant": Drawn(constant=True),
-    }
+    given = beside(__file__, "leocc.toml")
+    found: dict[str, Build] = {name: Replay(trace, **of) for name, of in given["replay"].items()}
+    found |= {name: Drawn(**of) for name, of in given["drawn"].items()}
     if measured is not None:
         for path in measure.measured(measured):
             found[page.PATHS[path.name][0]] = path.scenario

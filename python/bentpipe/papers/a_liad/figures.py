@@ -142,7 +142,7 @@ def loss(found: Findings) -> Figure:
         for i, cc in enumerate(ALGORITHMS):
             got = interval(values(found.base, "loss", cc, "share", per=per))
             rows.append(draw.row({"per": per, "cc": cc}, got))
-            draw.bar(ax, i, got, 0.65, color=LOOKS[cc]["color"])
+            draw.bars(ax, [i], [got], 0.65, color=LOOKS[cc]["color"])
         _mark(ax, 0, 0.8, claims.LOSS_SHARE)
         ax.set(ylim=(0, 105), ylabel="share of the bandwidth (%)")
         ax.grid(axis="x", visible=False)
@@ -159,8 +159,8 @@ def friendliness(found: Findings, name: str, rtt_s: float) -> Figure:
         x, reno = (values(found.base, "friend", cc, name, rtt_s) for name in ("mbps", "newreno_mbps"))
         one, each = interval(x), interval(v / setup.NEWRENO_FLOWS for v in reno)
         rows += [draw.row({"cc": cc, "flow": "A"}, one), draw.row({"cc": cc, "flow": "B"}, each)]
-        draw.bar(ax, i - 0.19, one, 0.36, color=LOOKS[cc]["color"])
-        draw.bar(ax, i + 0.19, each, 0.36, **draw.hatched("reno"))
+        draw.bars(ax, [i - 0.19], [one], 0.36, color=LOOKS[cc]["color"])
+        draw.bars(ax, [i + 0.19], [each], 0.36, **draw.hatched("reno"))
         if rtt_s == SHORT_S and cc in claims.REDUCTION:
             _mark(ax, i + 0.19, 0.4, alone * (1 - claims.REDUCTION[cc] / 100))
     ax.set_ylim(bottom=0)

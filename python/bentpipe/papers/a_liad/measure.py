@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.papers.a_liad.setup import HEADER_BYTES, INTRA_FLOWS, START_UP_S
 from bentpipe.stats import jain
+from bentpipe.studies.claim import Tolerance
 from bentpipe.studies.study import Case, Measures
-from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl

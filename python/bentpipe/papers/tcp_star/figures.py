@@ -74,25 +74,12 @@ def startup(found: Findings) -> Figure:
     return WORDS.figure("figure-7", fig, data, bdp=BDP, interval=setup.INTERVAL_S * 1e3, seeds=found.seeds)
 
 
-def lifted(found: Findings) -> Figure:
-    """Figure 2: the addition of LWC to Reno's window at start-up."""
-    fig, ax, data = _congestion_windows(found, "startup", 0.0, STARTUP_END)
-    ax.set_ylim(0, 2 * BDP)
-    return WORDS.figure("figure-2", fig, data, seeds=found.seeds)
+def congestion_windows(found: Findings, name: str, part: str) -> Figure:
+    """Figures 2 and 4: windows of TCP-STAR and NewReno, means over the seeds.
 
-
-def answered(found: Findings) -> Figure:
-    """Figure 4: the effect of AEN on the window after an outage of the ACKs."""
-    fig, ax, data = _congestion_windows(found, "outage", OUTAGE_START, OUTAGE_END)
-    ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
-    ax.set_ylim(bottom=0)
-    return WORDS.figure("figure-4", fig, data, seeds=found.seeds)
-
-
-def _congestion_windows(
-    found: Findings, part: str, start: float, end: float
-) -> tuple[MplFigure, Axes, pl.DataFrame]:
-    """The windows of TCP-STAR and NewReno, means over the seeds."""
+    What LWC adds to Reno's at start-up, and the effect of AEN after an outage of the ACKs.
+    """
+    start, end, top = (0.0, STARTUP_END, 2 * BDP) if part == "startup" else (OUTAGE_START, OUTAGE_END, None)
     shown = found.traces.filter(
         (pl.col("part") == part) & pl.col("t_s").is_between(start, end) & pl.col("cc").is_in(["star", "reno"])
     )
@@ -101,7 +88,10 @@ def _congestion_windows(
     draw.bands(ax, data, {cc: LOOKS[cc] for cc in ("star", "reno")}, every=30)
     ax.set(xlim=(start, end), xlabel="time (s)", ylabel="cwnd (segments)")
     _legend(fig, ax)
-    return fig, ax, data
+    if part == "outage":
+        ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
+    ax.set_ylim(0, top)
+    return WORDS.figure(name, fig, data, seeds=found.seeds)
 
 
 def outage(found: Findings) -> Figure:

@@ -10,8 +10,8 @@ import numpy as np
 
 from bentpipe.papers.tcp_star.setup import BDP, INTERVAL_S, OUTAGE
 from bentpipe.stats import jain
+from bentpipe.studies.claim import Tolerance
 from bentpipe.studies.study import Case, Measures
-from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl

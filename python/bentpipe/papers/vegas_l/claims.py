@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bentpipe import registry
@@ -44,11 +43,6 @@ def samples(runs: pl.DataFrame, column: str, per: float) -> Groups:
     return by_algorithm(runs, column, LABELS, per=per)
 
 
-def pick(groups: Groups, names: Iterable[str]) -> Groups:
-    """The named groups only."""
-    return {name: groups[name] for name in names}
-
-
 def index_of_means(runs: pl.DataFrame, per: float) -> dict[str, float]:
     """Jain's index of the throughputs averaged over seeds, beside the mean of the indices."""
     return judge.index_of_means(*(samples(runs, column, per) for column in ("x_mbps", "newreno_mbps")))
@@ -68,14 +62,11 @@ def _v1(runs: pl.DataFrame) -> list[Check]:
 def _v2(runs: pl.DataFrame) -> list[Check]:
     x, reno = (samples(runs, c, LOW) for c in ("x_mbps", "newreno_mbps"))
     less = "NewReno gets less against Vegas-L than against Vegas"
-    own, against = (
-        ("throughput of", x, THROUGHPUT),
-        ("NewReno against", reno, NEWRENO_AGAINST),
-    )
+    printed = (("throughput of", x, THROUGHPUT), ("NewReno against", reno, NEWRENO_AGAINST))
     return [
         *(
             number(f"{what} {LABELS[cc]}", groups[LABELS[cc]], paper[cc], unit="Mbit/s", one_run=True)
-            for what, groups, paper in (own, against)
+            for what, groups, paper in printed
             for cc in ("vegas-l", "vegas")
         ),
         highest("throughput: Vegas-L above", x, VEGAS_L, unit="Mbit/s"),
@@ -101,7 +92,7 @@ def _v4(runs: pl.DataFrame) -> list[Check]:
     rare, often = (samples(runs, "cuts", per) for per in (LOW, HIGH))
     return [
         lowest("window at the high error rate: Vegas-A below", high, VEGAS_A, unit="packets"),
-        alike("windows of Vegas, Veno and Vegas-L alike", pick(high, (VEGAS, VENO, VEGAS_L))),
+        alike("windows of Vegas, Veno and Vegas-L alike", {x: high[x] for x in (VEGAS, VENO, VEGAS_L)}),
         ratio_at_least("mean window of all four: low over high error rate", all_low, all_high, MUCH_SMALLER),
         *(above(f"cuts of {x} per 100 s: more at the high error rate", often[x], rare[x]) for x in low),
     ]

@@ -108,7 +108,7 @@ def throughput(found: Findings) -> Figure:
             ):
                 got = interval(values[label])
                 rows.append(draw.row({"per": per, "cc": cc, "flow": who}, got, paper=paper))
-                draw.bar(ax, at, got, width, **look)
+                draw.bars(ax, [at], [got], width, **look)
                 if paper is not None:
                     draw.printed(ax, at, width, paper)
         ax.set_ylabel("throughput (Mbit/s)")
@@ -133,7 +133,7 @@ def fairness(found: Findings) -> Figure:
             got = interval(groups[label])
             paper = claims.FAIRNESS.get(cc) if per == LOW else None
             rows.append(draw.row({"per": per, "cc": cc, "flow": "both flows"}, got, paper=paper))
-            draw.bar(ax, i, got, 0.62, cap=2.5, color=registry.style(cc)["colour"])
+            draw.bars(ax, [i], [got], 0.62, cap=2.5, color=registry.style(cc)["colour"])
             if paper is not None:
                 draw.printed(ax, i, 0.62, paper)
         ax.set_ylim(0.5, 1.02)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.papers.vegas_l.setup import ALPHA
 from bentpipe.stats import jain
+from bentpipe.studies.claim import Tolerance
 from bentpipe.studies.study import Case, Measures
-from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
