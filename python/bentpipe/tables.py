@@ -222,7 +222,7 @@ def show_comparison(found: Comparison, link: str) -> None:
     held: list[Column] = [
         (head, lambda row, what=what: units.percent(row[f"limited_{what}"]))  # type: ignore[misc]
         for what, head in zip(LIMITS, _REASONS, strict=True)
-        if _holds(rows, what)
+        if any(row[f"limited_{what}"] >= 0.0005 for row in rows)  # long enough to be shown
     ]
     title = "Why not faster: % of time that a sender was held back by"
     terminal.show_rows(title, [*_contender(rows), *held], rows)
@@ -234,11 +234,6 @@ def _contender(rows: Sequence[dict[str, Any]]) -> list[Column]:
     if any(row["relay"] is not None for row in rows):
         found.append(("~relay\nsends by", lambda row: terminal.named(row["relay"] or NONE)))
     return found
-
-
-def _holds(rows: Sequence[dict[str, Any]], what: str) -> bool:
-    """Whether a limit held any flow back for long enough to be shown."""
-    return any(row[f"limited_{what}"] >= 0.0005 for row in rows)
 
 
 def _remarks(found: Comparison, *, repeated: bool) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bentpipe.evaluation.chapter import Chapter
-from bentpipe.evaluation.lines import Line, hold, side
+from bentpipe.evaluation.criteria import Line, hold, side
 from bentpipe.evaluation.single import BUFFERS
 
 LABELS = ["Mine", "CUBIC", "Reno"]

@@ -13,7 +13,7 @@ from bentpipe import measures
 from bentpipe.plot.many import many
 from bentpipe.plot.measures import per_run
 from bentpipe.reports.measures import sample
-from bentpipe.sweeps.show import groups
+from bentpipe.sweeps.commands import groups
 from bentpipe.sweeps.stored import Stored
 
 

@@ -63,6 +63,13 @@ def children_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def _given(command: list[str], job: Any) -> tuple[subprocess.CompletedProcess[str], float]:
+    """A program that got a job as JSON on its standard input, and the CPU seconds that it took."""
+    before = children_cpu_s()
+    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True, check=False)
+    return done, children_cpu_s() - before
+
+
 def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
     """The results of `worker.work` in a process of its own, and its CPU seconds, `whole_cpu_s`.
 
@@ -70,15 +77,7 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
         RuntimeError: the process failed.
     """
     job = {"scenarios": [json.loads(s.as_written()) for s in scenarios], "threads": threads}
-    before = children_cpu_s()
-    done = subprocess.run(
-        [sys.executable, "-m", "bentpipe.bench.worker"],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    whole = children_cpu_s() - before
+    done, whole = _given([sys.executable, "-m", "bentpipe.bench.worker"], job)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise RuntimeError(f"a measurement failed: {last}")
@@ -185,15 +184,7 @@ def ns3() -> dict[str, Any] | None:
 
 
 def _run_ns3(python: str, duration: float) -> tuple[int, float]:
-    before = children_cpu_s()
-    done = subprocess.run(
-        [python, str(_NS3_PROGRAM), "1"],
-        input=json.dumps([_NS3_CELL | {"duration": duration}]),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    spent = children_cpu_s() - before
+    done, spent = _given([python, str(_NS3_PROGRAM), "1"], [_NS3_CELL | {"duration": duration}])
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not answers or answers[0]["bytes"] is None:
         raise RuntimeError(f"ns-3 failed: {done.stderr.strip()[-300:] or 'no answer'}")

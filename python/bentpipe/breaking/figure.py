@@ -62,9 +62,7 @@ def figure(
         ):
             for begin, stop in outages(scenario, end):
                 axes.axvspan(begin, stop, color=_DOWN, linewidth=0, zorder=0)
-            axes.set_ylabel(label)
-            axes.set_ylim(bottom=0)
-            axes.margins(x=0)
+            axes.set(ylabel=label, ylim=(0, None), xmargin=0)
         bottom.set_xlabel("time / s")
         fig.align_ylabels()
         fig.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=2)

@@ -124,7 +124,7 @@ def replay(
         ScenarioError: a file is no record of a failure.
         OSError: a file cannot be read, or the machine does not allow an emulated link.
     """
-    cases = [_read(path) for path in files]
+    cases = [_Case(path, Record.read(path), *read(path)) for path in files]
     found: dict[Path, Replayed] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as held:
         kernel = _Kernel(held)
@@ -198,11 +198,6 @@ def unplayable(pair: Pair, scenario: Mapping[str, Any]) -> str:
     if any(other != first for other in others):
         return "the emulator plays only flows with the path of the first"
     return ""
-
-
-def _read(path: Path) -> _Case:
-    pair, scenario = read(path)
-    return _Case(path, Record.read(path), pair, scenario)
 
 
 class _Kernel:

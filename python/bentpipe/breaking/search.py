@@ -75,10 +75,6 @@ class Search:
         variables: the space.
         seed: of all random draws.
 
-    Attributes:
-        best: the point of the highest score so far.
-        score: its score.
-
     Raises:
         ScenarioError: the package cmaes is not installed.
     """
@@ -88,10 +84,7 @@ class Search:
         self._numbers = [one for one in variables if isinstance(one, Number)] or [Number("", 0.0, 1.0)]
         self._choices = [one for one in variables if isinstance(one, Choice)]
         self._random = np.random.default_rng(seed)
-        self.best: Point = {}
-        self.score = -math.inf
         self._asked: list[Any] = []
-        self._points: list[Point] = []
         self._climb: Any = None
         self._left = _SPREAD
         #: The best point since the last climb ended, as an inner point.
@@ -107,14 +100,10 @@ class Search:
         else:
             self._asked = [self._climb.ask() for _ in range(BATCH)]
             inner = [(found.x, None if found.c is None else found.c.argmax(axis=1)) for found in self._asked]
-        self._points = [self._outer(x, c) for x, c in inner]
-        return self._points
+        return [self._outer(x, c) for x, c in inner]
 
     def tell(self, scores: Sequence[float]) -> None:
         """Takes the scores of the points that were asked for last; of one without an answer, -inf."""
-        for point, score in zip(self._points, scores, strict=True):
-            if score > self.score:
-                self.best, self.score = point, score
         if self._climb is None:
             self._drew(scores)
         else:

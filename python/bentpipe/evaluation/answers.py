@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.evaluation.criteria import CRITERIA, TITLES, Criterion, Exhibit
+from bentpipe.evaluation import criteria
+from bentpipe.evaluation.criteria import CRITERIA, TITLES, Criterion, Exhibit, Held, Verdict
 from bentpipe.evaluation.experiment import Metric
-from bentpipe.evaluation.lines import WORST_FIRST, Held, Verdict, hold, side
 from bentpipe.stats import Interval
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ SCHEMA = 1
 def answers(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A dict for each criterion, in the order of `criteria.CRITERIA`.
 
-    Keys document, section, level, asks; verdict (`lines.Verdict`); reason (why it is not evaluated, or what
-    the answer leaves out; ""); held, a list of results by line (line, verdict, setting, found, bound,
+    Keys document, section, level, asks; verdict (`criteria.Verdict`); reason (why it is not evaluated, or
+    what the answer leaves out; ""); held, a list of results by line (line, verdict, setting, found, bound,
     settings, words); numbers, a list of dicts with experiment, setting, metric (in words), unit, beside (how
     the algorithm compares with the standard ones), and values: for each algorithm mean, low, high (None for
     a single run) and n in that unit, and all of it in words ("shown").
@@ -96,7 +96,9 @@ def _answer(evaluation: Evaluation, criterion: Criterion) -> dict[str, Any]:
             reasons.append(f"It was stopped: {chapter.missing} runs of {name} are missing.")
     for line in criterion.lines:
         chapter = evaluation.chapter(line.experiment)
-        found = None if chapter is None else hold(line, chapter, evaluation.label, evaluation.standards)
+        found = (
+            None if chapter is None else criteria.hold(line, chapter, evaluation.label, evaluation.standards)
+        )
         if chapter is not None and found is not None:
             held.append(_held(chapter, found))
     return {
@@ -114,7 +116,7 @@ def _answer(evaluation: Evaluation, criterion: Criterion) -> dict[str, Any]:
 def _verdict(held: list[dict[str, Any]]) -> Verdict:
     """The worst verdict of the lines; without a line it is a matter of judgement."""
     verdicts: list[Verdict] = [one["verdict"] for one in held] or ["a matter of judgement"]
-    return min(verdicts, key=WORST_FIRST.index)
+    return min(verdicts, key=criteria.WORST_FIRST.index)
 
 
 def _held(chapter: Chapter, held: Held) -> dict[str, Any]:
@@ -132,7 +134,7 @@ def _held(chapter: Chapter, held: Held) -> dict[str, Any]:
         "settings": held.settings,
         "metric": metric.words,
         "unit": metric.unit,
-        "found": _scaled(held.found, metric),
+        "found": scaled(held.found, metric),
         "bound": held.bound * metric.scale,
         "words": f"{metric.words}: {number}, line: {side_} {bound} ({of}: {where})",
     }
@@ -146,7 +148,7 @@ def _numbers(chapter: Chapter, exhibit: Exhibit) -> list[dict[str, Any]]:
         for label in chapter.labels:
             mean = chapter.interval(name, label, exhibit.where)
             if mean is not None:
-                values[label] = {**_scaled(mean, metric), "shown": shown(mean, metric)}
+                values[label] = {**scaled(mean, metric), "shown": shown(mean, metric)}
         if values:
             found.append(
                 {
@@ -154,14 +156,15 @@ def _numbers(chapter: Chapter, exhibit: Exhibit) -> list[dict[str, Any]]:
                     "setting": setting_in_words(chapter, exhibit.where),
                     "metric": metric.words,
                     "unit": metric.unit,
-                    "beside": side(metric, chapter, name, exhibit.where),
+                    "beside": criteria.side(metric, chapter, name, exhibit.where),
                     "values": values,
                 }
             )
     return found
 
 
-def _scaled(found: Interval, metric: Metric) -> dict[str, Any]:
+def scaled(found: Interval, metric: Metric) -> dict[str, Any]:
+    """Mean, ends of the interval (None for one run) and number of runs, in the metric's unit."""
     single = found.n == 1
     return {
         "mean": found.centre * metric.scale,
@@ -177,7 +180,7 @@ def _plain(chapter: Chapter) -> dict[str, Any]:
     for setting in chapter.settings:
         for name, metric in experiment.metrics.items():
             values = {
-                label: _scaled(mean, metric)
+                label: scaled(mean, metric)
                 for label in chapter.labels
                 if (mean := chapter.interval(name, label, setting)) is not None
             }

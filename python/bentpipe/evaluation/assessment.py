@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
+from bentpipe.evaluation import answers
 from bentpipe.evaluation.chapter import Chapter, words
 from bentpipe.evaluation.experiment import Experiment, Extent
 from bentpipe.evaluation.mixed import MIXED
@@ -86,10 +87,7 @@ class Evaluation:
                 "algorithm": label,
                 "metric": name,
                 "unit": metric.unit,
-                "mean": found.centre * metric.scale,
-                "low": None if found.n == 1 else found.low * metric.scale,
-                "high": None if found.n == 1 else found.high * metric.scale,
-                "n": found.n,
+                **answers.scaled(found, metric),
             }
             for chapter in self.chapters
             for setting in chapter.settings
@@ -137,15 +135,11 @@ class Evaluation:
     @cached_property
     def answers(self) -> list[dict[str, Any]]:
         """The answer to each criterion (`bentpipe.evaluation.answers`)."""
-        from bentpipe.evaluation.answers import answers
-
-        return answers(self)
+        return answers.answers(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The object of `bentpipe evaluate --json`."""
-        from bentpipe.evaluation.answers import as_dict
-
-        return as_dict(self)
+        return answers.as_dict(self)
 
     def write(self, directory: str | Path) -> Path:
         """Writes evaluation.html, evaluation.json, numbers.csv and runs.parquet; returns the page.

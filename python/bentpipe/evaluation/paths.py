@@ -249,10 +249,8 @@ def _satellite_build(s: Setting, cc: Any, seed: int) -> Scenario:
     if errors:
         shipped.links[name].loss = BitError(BIT_ERRORS)
     shipped.duration, shipped.seed = f"{SATELLITE_S:g} s", seed
-    if s["traffic"] == "long flow":
-        shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", **place)]
-    else:
-        shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", traffic=Bulk(FILE), **place)]
+    traffic = None if s["traffic"] == "long flow" else Bulk(FILE)
+    shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", traffic=traffic, **place)]
     return shipped
 
 

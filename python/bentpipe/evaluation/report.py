@@ -51,7 +51,7 @@ def build(evaluation: Evaluation) -> Page:
     failed = sum(len(chapter.failed) for chapter in evaluation.chapters)
     if failed:
         page.banner(Badge(f"{failed:,} runs failed", "bad"), " and are in no number; the chapters name them.")
-    places = _places(evaluation)
+    places = {chapter.experiment.name: f"e-{chapter.experiment.name}" for chapter in evaluation.chapters}
     _verdicts(page, evaluation)
     _answers(page, evaluation, places)
     _left(page, evaluation)
@@ -60,21 +60,15 @@ def build(evaluation: Evaluation) -> Page:
     return page
 
 
-def _places(evaluation: Evaluation) -> dict[str, str]:
-    """The place of each chapter on the page."""
-    return {chapter.experiment.name: f"e-{chapter.experiment.name}" for chapter in evaluation.chapters}
-
-
 def _verdicts(page: Page, evaluation: Evaluation) -> None:
     """The meaning of the verdicts, and each line with its number."""
     page.section(
         "Lines and verdicts",
         [
             "RFC 9743 sets no thresholds (its section 5). A line is therefore Bentpipe's own, unless its "
-            "source "
-            "stands beside it. It holds in all set-ups of its experiment, and the table shows the worst. An "
-            "interval on the right side of the line meets it, one on the wrong side does not, and one across "
-            "the line leaves it a matter of judgement. So is every answer that has no line."
+            "source stands beside it. It holds in all set-ups of its experiment, and the table shows the "
+            "worst. An interval on the right side of the line meets it, one on the wrong side does not, and "
+            "one across the line leaves it a matter of judgement. So is every answer that has no line."
         ],
     )
     seen: dict[str, list[Prose]] = {}
@@ -103,10 +97,9 @@ def _answers(page: Page, evaluation: Evaluation, places: Mapping[str, str]) -> N
         for answer in evaluation.answers:
             if answer["document"] != document or answer["verdict"] == "not evaluated":
                 continue
-            level = f" {answer['level']}" if answer["level"] in ("MUST", "SHOULD") else ""
             verdict = Badge(answer["verdict"], TONES[answer["verdict"]])
             reason = f" {answer['reason']}" if answer["reason"] else ""
-            rows.append(Heading([f"{answer['section']}{level}: {answer['asks']} ", verdict, reason]))
+            rows.append(Heading([f"{_place(answer)}: {answer['asks']} ", verdict, reason]))
             for number in answer["numbers"]:
                 place = places.get(number["experiment"], "")
                 where = Hyperlink(number["setting"] or number["experiment"], f"#{place}")
@@ -238,8 +231,7 @@ def show(evaluation: Evaluation) -> None:
     terminal.line()
     _say(
         "RFC 9743 sets no thresholds. A line is Bentpipe's own unless it names its source; what has no "
-        "line is "
-        "a matter of judgement. Numbers are means with 95 % intervals."
+        "line is a matter of judgement. Numbers are means with 95 % intervals."
     )
     for chapter in evaluation.chapters:
         if chapter.failed:

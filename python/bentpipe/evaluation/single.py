@@ -22,12 +22,8 @@ RATE, RTT = 10.0, 40.0
 def _range_build(s: Setting, cc: Any, seed: int) -> Scenario:
     rate, rtt = float(s["rate"]), float(s["rtt"])
     queue = drop_tail(bdp_packets(rate, rtt, float(s["buffer"])))
-    return bottleneck(link(rate, rtt, queue), [flow(cc, **out_of_step(rate))], _range_seconds(rtt), seed)
-
-
-def _range_seconds(rtt: float) -> float:
-    """Long enough for 150 round trips."""
-    return max(30.0, 0.15 * rtt)
+    seconds = max(30.0, 0.15 * rtt)  # long enough for 150 round trips
+    return bottleneck(link(rate, rtt, queue), [flow(cc, **out_of_step(rate))], seconds, seed)
 
 
 def _alone(run: Observation) -> Numbers:

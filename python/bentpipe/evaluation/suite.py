@@ -50,7 +50,7 @@ def _basic_build(s: Setting, cc: Any, seed: int) -> Scenario:
     name, load, part = str(s["link"]), float(s["load"]) / 100, float(s["part"])
     whole, rtt, buffer, _ = BASIC_LINKS[name]
     rate = whole * part
-    seconds = _basic_seconds(name)
+    seconds = {"access": 20.0, "satellite": 60.0}.get(name, 600.0)
     path = link(rate, rtt, drop_tail(bdp_packets(rate, buffer)))
     flows = transfers(cc, name="test", rate=rate, load=load, seconds=seconds, seed=seed)
     if name == "satellite":
@@ -60,10 +60,6 @@ def _basic_build(s: Setting, cc: Any, seed: int) -> Scenario:
             cc, name="up", rate=up, load=0.5 * load, seconds=seconds, seed=seed, path="link/reverse"
         )
     return bottleneck(path, flows, seconds, seed)
-
-
-def _basic_seconds(name: str) -> float:
-    return {"access": 20.0, "satellite": 60.0}.get(name, 600.0)
 
 
 def _aggregate(run: Observation) -> Numbers:

@@ -141,12 +141,5 @@ def _check_parameters(made: str | dict[str, Any]) -> None:
     Raises:
         ScenarioError: one is unknown or out of range.
     """
-    _core.check(
-        json.dumps(
-            {
-                "duration": "1 s",
-                "link": {"a": {"rate": "1 Mbit/s", "delay": "1 ms"}},
-                "flow": [{"cc": made, "path": ["a"]}],
-            }
-        )
-    )
+    link, flow = {"rate": "1 Mbit/s", "delay": "1 ms"}, {"cc": made, "path": ["a"]}
+    _core.check(json.dumps({"duration": "1 s", "link": {"a": link}, "flow": [flow]}))

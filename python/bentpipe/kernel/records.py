@@ -151,7 +151,10 @@ def status() -> list[dict[str, Any]]:
     are those of this network namespace, as the kernel's own tables have them, without an agent's values.
     Flows of an agent whose network namespace has ended are left out.
     """
-    known = {one["name"]: one for one in _kernels() if one.get("registered")}
+    from bentpipe import _core
+
+    # The maps of all datapaths: none without the privilege to read them.
+    known = {one["name"]: one for one in json.loads(_core.kernel_status()) if one.get("registered")}
     there = records()
     mine = [_one(record, known.pop(record.choice.name, {})) for record in there]
     found = [*mine, *(_other(known[name]) for name in sorted(known))]
@@ -231,10 +234,3 @@ def _one(record: Record, known: Mapping[str, Any]) -> dict[str, Any]:
         "pin": record.pin,
         "routes": [" ".join(table["new"]) for table in record.routes],
     }
-
-
-def _kernels() -> list[dict[str, Any]]:
-    """The contents of the maps of all datapaths; empty without the privilege to read them."""
-    from bentpipe import _core
-
-    return list(json.loads(_core.kernel_status()))

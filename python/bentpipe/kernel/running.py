@@ -61,14 +61,12 @@ def sweep() -> list[str]:
     for found in json.loads(_core.kernel_sweep_groups()):
         group = Path(found["path"])
         state = "its control group is removed" if found["removed"] else f"{group} stays until it is empty"
-        named = ", ".join(f"{pid} ({_name_of(pid)})" for pid in found["moved"])
+        named = ", ".join(
+            f"{pid} ({(machine.text(f'/proc/{pid}/comm') or 'ended').strip()})" for pid in found["moved"]
+        )
         on = f"; process {named} goes on in {group.parent}, without the controller" if named else ""
         lines.append(f"a bentpipe kernel run was killed: {state}{on}")
     return lines
-
-
-def _name_of(pid: int) -> str:
-    return (machine.text(f"/proc/{pid}/comm") or "ended").strip()
 
 
 def run(

@@ -26,12 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         theirs = ns2.run(scenario)
         ours = run(scenario).json
-    except _core.ScenarioError as error:
+    except (_core.ScenarioError, FileNotFoundError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
-    except (FileNotFoundError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, _core.ScenarioError) else 1
     print(f"{'flow':20} {'ns-2':>14} {'Bentpipe':>14}  retransmitted, timeouts: ns-2, Bentpipe")
     for flow, there in zip(ours["flows"], theirs.flows, strict=True):
         here, rate = flow["goodput_bps"], there.goodput_bps

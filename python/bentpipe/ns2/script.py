@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
+from scipy.cluster.hierarchy import DisjointSet
+
 from bentpipe import _core, foreign
 from bentpipe.ns2.agents import Agent, agent_for
 from bentpipe.scenario import Scenario
+from bentpipe.units import FACTORS
 
-_UNITS = {
-    **{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
-    **{"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12},
-    **{"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30},
-    **{"packets": 1, "segments": 1},
-}
+_UNITS = {**FACTORS["time"], **FACTORS["rate"], **FACTORS["size"], "packets": 1, "segments": 1}
 _ENDLESS = 1_000_000
 """Represents a window or a queue without limit, packets."""
 _FIXED = {
@@ -72,21 +70,6 @@ class _Direction:
     ends: tuple[int, int]
 
 
-@dataclass
-class _Topology:
-    """The ends of links that are the same node: those that a packet passes in succession."""
-
-    parent: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
-
-    def find(self, end: tuple[str, int]) -> tuple[str, int]:
-        while self.parent.setdefault(end, end) != end:
-            end = self.parent[end]
-        return end
-
-    def join(self, a: tuple[str, int], b: tuple[str, int]) -> None:
-        self.parent[self.find(b)] = self.find(a)
-
-
 @dataclass(frozen=True)
 class _Hop:
     """One way over a link."""
@@ -119,13 +102,14 @@ def _paths(flow: Mapping[str, Any], links: Mapping[str, Any]) -> tuple[list[_Hop
 
 def _directions(scenario: Mapping[str, Any]) -> tuple[list[_Direction], dict[tuple[str, int], int]]:
     """The directions that packets cross, and the number of the node at each end of a link."""
-    topology = _Topology()
+    # Ends of links that a packet passes in succession are the same node.
+    nodes = DisjointSet((name, end) for name in scenario["link"] for end in (0, 1))
     crossed: dict[_Hop, None] = {}
     for flow in scenario["flow"]:
         path, back = _paths(flow, scenario["link"])
         ring = [*path, *back, path[0]]
         for hop, following in zip(ring, ring[1:], strict=False):
-            topology.join(hop.end(far=True), following.end(far=False))
+            nodes.merge(hop.end(far=True), following.end(far=False))
         # In the order of the path, which the streams of losses follow.
         returning = back if flow.get("ack_path") else reversed(back)
         crossed.update(dict.fromkeys([*path, *returning]))
@@ -133,7 +117,7 @@ def _directions(scenario: Mapping[str, Any]) -> tuple[list[_Direction], dict[tup
     number: dict[tuple[str, int], int] = {}
     for hop in crossed:
         for end in ((hop.link, 0), (hop.link, 1)):
-            number[end] = roots.setdefault(topology.find(end), len(roots))
+            number[end] = roots.setdefault(nodes[end], len(roots))
     directions = []
     taken: dict[tuple[int, int], str] = {}
     for hop in crossed:

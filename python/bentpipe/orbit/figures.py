@@ -163,9 +163,7 @@ def _rtt(axes: Axes, frame: pl.DataFrame) -> None:
     axes.plot(np.insert(time, cut, time[cut]) / per, np.insert(values, cut, np.nan), **line)
     alone = reachable & (changes | ~np.roll(reachable, 1)) & (np.roll(changes, -1) | ~np.roll(reachable, -1))
     axes.plot(time[alone] / per, values[alone], ".", color="0.15", markersize=2, rasterized=many)
-    axes.set_xlabel(f"time / {unit}")
-    axes.set_ylabel("round-trip time / ms")
-    axes.margins(x=0)
+    axes.set(xlabel=f"time / {unit}", ylabel="round-trip time / ms", xmargin=0)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
 
@@ -236,16 +234,11 @@ def _frame(axes: Axes, low: Floats, high: Floats, shape: float) -> None:
     centre, size = (low + high) / 2, high - low
     size = np.array([max(size[0], size[1] * shape), max(size[1], size[0] / shape)])
     size = np.minimum(size, 2 * _RIM)
-    axes.set_xlim(centre[0] - size[0] / 2, centre[0] + size[0] / 2)
-    axes.set_ylim(centre[1] - size[1] / 2, centre[1] + size[1] / 2)
+    x, y = np.array([centre - size / 2, centre + size / 2]).T
+    axes.set(xlim=x, ylim=y, facecolor=_SEA, xticks=[], yticks=[])
     axes.set_aspect("equal", adjustable="box")
-    axes.set_facecolor(_SEA)
     axes.grid(visible=False)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    for spine in axes.spines.values():
-        spine.set_visible(True)
-        spine.set_color("0.7")
+    axes.spines[:].set(visible=True, color="0.7")
 
 
 def _land(axes: Axes, around: Around) -> None:

@@ -76,6 +76,7 @@ def new_verb(
 ) -> None:
     """Write a commented scenario: from the values that are given, from another one, or from measurements."""
     from bentpipe import _core
+    from bentpipe.files import replace_text
 
     if out is not None and out.exists() and not force:
         raise _core.ScenarioError(f"{out} exists; --force replaces it")
@@ -104,16 +105,13 @@ def new_verb(
         content = draft(
             base=base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, cc=names
         )  # fmt: skip
-    if out is None:
-        if json:
-            terminal.answer({"file": None, "text": content})
-        else:
-            sys.stdout.write(content)
-        return
-    from bentpipe.files import replace_text
-
-    replace_text(out, content)
+    if out is not None:
+        replace_text(out, content)
     if json:
-        terminal.answer({"file": str(out), "text": content})
-        return
-    terminal.line(f"written to {terminal.plain(str(out))}; run it: bentpipe run {terminal.plain(str(out))}")
+        terminal.answer({"file": None if out is None else str(out), "text": content})
+    elif out is None:
+        sys.stdout.write(content)
+    else:
+        terminal.line(
+            f"written to {terminal.plain(str(out))}; run it: bentpipe run {terminal.plain(str(out))}"
+        )

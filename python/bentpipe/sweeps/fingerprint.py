@@ -216,13 +216,12 @@ def _without_words(code: bytes) -> bytes:
     tree = ast.parse(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            words = [isinstance(one, ast.Expr) and _is_text(one.value) for one in node.body]
-            node.body = [one for one, word in zip(node.body, words, strict=True) if not word] or [ast.Pass()]
+            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
     return ast.unparse(tree).encode()
 
 
-def _is_text(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+def _is_text(one: ast.stmt) -> bool:
+    return isinstance(one, ast.Expr) and isinstance(getattr(one.value, "value", None), str)
 
 
 def modules(*names: str) -> dict[str, Path]:

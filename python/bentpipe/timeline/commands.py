@@ -66,9 +66,7 @@ def import_verb(
         if text is not None:
             options[f"{name}_s"] = units.seconds(text, f"--{name}")
     plain = {"columns": columns, "stream": stream, "test": test, "direction": direction}
-    for name, value in plain.items():
-        if value is not None:
-            options[name] = value
+    options |= {name: value for name, value in plain.items() if value is not None}
     if buffer is not None:
         options["buffer_bytes"] = units.positive("size", buffer, "--buffer")
     if pair is not None:

@@ -98,8 +98,7 @@ def _rate(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
     times, rates = _columns(frame, "rate_bps")
     scale, unit = next((s, u) for s, u in _RATES if s == 1.0 or rates.max() >= s)
     _steps(axes, times / factor, rates / scale, "rate_bps")
-    axes.set_ylabel(f"rate / {unit}")
-    axes.set_ylim(bottom=0)
+    axes.set(ylabel=f"rate / {unit}", ylim=(0, None))
 
 
 def _delay(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
@@ -122,10 +121,7 @@ def _delay(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
 def _loss(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
     times, shares = _columns(frame, "loss_rate")
     _steps(axes, times / factor, 100 * shares, "loss_rate")
-    axes.set_ylabel("loss / %")
-    axes.set_ylim(bottom=0)
-    if shares.max() == 0:
-        axes.set_ylim(0, 1)
+    axes.set(ylabel="loss / %", ylim=(0, None if shares.max() else 1))
 
 
 def _reach(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
@@ -134,9 +130,7 @@ def _reach(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
         spans.append((begin / factor, (since - begin) / factor))
         begin = until
     axes.broken_barh(spans, (0, 1), color=_COLOURS["up"], alpha=0.6, linewidth=0)
-    axes.set_ylim(0, 1)
-    axes.set_yticks([])
-    axes.set_ylabel("up")
+    axes.set(ylim=(0, 1), yticks=[], ylabel="up")
 
 
 def _steps(axes: Axes, times: np.ndarray, values: np.ndarray, name: str) -> None:

@@ -184,7 +184,10 @@ def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
     if path.suffix.lower() == ".csv":
         return _load_csv(path)
     if path.suffix.lower() == ".parquet":
-        return _load_parquet(path), None
+        frame, version = foreign.parquet(path, _KEY)
+        if version is not None:
+            _check_version(version, str(path))
+        return frame, None
     raise _core.ScenarioError(
         f"{path}: the name of a time line ends in .parquet or .csv; bentpipe timeline import reads others"
     )
@@ -203,13 +206,6 @@ def table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
                 yield rows.line_num, row
     except csv.Error as wrong:
         foreign.refuse(path, rows.line_num, str(wrong))
-
-
-def _load_parquet(path: Path) -> pl.DataFrame:
-    frame, version = foreign.parquet(path, _KEY)
-    if version is not None:
-        _check_version(version, str(path))
-    return frame
 
 
 def _load_csv(path: Path) -> tuple[pl.DataFrame, list[int]]:
