@@ -418,6 +418,7 @@ impl<P: Policy> Controller for Windowed<P> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Window, exponential};
     use crate::report::Phase;
     use crate::rig::Rig;
 
@@ -440,5 +441,14 @@ mod tests {
             }
             assert_eq!(rig.w() > before, grows, "{id} from {before} to {}", rig.w());
         }
+    }
+
+    /// For these numbers W + (T - W) is less than T in floating point. Hybla by ACKs gives nothing back of the ACK that fills the room.
+    #[test]
+    fn slow_start_that_meets_its_threshold_ends_there() {
+        let mut w = Window { cwnd: 140.63128074114277, ssthresh: 431.52528170626107 };
+        assert!(w.cwnd + (w.ssthresh - w.cwnd) < w.ssthresh);
+        assert_eq!(exponential(&mut w, 300.0), 300.0 - (431.52528170626107 - 140.63128074114277));
+        assert_eq!((w.cwnd, exponential(&mut w, 1.0)), (w.ssthresh, 1.0));
     }
 }
