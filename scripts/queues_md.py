@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from md import DOCS, anchor, page, reference, table
-from scenario_md import SCHEMA, alternatives, rows
+from md import DOCS, page, reference
+from scenario_md import SCHEMA, alternatives, kinds, rows
 
 from bentpipe.registry import queues
 
@@ -28,7 +28,5 @@ def keys(entry: dict[str, Any]) -> str:
 
 def pages() -> dict[Path, str]:
     """The page."""
-    entries = queues()
-    kinds = [(f"[`{entry['kind']}`](#{anchor(heading(entry))})", entry["label"]) for entry in entries]
-    given = {"entries": entries, "heading": heading, "reference": reference, "keys": keys}
-    return {PAGE: page("queues_page.md", None, kinds=table(("kind", "name"), kinds), **given)}
+    given = {"entries": queues(), "heading": heading, "reference": reference, "keys": keys}
+    return {PAGE: page("queues_page.md", None, kinds=kinds(""), **given)}

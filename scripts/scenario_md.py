@@ -146,10 +146,10 @@ def rows(table: str, schema: dict[str, Any]) -> str:
     return md.table(("key", "values", "default", "what it does", "example"), cells)
 
 
-def kinds() -> str:
-    """The kinds of queue, each with a link to its keys."""
+def kinds(page: str) -> str:
+    """The kinds of queue, each with a link to its keys on a page."""
     places = {queue["kind"]: anchor(f"{queue['label']} ({queue['kind']})") for queue in queues()}
-    cells = [(f"[`{q['kind']}`](queues.md#{places[q['kind']]})", q["label"]) for q in queues()]
+    cells = [(f"[`{q['kind']}`]({page}#{places[q['kind']]})", q["label"]) for q in queues()]
     return md.table(("kind", "name"), cells)
 
 
@@ -188,7 +188,7 @@ def page() -> str:
         schema=lambda name: SCHEMA["$defs"][name] if name else SCHEMA,
         described=lambda schema: " ".join(schema.get("description", "").split()),
         keyed=lambda schema: [each for each in alternatives(schema) if each.get("properties")],
-        kinds=kinds(),
+        kinds=kinds("queues.md"),
         rows=rows,
     )
 

@@ -186,13 +186,9 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
     """Write ``OUT/index.html``, ``OUT/claims.json``, ``OUT/figures*`` and ``OUT/*.parquet``."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "figures").mkdir(exist_ok=True)
-    files: list[Path] = []
-    for fig in report.figures:
-        files += draw.save(fig.draw, out / "figures" / fig.name)
-        path = out / f"{fig.name}.parquet"
-        replace_frame(path, fig.data)
-        files.append(path)
-    for name, frame in {"runs": outcome.runs, **report.data}.items():
+    files = [path for fig in report.figures for path in draw.save(fig.draw, out / "figures" / fig.name)]
+    frames = {fig.name: fig.data for fig in report.figures} | {"runs": outcome.runs, **report.data}
+    for name, frame in frames.items():
         path = out / f"{name}.parquet"
         replace_frame(path, frame)
         files.append(path)

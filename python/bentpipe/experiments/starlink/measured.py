@@ -94,18 +94,6 @@ class Counts:
         return {way: {"again": self.again(way), "windows": self.windows(way)} for way in WAYS}
 
 
-def of_report(file: Path) -> Counts:
-    """The counts of a measured test.
-
-    Raises:
-        ScenarioError: it is no report, or the test was refused.
-        OSError: it cannot be read.
-    """
-    whole = nuttcp.report(file)
-    buffered = None if whole.client_sends else (whole.buffer_bytes or BUFFER_BYTES)
-    return _counts(whole.intervals, buffered, whole.retransmitted)
-
-
 def of_result(result: bp.Result, *, late: bool) -> Counts:
     """The counts of the only flow of a run that recorded segments.
 
@@ -287,14 +275,16 @@ def transfer(file: Path) -> Transfer:
     """A measured TCP test, downlink or uplink.
 
     Raises:
-        ScenarioError: the test was refused.
+        ScenarioError: it is no report, or the test was refused.
         OSError: it cannot be read.
     """
-    rows = nuttcp.report(file).intervals
+    whole = nuttcp.report(file)
+    rows = whole.intervals
     ends = np.array([row.end_s for row in rows])
     bits = np.cumsum([row.rate_bps * (row.end_s - row.begin_s) for row in rows])
     slots = np.diff(np.interp(np.arange(0, TEST_S + SLOT_S / 2, SLOT_S), [0, *ends], [0, *bits])) / SLOT_S
-    return Transfer(_begin(file), slots, of_report(file))
+    buffered = None if whole.client_sends else (whole.buffer_bytes or BUFFER_BYTES)
+    return Transfer(_begin(file), slots, _counts(rows, buffered, whole.retransmitted))
 
 
 def near(capacities: Sequence[Capacity], at_s: float, within_s: float = NEAR_S) -> float | None:

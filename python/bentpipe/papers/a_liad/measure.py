@@ -63,10 +63,7 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     return got | (_start_up(trace, wire * 8 / rate) if starts else _BLANK)
 
 
-_BLANK: Measures = {
-    **{f"at_{t}": float("nan") for t in ELAPSED_S},
-    **dict.fromkeys(("exit", "peak", "cuts"), float("nan")),
-}
+_BLANK: Measures = dict.fromkeys([*(f"at_{t}" for t in ELAPSED_S), "exit", "peak", "cuts"], float("nan"))
 
 
 def _start_up(trace: pl.DataFrame | None, seconds_per_byte: float) -> Measures:
