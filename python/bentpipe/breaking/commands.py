@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.evaluation.commands import ALGORITHM
 from bentpipe.truth.commands import AtOnce
-from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, argument, option, write_and_show
+from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, option, write_and_show
 
 if TYPE_CHECKING:
     from bentpipe.breaking.job import Found
@@ -26,14 +27,7 @@ KERNEL = "kernel.csv"
 
 def break_verb(
     context: typer.Context,
-    algorithm: Annotated[
-        Text,
-        argument(
-            "NAME",
-            'An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
-            completes=completion.algorithms,
-        ),
-    ] = None,
+    algorithm: Annotated[Text, ALGORITHM] = None,
     goal: Annotated[
         str, option("GOAL", "What to look for; --list has all.", completes=completion.break_goals)
     ] = "slow",
