@@ -12,6 +12,7 @@ import typer
 
 from bentpipe import completion, terminal
 from bentpipe.evaluation.commands import ALGORITHM
+from bentpipe.files import try_place
 from bentpipe.truth.commands import AtOnce
 from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, option, write_and_show
 
@@ -94,7 +95,6 @@ def break_verb(
     if algorithm is None:
         raise typer.BadParameter("give an algorithm; bentpipe cc list has all", param_hint="NAME")
     from bentpipe.breaking.job import break_
-    from bentpipe.files import try_place
     from bentpipe.sweeps.ray import on_ray
 
     if out is not None:  # before the runs, which may be long
@@ -164,7 +164,6 @@ def _replay(files: Sequence[Path], *, json: bool) -> int:
 def _in_kernel(files: Sequence[Path], seeds: int, at_once: int, out: Path | None, *, json: bool) -> int:
     """Plays failures again with the kernel's TCP. Exit status 1: none could be played."""
     from bentpipe.breaking.replay import replay, share
-    from bentpipe.files import try_place
     from bentpipe.truth.writing import write_rows
 
     if out is not None:
