@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import completion, terminal
+from bentpipe import _core, completion, registry, terminal
+from bentpipe.files import replace_text
 from bentpipe.verbs import Json
 
 cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
@@ -17,10 +18,9 @@ queue_app = typer.Typer(help="The kinds of queues.", no_args_is_help=True)
 @cc_app.command("list")
 def cc_list(json: Json = False) -> None:
     """Every algorithm."""
-    from bentpipe.registry import controllers
     from bentpipe.tables import show_algorithms
 
-    known = controllers()
+    known = registry.controllers()
     terminal.give(lambda: {"algorithms": known}, lambda: show_algorithms(known), json=json)
 
 
@@ -30,20 +30,18 @@ def cc_show(
     json: Json = False,
 ) -> None:
     """One algorithm: what it is, where it comes from, its parameters."""
-    from bentpipe.registry import find
     from bentpipe.tables import show_algorithm
 
-    entry = find(name)
+    entry = registry.find(name)
     terminal.give(lambda: entry, lambda: show_algorithm(entry), json=json)
 
 
 @queue_app.command("list")
 def queue_list(json: Json = False) -> None:
     """Every kind of queue."""
-    from bentpipe.registry import queues
     from bentpipe.tables import show_queues
 
-    known = queues()
+    known = registry.queues()
     terminal.give(lambda: {"queues": known}, lambda: show_queues(known), json=json)
 
 
@@ -53,10 +51,9 @@ def queue_show(
     json: Json = False,
 ) -> None:
     """One kind of queue: what it is, where it comes from, its keys."""
-    from bentpipe.registry import find_queue
     from bentpipe.tables import show_queue
 
-    entry = find_queue(kind)
+    entry = registry.find_queue(kind)
     terminal.give(lambda: entry, lambda: show_queue(entry), json=json)
 
 
@@ -68,8 +65,6 @@ def schema_verb(
     """Print the JSON Schema of scenarios: keys, units, defaults and completion in an editor."""
     import json
 
-    from bentpipe import _core
-    from bentpipe.files import replace_text
     from bentpipe.schema import scenario_schema
 
     text = json.dumps(scenario_schema(), indent=2) + "\n"

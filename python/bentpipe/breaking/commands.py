@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentpipe import completion, terminal
+from bentpipe.evaluation.commands import ALGORITHM
+from bentpipe.files import try_place
 from bentpipe.truth.commands import AtOnce
-from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, argument, option, write_and_show
+from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, option, write_and_show
 
 if TYPE_CHECKING:
     from bentpipe.breaking.job import Found
@@ -26,14 +28,7 @@ KERNEL = "kernel.csv"
 
 def break_verb(
     context: typer.Context,
-    algorithm: Annotated[
-        Text,
-        argument(
-            "NAME",
-            'An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
-            completes=completion.algorithms,
-        ),
-    ] = None,
+    algorithm: Annotated[Text, ALGORITHM] = None,
     goal: Annotated[
         str, option("GOAL", "What to look for; --list has all.", completes=completion.break_goals)
     ] = "slow",
@@ -100,7 +95,6 @@ def break_verb(
     if algorithm is None:
         raise typer.BadParameter("give an algorithm; bentpipe cc list has all", param_hint="NAME")
     from bentpipe.breaking.job import break_
-    from bentpipe.files import try_place
     from bentpipe.sweeps.ray import on_ray
 
     if out is not None:  # before the runs, which may be long
@@ -170,7 +164,6 @@ def _replay(files: Sequence[Path], *, json: bool) -> int:
 def _in_kernel(files: Sequence[Path], seeds: int, at_once: int, out: Path | None, *, json: bool) -> int:
     """Plays failures again with the kernel's TCP. Exit status 1: none could be played."""
     from bentpipe.breaking.replay import replay, share
-    from bentpipe.files import try_place
     from bentpipe.truth.writing import write_rows
 
     if out is not None:

@@ -245,13 +245,10 @@ class Bounds:
     def _changes(self, point: Point, given: Mapping[str, float], base: Conditions) -> list[Change]:
         found = []
         for i in range(self.changes):
-            kind, at_s = (
-                str(point.get(f"change {i}", "none")),
-                given.get(f"change {i} at", 0.0) * self.duration_s,
-            )
+            kind = str(point.get(f"change {i}", "none"))
             if kind == "none":
                 continue
-            size = given[f"change {i} size"]
+            at_s, size = given[f"change {i} at"] * self.duration_s, given[f"change {i} size"]
             value = {
                 "rate": base.rate_bps * Number("", 0.1, 3.0, log=True).at(size),
                 "delay": base.rtt_s / 2 * Number("", 0.5, 3.0, log=True).at(size),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, files
 from bentpipe.breaking import mechanism, record
 from bentpipe.breaking.conditions import PULSES, Bounds, Conditions, in_words
-from bentpipe.breaking.goals import FALLBACK, YARDSTICK, Goal, Measured, find_goal
+from bentpipe.breaking.goals import FALLBACK, YARDSTICK, Measured, find_goal
 from bentpipe.breaking.observation import Trace
 from bentpipe.breaking.search import BATCH, Search
 from bentpipe.breaking.shrink import shrink
@@ -227,7 +227,10 @@ def break_(
         OSError: `out` cannot be written.
     """
     began, cpu = time.monotonic(), time.process_time()
-    pair = _pair(algorithm, find_goal(goal), against, profile)
+    wanted, subject = find_goal(goal), Algorithm.of(algorithm)
+    if against is None:
+        against = FALLBACK if subject.cc == YARDSTICK else YARDSTICK
+    pair = Pair(wanted, subject, Algorithm.of(against), profile)
     given = {"rate": rate, "rtt": rtt, "buffer": buffer}
     spans = {name: span(name, text) for name, text in given.items() if text is not None}
     bounds = Bounds(seconds(duration, "duration"), spans, tuple(without), changes)
@@ -252,7 +255,8 @@ def break_(
                 best += [(s, c, a) for s, c, a in zip(scores, tried, answers, strict=True) if a is not None]
                 best = sorted(best, key=lambda one: -one[0])[:FINALISTS]
                 share = asked / runs if runs else (time.monotonic() - began) / seconds(budget, "budget")
-                report.at(f"searching, worst so far {_worst(best)}", min(1.0, share))
+                worst = f"{best[0][2].value:.3g}" if best else "none"
+                report.at(f"searching, worst so far {worst}", min(1.0, share))
             if not best:
                 refuse(trials)
             found = _settled(pair, trials, best, seed, report)
@@ -267,17 +271,6 @@ def break_(
     if not interrupted:
         found.where = mechanism.sentence(pair, found.scenario, found.traces()[0])
     return found
-
-
-def _pair(algorithm: Any, goal: Goal, against: Any, profile: str | None) -> Pair:
-    subject = Algorithm.of(algorithm)
-    if against is None:
-        against = FALLBACK if subject.cc == YARDSTICK else YARDSTICK
-    return Pair(goal, subject, Algorithm.of(against), profile)
-
-
-def _worst(best: Sequence[tuple[float, Conditions, Measured]]) -> str:
-    return f"{best[0][2].value:.3g}" if best else "none"
 
 
 def _settled(

@@ -16,6 +16,8 @@ import typer
 
 from bentpipe import completion, terminal, units
 from bentpipe._core import ScenarioError
+from bentpipe.files import replace_text, try_place
+from bentpipe.result import check_place
 from bentpipe.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, argument, option, overrides
 
 if TYPE_CHECKING:
@@ -113,8 +115,6 @@ def emulate_verb(
     from bentpipe.emulation import programs
     from bentpipe.emulation.outside import names_stay_unresolved
     from bentpipe.emulation.session import Emulation
-    from bentpipe.files import replace_text, try_place
-    from bentpipe.result import check_place
     from bentpipe.runs import Capture
 
     if not command:

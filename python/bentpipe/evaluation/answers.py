@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core
+from bentpipe import _core, stats
 from bentpipe.evaluation import criteria
 from bentpipe.evaluation.criteria import CRITERIA, TITLES, Criterion, Exhibit, Held, Verdict
 from bentpipe.evaluation.experiment import Metric
@@ -50,8 +50,6 @@ def shown(found: Interval | None, metric: Metric) -> str:
     """An interval in the metric's unit: "9.43 ± 0.02 ms", "9.43 ms (one run)"."""
     if found is None:
         return "–"
-    from bentpipe import stats
-
     scaled = found._replace(
         centre=found.centre * metric.scale, low=found.low * metric.scale, high=found.high * metric.scale
     )

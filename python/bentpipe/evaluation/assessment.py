@@ -64,8 +64,10 @@ class Evaluation:
     @property
     def runs(self) -> int:
         """The number of runs of algorithms."""
-        made = ({(r["algorithm"], r["seed"], *_axes(c, r)) for r in c.rows} for c in self.chapters)
-        return sum(map(len, made))
+        return sum(
+            len({(r["algorithm"], r["seed"], *map(r.get, c.experiment.axes)) for r in c.rows})
+            for c in self.chapters
+        )
 
     def chapter(self, name: str) -> Chapter | None:
         """The chapter of an experiment; None if it was not run."""
@@ -225,7 +227,3 @@ def _chosen(only: Iterable[str] | None) -> list[Experiment]:
         if name not in known:
             raise _core.ScenarioError(unknown("experiment", name, list(known)))
     return [experiment for experiment in EXPERIMENTS if experiment.name in wanted]
-
-
-def _axes(chapter: Chapter, row: dict[str, Any]) -> list[Any]:
-    return [row.get(axis) for axis in chapter.experiment.axes]

@@ -10,16 +10,16 @@ import typer
 from bentpipe import completion, terminal
 from bentpipe.verbs import Fresh, Json, Stopped, Workers, argument, option, write_and_show
 
+ALGORITHM = argument(
+    "NAME",
+    'An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+    completes=completion.algorithms,
+)
+"""The algorithm that is evaluated, or broken."""
+
 
 def evaluate_verb(
-    algorithm: Annotated[
-        str,
-        argument(
-            "NAME",
-            'An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
-            completes=completion.algorithms,
-        ),
-    ],
+    algorithm: Annotated[str, ALGORITHM],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer set-ups and seeds: about half a minute.")
     ] = False,

@@ -54,10 +54,8 @@ def _curves(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Curves)
         found = {label: [of[i] for i in there] for label, of in found.items()}
         fixed = {key: value for key, value in where.items() if key != chart.panel}
         said = ", ".join(part for part in (title, setting_in_words(chapter, fixed)) if part)
-        if any(isinstance(value, str) for value in at):
-            _rows(page, evaluation, chapter, chart, at, found, said)
-        else:
-            _lines(page, evaluation, chapter, chart, at, found, said)
+        drawn = _rows if any(isinstance(value, str) for value in at) else _lines
+        drawn(page, evaluation, chapter, chart, at, found, said)
 
 
 def _lines(

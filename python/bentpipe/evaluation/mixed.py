@@ -21,23 +21,28 @@ RATE, RTT = 10.0, 40.0
 HARM_S = 60.0
 
 
-def _harm_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    """Two flows; the other one alone if `cc` is None."""
+def two_flows(s: Setting, cc: Any, seed: int, **more: Any) -> Scenario:
+    """Two flows, the one of `cc` with more options; the other one alone if `cc` is None."""
     rtt = float(s["rtt"])
     path = link(RATE, rtt, drop_tail(bdp_packets(RATE, rtt, float(s["buffer"]))))
     flows = [flow(s["other"], "other", start_jitter="1 s", **out_of_step(RATE))]
     if cc is not None:
-        flows.append(flow(cc, "test", start_jitter="1 s", **out_of_step(RATE)))
+        flows.append(flow(cc, "test", start_jitter="1 s", **more, **out_of_step(RATE)))
     return bottleneck(path, flows, HARM_S, seed)
 
 
-def _harm_measure(run: Observation) -> Numbers:
+def shares(run: Observation) -> Numbers:
+    """What each of the two gets of the link, and the losses of the other one."""
     return {
         "other_share": run.goodput("other") / (RATE * 1e6),
         "own_share": run.goodput() / (RATE * 1e6),
         "other_loss": run.loss("other"),
-        "other_queueing": run.queueing_p95(float(run.setting["rtt"]) / 1e3, "other"),
     }
+
+
+def _harm_measure(run: Observation) -> Numbers:
+    queueing = run.queueing_p95(float(run.setting["rtt"]) / 1e3, "other")
+    return {**shares(run), "other_queueing": queueing}
 
 
 def _harm_compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]]) -> None:
@@ -62,11 +67,11 @@ def _harm(row: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
 
 HARM = experiment(
     "beside-others",
-    _harm_build,
+    two_flows,
     _harm_measure,
     controls={
-        ALONE: lambda s, seed: _harm_build(s, None, seed),
-        OWN_KIND: lambda s, seed: _harm_build(s, s["other"], seed),
+        ALONE: lambda s, seed: two_flows(s, None, seed),
+        OWN_KIND: lambda s, seed: two_flows(s, s["other"], seed),
     },
     compare=_harm_compare,
 )

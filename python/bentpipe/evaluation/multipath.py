@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bentpipe.evaluation.experiment import ALONE, OWN_KIND, Numbers, Setting, experiment
-from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step, scenario
+from bentpipe.evaluation.mixed import RATE, RTT, shares, two_flows
+from bentpipe.evaluation.network import bdp_packets, drop_tail, flow, link, out_of_step, scenario
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Flow
 from bentpipe.scenario import Scenario
-
-RATE, RTT = 10.0, 40.0
-"""Mbit/s and ms of each link."""
 
 
 def _compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]]) -> None:
@@ -26,32 +24,17 @@ def _compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]])
 
 # Several paths that share a bottleneck ----------------------------------------------------------------------
 
-SHARED_S = 60.0
-
 
 def _shared_build(s: Setting, cc: Any, seed: int) -> Scenario:
     """A flow of the other algorithm and one of `cc` over several paths; the other one alone if it is None."""
-    path = link(RATE, RTT, drop_tail(bdp_packets(RATE, RTT, float(s["buffer"]))))
-    flows = [flow(s["other"], "other", start_jitter="1 s", **out_of_step(RATE))]
-    if cc is not None:
-        more = [{"path": ["link"]} for _ in range(int(s["paths"]) - 1)]
-        test = flow(cc, "test", start_jitter="1 s", subflow=more or None, **out_of_step(RATE))
-        flows.append(test)
-    return bottleneck(path, flows, SHARED_S, seed)
-
-
-def _shared_measure(run: Observation) -> Numbers:
-    return {
-        "other_share": run.goodput("other") / (RATE * 1e6),
-        "own_share": run.goodput() / (RATE * 1e6),
-        "other_loss": run.loss("other"),
-    }
+    more = [{"path": ["link"]} for _ in range(int(s["paths"]) - 1)]
+    return two_flows({**s, "rtt": RTT}, cc, seed, subflow=more or None)
 
 
 SHARED = experiment(
     "shared-bottleneck",
     _shared_build,
-    _shared_measure,
+    shares,
     controls={
         ALONE: lambda s, seed: _shared_build(s, None, seed),
         OWN_KIND: lambda s, seed: _shared_build({**s, "paths": 1}, s["other"], seed),

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from bentpipe import _core
 from bentpipe.kernel.choice import Choice
 
 STEP_S = 0.1
@@ -51,8 +52,6 @@ def make(choice: Choice, pin: str | None) -> Datapath:
         KernelError: the kernel or this user's privileges do not allow it; nothing has been changed.
         ScenarioError: the file of a user's controller does not load.
     """
-    from bentpipe import _core
-
     made: Datapath = _core.KernelAgent(
         choice.agent_spec(),
         name=choice.name,

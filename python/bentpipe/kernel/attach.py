@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from bentpipe import _core
 from bentpipe.kernel import agent, machine, routes
 from bentpipe.kernel.choice import Choice
 from bentpipe.kernel.records import Record, changing, records, started
@@ -123,15 +124,15 @@ def find(given: str | None) -> list[Record]:
     Raises:
         ScenarioError: nothing of this name is attached.
     """
-    from bentpipe._core import ScenarioError
-
     there = records()
     if given is None:
         return there
     found = [r for r in there if given in (r.choice.given, r.choice.cc, r.choice.name)]
     if not found:
         names = ", ".join(r.choice.name for r in there)
-        raise ScenarioError(f"{given} is not attached; {f'attached: {names}' if names else 'nothing is'}")
+        raise _core.ScenarioError(
+            f"{given} is not attached; {f'attached: {names}' if names else 'nothing is'}"
+        )
     return found
 
 
@@ -181,10 +182,8 @@ def _start(record: Record, program: Sequence[str]) -> None:
 
 
 def _refuse(said: dict[str, Any], record: Record) -> NoReturn:
-    from bentpipe._core import ScenarioError
-
     if said.get("kind") == "ScenarioError":
-        raise ScenarioError(str(said["error"]))
+        raise _core.ScenarioError(str(said["error"]))
     if "error" in said:
         raise KernelFailed(str(said["error"]))
     lines = [line for line in machine.text(record.directory / "log").split("\n") if line.strip()]
@@ -243,8 +242,6 @@ def _wait(record: Record) -> None:
 
 def _unregister(record: Record) -> None:
     """Removes its pins, whereupon the kernel lets the datapath go when its last connection ends."""
-    from bentpipe import _core
-
     pin = None if record.pin is None else Path(record.pin).parent
     with suppress(_core.KernelError):  # a build without the datapath has pinned nothing
         _core.kernel_detach(record.choice.name, None if pin is None else str(pin))

@@ -7,16 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from bentpipe import completion, terminal, units
-from bentpipe._core import ScenarioError
+from bentpipe._core import KernelError, ScenarioError
+from bentpipe.kernel import records, running
+from bentpipe.kernel.agent import notify_systemd
+from bentpipe.kernel.attach import KernelFailed, attach, detach, find
+from bentpipe.kernel.choice import choose, gaps, offered
 from bentpipe.verbs import FAILED, Command, Json, RunsCommand, argument, option
-
-if TYPE_CHECKING:
-    from bentpipe.kernel.records import Record
 
 T = TypeVar("T")
 
@@ -59,18 +60,12 @@ def attach_verb(
     ] = False,
 ) -> None:
     """Register a controller in the kernel, and start its agent."""
-    from bentpipe.kernel.attach import attach
-    from bentpipe.kernel.choice import choose
-
     choice = choose(name, set_ or [], native=native)
     _sweep()
     _work(lambda: attach(choice, pin=pin, congctl=congctl or [], foreground=foreground, ready=_say_attached))
 
 
-def _say_attached(record: Record) -> None:
-    from bentpipe.kernel.agent import notify_systemd
-    from bentpipe.kernel.choice import gaps
-
+def _say_attached(record: records.Record) -> None:
     what = "native" if record.choice.native else f"agent {record.pid}"
     where = f", pinned at {record.pin}" if record.pin else ""
     terminal.line(
@@ -94,8 +89,6 @@ def detach_verb(
     ] = None,
 ) -> None:
     """Take a controller out of the kernel, with its agent, its pins and its routes."""
-    from bentpipe.kernel.attach import detach, find
-
     _check_readable()
     _sweep()
     there = _work(lambda: find(name))
@@ -117,8 +110,6 @@ def status_verb(
     json: Json = False,
 ) -> None:
     """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
-    from bentpipe.kernel.records import status
-
     _check_readable()
     if web is not None and (json or watch):
         raise ScenarioError("--web shows it on a page; leave out --json and --watch")
@@ -127,7 +118,7 @@ def status_verb(
         _serve(web)
         return
     while True:
-        now = status()
+        now = records.status()
         terminal.give(partial(dict, controllers=now), partial(show_status, now), json=json)
         if not watch:
             return
@@ -138,10 +129,9 @@ def status_verb(
 def _serve(address: str) -> None:
     """The live page, until Ctrl-C."""
     from bentpipe import live
-    from bentpipe.kernel.records import together
     from bentpipe.live.sources import KernelSource, kernel_page
 
-    with live.serve(address, kernel_page("bentpipe kernel"), KernelSource(together)) as shown:
+    with live.serve(address, kernel_page("bentpipe kernel"), KernelSource(records.together)) as shown:
         terminal.line(f"{shown.address} (Ctrl-C ends it)")
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -164,16 +154,13 @@ def run_verb(
     ] = False,
 ) -> None:
     """Run a command whose TCP connections, and no others, use a controller; exit with its status."""
-    from bentpipe.kernel.choice import choose
-    from bentpipe.kernel.running import run
-
     choice = choose(name, set_ or [], native=native)
     if not command:
         raise ScenarioError(
             f"run needs a command, behind two dashes: bentpipe kernel run {name} -- iperf3 -c HOST"
         )
     _sweep()
-    exit_status, said = _work(lambda: run(choice, command, output=_STDERR if json else None))
+    exit_status, said = _work(lambda: running.run(choice, command, output=_STDERR if json else None))
     if json:
         terminal.answer(said)
     raise typer.Exit(exit_status)
@@ -182,34 +169,25 @@ def run_verb(
 @app.command("list")
 def list_verb(json: Json = False) -> None:
     """Show what can be attached, and what the kernel cannot carry of each."""
-    from bentpipe.kernel.choice import offered
-
     rows = offered()
     terminal.give(lambda: {"algorithms": rows}, lambda: show_offered(rows), json=json)
 
 
 def _check_readable() -> None:
     """Refuses a user who may not read what is attached, and would see nothing."""
-    from bentpipe.kernel.records import unreadable, unseen
-
-    if unreadable():
-        names = ", ".join(unseen())
+    if records.unreadable():
+        names = ", ".join(records.unseen())
         _refuse(f"only root may see what is attached{f' ({names})' if names else ''}: run it as root")
 
 
 def _sweep() -> None:
     """Removes leftovers of killed runs, and reports it."""
-    from bentpipe.kernel.running import sweep
-
-    for text in sweep():
+    for text in running.sweep():
         terminal.note(text)
 
 
 def _work(work: Callable[[], T]) -> T:
     """Runs a verb; a refusal by the kernel or for lack of privileges is one line and exit status 1."""
-    from bentpipe._core import KernelError
-    from bentpipe.kernel.attach import KernelFailed
-
     try:
         return work()
     except (KernelFailed, KernelError) as failure:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bentpipe import _core
 from bentpipe.connections import Connection, Connections
 from bentpipe.kernel import agent, machine
 from bentpipe.kernel.choice import Choice
@@ -151,8 +152,6 @@ def status() -> list[dict[str, Any]]:
     are those of this network namespace, as the kernel's own tables have them, without an agent's values.
     Flows of an agent whose network namespace has ended are left out.
     """
-    from bentpipe import _core
-
     # The maps of all datapaths: none without the privilege to read them.
     known = {one["name"]: one for one in json.loads(_core.kernel_status()) if one.get("registered")}
     there = records()

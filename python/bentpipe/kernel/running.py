@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from bentpipe._core import ScenarioError
+from bentpipe import _core
 from bentpipe.kernel import agent, machine
 from bentpipe.kernel.attach import check_machine
 from bentpipe.kernel.choice import LONGEST_NAME, Choice
@@ -45,8 +45,6 @@ def make_group(name: str) -> Group:
     Raises:
         KernelError: cgroup v2 is not mounted, or the program cannot be attached.
     """
-    from bentpipe import _core
-
     return _core.KernelGroup(name)
 
 
@@ -55,8 +53,6 @@ def sweep() -> list[str]:
 
     A command that has outlived its run continues in the group above, where it would be without the run.
     """
-    from bentpipe import _core
-
     lines = []
     for found in json.loads(_core.kernel_sweep_groups()):
         group = Path(found["path"])
@@ -101,7 +97,7 @@ def run(
     """
     check()
     if shutil.which(command[0]) is None:
-        raise ScenarioError(f"COMMAND: there is no program {command[0]!r}")
+        raise _core.ScenarioError(f"COMMAND: there is no program {command[0]!r}")
     name, datapath = _served(choice, maker)
     try:
         held = group(name)
@@ -118,8 +114,6 @@ def run(
 
 def _served(choice: Choice, maker: agent.Maker) -> tuple[str, agent.Datapath | None]:
     """The kernel's name of the controller, and its agent in this process unless another one serves it."""
-    from bentpipe._core import KernelError
-
     for record in records():
         if record.alive() and (record.choice.spec, record.choice.source) == (choice.spec, choice.source):
             if record.choice.native == choice.native:
@@ -133,7 +127,7 @@ def _served(choice: Choice, maker: agent.Maker) -> tuple[str, agent.Datapath | N
             continue  # another run's, or attached with other parameters
         try:
             return name, maker(replace(choice, name=name), None)
-        except KernelError:
+        except _core.KernelError:
             if name not in machine.registered() or number == _RUNS:  # or another process was quicker
                 raise
     raise AssertionError("the last name returns or raises")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from bentpipe import completion, terminal
-from bentpipe.verbs import Json, argument, option
+from bentpipe import _core, completion, terminal, units
+from bentpipe.files import FIGURES, check_kind, make_folder, replace_frame, try_place
+from bentpipe.verbs import Json, argument, option, write_and_show
 
 if TYPE_CHECKING:
     from bentpipe.orbit.paths import Solution
@@ -29,8 +30,6 @@ class Places(TyperCommand):
         Raises:
             ScenarioError: options stand behind two dashes, where they would be places.
         """
-        from bentpipe import _core
-
         behind = args[args.index("--") + 1 :] if "--" in args else []
         option = next((word for word in behind if word.startswith("--")), None)
         if option is not None:
@@ -98,10 +97,8 @@ def path_verb(
     json: Json = False,
 ) -> None:
     """The path between two places over time: handovers, reach, round-trip time, and pictures."""
-    from bentpipe import _core, units
     from bentpipe.orbit import tables
     from bentpipe.orbit.paths import solve
-    from bentpipe.verbs import write_and_show
 
     a, b = a.strip(), None if b is None else b.strip()
     mode = None if lasers is None else "lasers" if lasers else "bent-pipe"
@@ -176,8 +173,6 @@ def _check(place: Path) -> None:
         ScenarioError: the name has another ending, or something else is there.
         OSError: nothing can be written there.
     """
-    from bentpipe import _core
-    from bentpipe.files import FIGURES, check_kind, make_folder, try_place
     from bentpipe.timeline.format import KINDS
 
     kinds = KINDS | FIGURES
@@ -202,7 +197,6 @@ def _write(found: Solution, place: Path) -> None:
     if place.suffix in KINDS:
         timeline.write(found.frame, place)
         return
-    from bentpipe.files import FIGURES, replace_frame
     from bentpipe.orbit import figures
     from bentpipe.orbit.tables import events
     from bentpipe.plot import save

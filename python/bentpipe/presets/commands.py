@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import completion, terminal, units
+from bentpipe import _core, completion, terminal, units
+from bentpipe.files import replace_text
+from bentpipe.presets.shipped import shipped, text
 from bentpipe.verbs import Ber, Buffer, Json, More, Per, Rtt, argument, option
 
 app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
@@ -18,8 +20,6 @@ app = typer.Typer(help="Scenarios: those that come with the package, and new one
 @app.command("list")
 def list_verb(json: Json = False) -> None:
     """Every scenario that comes with the package, one line each."""
-    from bentpipe.presets.shipped import shipped
-
     known = shipped()
     if json:
         terminal.answer({"scenarios": [{"name": p.name, "title": p.title, "about": p.about} for p in known]})
@@ -36,8 +36,6 @@ def show_verb(
     ] = False,
 ) -> None:
     """Print one with its comments, which say where its numbers come from."""
-    from bentpipe.presets.shipped import text
-
     if json:
         from bentpipe.scenario import Scenario
 
@@ -75,9 +73,6 @@ def new_verb(
     json: Json = False,
 ) -> None:
     """Write a commented scenario: from the values that are given, from another one, or from measurements."""
-    from bentpipe import _core
-    from bentpipe.files import replace_text
-
     if out is not None and out.exists() and not force:
         raise _core.ScenarioError(f"{out} exists; --force replaces it")
     from bentpipe.measured import measured_files, scenario_text

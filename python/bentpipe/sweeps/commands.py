@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import completion, measures, stats, terminal, units
+from bentpipe import _core, completion, measures, stats, terminal, units
 from bentpipe.result import each_once
 from bentpipe.verbs import FAILED, Json, Ray, Set, Workers, argument, option, overrides
 
@@ -107,13 +107,11 @@ def sweep_verb(
 
 def _seeds(text: str | None) -> int | list[int] | None:
     """The number of seeds, or a list of them."""
-    from bentpipe._core import ScenarioError
-
     if text is None:
         return None
     numbers = [number.strip() for number in text.split(",")]
     if not all(number.isascii() and number.isdigit() for number in numbers):
-        raise ScenarioError(f"--seeds {text}: write how many, 5, or which, 1,7,9")
+        raise _core.ScenarioError(f"--seeds {text}: write how many, 5, or which, 1,7,9")
     return int(numbers[0]) if len(numbers) == 1 else [int(number) for number in numbers]
 
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -256,8 +257,6 @@ def serve(descriptor: int) -> None:
             answer = ("done", task(lambda value: connection.send(("progress", value)), *args))
         except Exception as failure:
             if "BENTPIPE_TRACEBACK" in os.environ:
-                import traceback
-
                 traceback.print_exc()
             answer = ("failed", said(failure))
         connection.send(answer)
@@ -414,8 +413,6 @@ def _told(number: int, case: Case, measure: Measure | None, run: Callable[[], _c
         found = measure(case, result, trace) if measure is not None else {}
     except Exception as failure:
         if "BENTPIPE_TRACEBACK" in os.environ:
-            import traceback
-
             traceback.print_exc()
         return Ran(number, error=one_line(failure), failure=failure)
     kept = trace if case.keep_trace else None

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import completion, terminal, units
+from bentpipe import _core, completion, terminal, units
 from bentpipe.drawn.recipe import Recipe
+from bentpipe.files import check_figure
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.verbs import FigureOut, From, Json, To, argument, option, probability
 
@@ -191,7 +192,6 @@ def plot_verb(
     json: Json = False,
 ) -> None:
     """Draw a time line: rate, delay, loss and reach, with handovers and outages."""
-    from bentpipe.files import check_figure
     from bentpipe.timeline.format import read
 
     check_figure("-o", out)
@@ -223,8 +223,6 @@ def _in_half_a_line(frame: pl.DataFrame) -> str:
 
 
 def _pair(text: str) -> tuple[int, int]:
-    from bentpipe import _core
-
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         raise _core.ScenarioError(f"--pair {text}: write the numbers of two nodes, for example 1174,1229")

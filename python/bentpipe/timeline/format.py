@@ -308,8 +308,4 @@ def _column_faults(column: pl.Series, kind: type[pl.DataType], lines: Sequence[i
         yield f"{at(0)}empty; the first row must have a value"
     for wrong, why in rules:
         for place in wrong.fill_null(value=False).arg_true():
-            yield f"{at(place)}{_value(values[place])} {why}" if why.startswith("is") else f"{at(place)}{why}"
-
-
-def _value(value: float | None) -> str:
-    return "empty" if value is None else f"{value:.12g}"
+            yield f"{at(place)}{values[place]:.12g} {why}" if why.startswith("is") else f"{at(place)}{why}"

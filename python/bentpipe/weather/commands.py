@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import completion, terminal
+from bentpipe import _core, completion, terminal, units
+from bentpipe.files import FIGURES, check_kind
 from bentpipe.verbs import option
 
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ def weather_verb(
     ] = False,
 ) -> None:
     """Rain over a place by ITU-R recommendations, and what a modem makes of it: a time line and a picture."""
-    from bentpipe import _core, units
-    from bentpipe.files import FIGURES, check_kind
     from bentpipe.weather.modem import Modem
     from bentpipe.weather.station import Station
 
@@ -179,20 +178,18 @@ def _show_rain(station: Station, answer: dict[str, Any], fitted: list[float]) ->
 
 
 def _show_link(answer: dict[str, Any], line: pl.DataFrame, modem: Modem) -> None:
-    from bentpipe.units import percent, rate
-
     link = answer["link"]
     columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("<mode", lambda row: row["modcod"] or "none (down)"),
-        ("time %", lambda row: percent(row["share"])),
-        ("rate", lambda row: rate(row["rate_bps"]) if row["modcod"] else "-"),
-        ("lost %", lambda row: percent(row["loss_rate"], 2) if row["modcod"] else "-"),
+        ("time %", lambda row: units.percent(row["share"])),
+        ("rate", lambda row: units.rate(row["rate_bps"]) if row["modcod"] else "-"),
+        ("lost %", lambda row: units.percent(row["loss_rate"], 2) if row["modcod"] else "-"),
     ]
     terminal.line()
     terminal.show_rows("", columns, link["modcods"], whole=True)
     terminal.line(
-        f"Rate: {rate(link['clear_sky_rate_bps'])} under a clear sky ({modem.clear_sky}), "
-        f"{rate(link['mean_rate_bps'])} on average here, "
-        f"{rate(link['mean_goodput_bps'])} without what is lost; "
-        f"outage {percent(link['outage'], 2)} % of {2 * line['t_s'][-1] - line['t_s'][-2]:g} s."
+        f"Rate: {units.rate(link['clear_sky_rate_bps'])} under a clear sky ({modem.clear_sky}), "
+        f"{units.rate(link['mean_rate_bps'])} on average here, "
+        f"{units.rate(link['mean_goodput_bps'])} without what is lost; "
+        f"outage {units.percent(link['outage'], 2)} % of {2 * line['t_s'][-1] - line['t_s'][-2]:g} s."
     )
