@@ -443,7 +443,8 @@ mod tests {
         }
     }
 
-    /// For these numbers W + (T - W) is less than T in floating point. Hybla by ACKs gives nothing back of the ACK that fills the room.
+    /// For these numbers W + (T - W) is less than T in floating point.
+    /// Hybla by ACKs gives nothing back of the ACK that fills the room.
     #[test]
     fn slow_start_that_meets_its_threshold_ends_there() {
         let mut w = Window { cwnd: 140.63128074114277, ssthresh: 431.52528170626107 };
