@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
+from json import dumps
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -16,12 +17,13 @@ import typer
 
 from bentpipe import completion, terminal, units
 from bentpipe._core import ScenarioError
+from bentpipe.emulation import programs
+from bentpipe.emulation.outside import names_stay_unresolved
 from bentpipe.files import replace_text, try_place
 from bentpipe.result import check_place
 from bentpipe.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, argument, option, overrides
 
 if TYPE_CHECKING:
-    from bentpipe.emulation.programs import Signals
     from bentpipe.emulation.session import Emulation, Side
 
 _STDERR = 2
@@ -110,10 +112,6 @@ def emulate_verb(
     ] = False,
 ) -> None:
     """Run a real program behind a simulated link, as root. The other end's address is in BENTPIPE_PEER."""
-    from json import dumps
-
-    from bentpipe.emulation import programs
-    from bentpipe.emulation.outside import names_stay_unresolved
     from bentpipe.emulation.session import Emulation
     from bentpipe.runs import Capture
 
@@ -202,13 +200,11 @@ def _work(
     side: Side,
     servers: list[list[str]],
     most_s: float | None,
-    heard: Signals,
+    heard: programs.Signals,
     line: LiveLine,
     stdout: int | None,
 ) -> int:
     """Runs everything; the exit status of the command, which writes to `stdout` if that is given."""
-    from bentpipe.emulation import programs
-
     other: Side = "far" if side == "near" else "near"
     for words in servers:
         apart: dict[str, Any] = {"stdin": DEVNULL, "stdout": _STDERR, "start_new_session": True}

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from bentpipe import _core, units
 from bentpipe.drawn.lines import as_json, without_lines
@@ -18,12 +18,10 @@ from bentpipe.emulation import congestion
 from bentpipe.emulation.outside import Guard, claim
 from bentpipe.emulation.scene import prepared, split
 from bentpipe.relays import NONE
+from bentpipe.result import Result, named
 from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
 from bentpipe.source import STDIN, Source
-
-if TYPE_CHECKING:
-    from bentpipe.result import Result
 
 Side = Literal["near", "relay", "far"]
 """An end of an emulation; "relay" is between two legs."""
@@ -307,8 +305,6 @@ class Emulation:
             RuntimeError: the emulation is not over.
         """
         import polars as pl
-
-        from bentpipe.result import Result, named
 
         found = self.report()
         if self._network is None:

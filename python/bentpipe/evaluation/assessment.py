@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.evaluation import answers
+from bentpipe.evaluation import answers, report
 from bentpipe.evaluation.chapter import Chapter, words
 from bentpipe.evaluation.experiment import Experiment, Extent
 from bentpipe.evaluation.mixed import MIXED
@@ -150,9 +150,7 @@ class Evaluation:
             ScenarioError: a file there does not belong to an evaluation.
             OSError: nothing can be written there.
         """
-        from bentpipe.evaluation.report import write
-
-        return write(self, Path(directory))
+        return report.write(self, Path(directory))
 
 
 def evaluate(
@@ -208,9 +206,7 @@ def assess(
     all_ = contenders(algorithm)
     chosen = _chosen(only)
     if place is not None:
-        from bentpipe.evaluation.report import check_place
-
-        check_place(place)  # before the runs, which may be long
+        report.check_place(place)  # before the runs, which may be long
     extent: Extent = "quick" if quick else "full"
     chapters, stopped = run_plan(
         chosen, all_, plan(chosen, all_, extent), place=None if place is None else place / FOLDER / extent,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.controller import load_controller, named_algorithm
 from bentpipe.kernel import machine
 from bentpipe.registry import controllers
 
@@ -47,8 +48,6 @@ class Choice:
             return self.cc
         if self.source is None:
             return self.spec
-        from bentpipe.controller import load_controller
-
         return load_controller(self.source)
 
 
@@ -63,8 +62,6 @@ def choose(given: str, sets: Sequence[str] = (), *, native: bool = False) -> Cho
     Raises:
         ScenarioError: there is none, a parameter is wrong, or there is no native program of it.
     """
-    from bentpipe.controller import named_algorithm
-
     made: Any = named_algorithm(" ".join([given, *sets]) if ":" not in given else given)
     if isinstance(made, type):
         if sets:

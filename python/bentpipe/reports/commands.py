@@ -7,6 +7,7 @@ from typing import Annotated
 
 from bentpipe import terminal
 from bentpipe.measures import REPORTED
+from bentpipe.reports import place_of, report
 from bentpipe.verbs import Json, argument, option
 
 
@@ -29,8 +30,6 @@ def report_verb(
     json: Json = False,
 ) -> None:
     """Write one page about stored runs, to look around in and to hand on: tables, charts, what failed."""
-    from bentpipe.reports import place_of, report
-
     wanted = [name.strip() for name in measures.split(",")] if measures else []
     target = place_of(places) if out is None else out
     again = target.is_file()

@@ -13,6 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bentpipe.controller import load_controller
 from bentpipe.drawn.lines import as_json
 
 Key = str | int | float | bool
@@ -111,8 +112,6 @@ def load_class(name: ClassName) -> type:
         ImportError, AttributeError: its module is not there, or has no such class.
     """
     if name.file:
-        from bentpipe.controller import load_controller
-
         return load_controller(f"{name.file}:{name.name}")
     found = attrgetter(name.name)(importlib.import_module(name.module))
     assert isinstance(found, type)
