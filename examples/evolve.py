@@ -120,12 +120,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     count, batches, each_link = (2, 1, 1) if given.quick else (6, given.batches, given.seeds)
 
     seen, seeds = GEO.drawn(count, seed=1), tuple(range(1, each_link + 1))
-    search = Search(SPACE, seed=1)
+    search, tried = Search(SPACE, seed=1), []
     for _ in range(batches):
         points = search.ask()
-        search.tell([sum(each) / len(each) for each in gains(points, seen, seeds)])
+        scores = [sum(each) / len(each) for each in gains(points, seen, seeds)]
+        search.tell(scores)
+        tried += zip(scores, points, strict=True)
+    best = max(tried, key=lambda pair: pair[0])[1]
     print(f"{batches * BATCH} settings of {ALGORITHM}, {count} links with {len(seeds)} seeds; the best:")
-    for name, value in sorted(search.best.items()):
+    for name, value in sorted(best.items()):
         print(f"  {name} = {value if isinstance(value, str) else format(value, '.3g')}")
 
     fresh = tuple(seed + 100 for seed in seeds)
@@ -138,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("gain over the paper's parameters, less CUBIC's loss beside it:")
     found = {}
     for name, (links, own) in rows.items():
-        (found[name],) = gains([search.best], links, own)
+        (found[name],) = gains([best], links, own)
         print(f"  {name:28} {shown(found[name])}")
     fitted, held = (sum(found[name]) / len(found[name]) for name in list(found)[:3:2])
     if fitted > 0:
