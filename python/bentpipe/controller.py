@@ -225,7 +225,8 @@ def check_controller(found: Any, spec: str) -> None:
         inspect.signature(found).bind(1448, 10.0)
     except TypeError as error:
         raise _core.ScenarioError(
-            f"{spec}: __init__ is called as __init__(mss, initial_window): {_one_line(error)}"
+            f"{spec}: __init__ is called as __init__(mss, initial_window): {_one_line(error)}; "
+            "derive the class from bp.Controller, or let __init__ take the two and hand them on"
         ) from None
     except ValueError:  # it has no signature to look at
         pass

@@ -354,6 +354,23 @@ def test_a_better_one_that_may_be_harmless_leaves_the_answer_open(
     assert all("may take less than half from a CUBIC flow" in doubt for doubt in found.doubts)
 
 
+def test_less_delay_of_one_that_is_too_slow_is_not_as_good() -> None:
+    """Reno leaves the queue empty with a fifth of the rate; the goal demands 80 % of the most goodput."""
+    numbers = {"tcp-j": (17.9, 1.6), "illinois": (16.0, 16.0), "reno": (4.2, 1.2), "cubic": (14.6, 159.0)}
+    some = {
+        one: trials(one, goodput_bps=[rate * 1e6] * 8, queue_p95_s=[wait / 1e3] * 8)
+        for one, (rate, wait) in numbers.items()
+    }
+    found = bp.Advice(
+        question=Question(link="geo", goal="delay"), plan=schedule.read("4x8x60s+8"), trials=some, asked=4,
+        finalists=["tcp-j", "reno", "cubic"], left={}, groups=[[one] for one in numbers], flagged={},
+        assumptions=[], cut=[], command="", rtt_s=0.6,
+    )  # fmt: skip
+    assert (found.recommended, found.recommended_in_linux) == ("tcp-j", "illinois")
+    assert not found.doubts
+    assert "illinois" in {row["cc"] for row in found.final_rows()}
+
+
 def test_the_table_has_the_algorithm_with_the_least_delay_beside_a_reckless_fast_one() -> None:
     """A reckless flow's goodput is no reason to call the others slow."""
     question = Question(link="geo", goal="delay")

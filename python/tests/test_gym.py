@@ -92,6 +92,14 @@ def test_gymnasium_finds_nothing_to_object_to(step: str, acts: str) -> None:
     check_env(bp.gym.Env(task(step=step, acts=acts)), skip_render_check=True)
 
 
+@pytest.mark.parametrize("action", [[np.nan], [0.1, 0.2], []])
+def test_an_action_that_is_none_is_refused(action: list[float]) -> None:
+    env = bp.gym.Env("geo", steps=10)
+    env.reset(seed=1)
+    with pytest.raises(bp.ScenarioError, match="1 numbers are needed, none of them NaN"):
+        env.step(np.array(action))
+
+
 def test_an_episode_is_repeated_by_its_seed_and_differs_from_the_next() -> None:
     env = bp.gym.Env(task())
     episodes = []

@@ -77,6 +77,15 @@ def test_an_own_controller_is_never_black_and_looks_the_same_by_its_name():
         assert all(apart(own, style(cc)["colour"]) > 9 for cc in ("cubic", "reno", "star", "hswa", "vegas"))
 
 
+def test_nothing_is_black_or_dark_grey_on_a_dark_face():
+    from bentpipe.plot.looks import grey
+
+    assert (bp.plot.look("cubic")["color"], grey(0.35)) == ("#000000", "0.35")
+    with mpl.rc_context({"axes.facecolor": "black", "text.color": "white"}):
+        assert (bp.plot.look("cubic")["color"], grey(0.35)) == ("white", "0.65")
+        assert bp.plot.look("bbr") == bp.plot.look("bbr") and bp.plot.look("bbr")["color"] != "white"
+
+
 def test_further_flows_of_an_algorithm_differ_in_dashes():
     dashes = [bp.plot.look("cubic", nth=n)["linestyle"] for n in range(3)]
     assert len(set(dashes)) == 3

@@ -16,6 +16,7 @@ _RECKLESS = {
 }
 _COSTS = [
     "<algorithm",
+    "goodput\nMbit/s",
     "queue\np95 ms",
     "lost\n%",
     "resent\n%",
@@ -31,10 +32,11 @@ def show(advice: Advice) -> None:
     console = terminal.console()
     for sentence in advice.sentences():
         console.print(terminal.plain(sentence))
-    chosen = advice.recommended
-    if chosen is not None and chosen != "cubic":
-        way = linux.way(chosen)
-        terminal.line("To turn it on, as root on the machine that sends the data:")
+    chosen, usual = advice.recommended, advice.recommended_in_linux
+    for one in dict.fromkeys(one for one in (chosen, usual) if one not in (None, "cubic")):
+        way = linux.way(one)
+        name = "it" if one == chosen else advice.trials[one].candidate.label
+        terminal.line(f"To turn {name} on, as root on the machine that sends the data:")
         for command in way.commands:
             terminal.line(f"  {command}")
         for lack in way.lacks:
@@ -44,11 +46,10 @@ def show(advice: Advice) -> None:
     best = terminal.table("", ["", "~algorithm", goal.head, "seeds", "~had", "~reckless by"])
     costs = []
     for row in rows:
-        values = [value * goal.scale for value in advice.trials[row["cc"]].of(goal.quantity)]
         best.add_row(
             "" if row["rank"] is None else f"{row['rank']}{'=' if row['tied'] else ''}",
             terminal.plain(row["label"]),
-            _number(values),
+            _number(advice.trials[row["cc"]].of(goal.quantity), goal.scale),
             str(row["seeds"]),
             linux.in_a_word(row["cc"]),
             ", ".join(flag["kind"] for flag in row["flags"]),
@@ -56,6 +57,9 @@ def show(advice: Advice) -> None:
         costs.append(
             [
                 terminal.plain(row["label"]),
+                ""
+                if goal.quantity == "goodput_bps"
+                else _number(advice.trials[row["cc"]].of("goodput_bps"), 1e-6),
                 milliseconds(_centre(row, "queue_p95_s")),
                 _percent(row, "loss"),
                 _percent(row, "resent"),
@@ -84,11 +88,12 @@ def show(advice: Advice) -> None:
     terminal.line(terminal.plain(advice.command))
 
 
-def _number(values: list[float]) -> str:
-    """Centre and half of the interval, without the words that would need a column of their own."""
+def _number(values: list[float], scale: float) -> str:
+    """Centre and interval, without the words that would need a column of their own."""
     if not values:
         return "-"
-    return stats.shown(stats.interval(values, least=0.0)).partition(" (")[0]
+    text = stats.shown(stats.interval([scale * value for value in values], least=0.0))
+    return text if " to " in text else text.partition(" (")[0]
 
 
 def _centre(row: dict[str, Any], name: str) -> float | None:

@@ -130,9 +130,7 @@ class Advice:
         gains = {
             one: -ranking.lead(self.compared[chosen], self.compared[one], goal, ranking.LIKELY)[0]
             for one in self._fine(lambda way: way.had)
-            if one != chosen
-            and one not in self.left
-            and ranking.as_good(self.compared[one], self.compared[chosen], goal)
+            if one != chosen and one not in self.left and self.as_good(one, chosen)
         }
         may = [one for one, gain in gains.items() if gain > OPEN]
         if not may:
@@ -223,8 +221,9 @@ class Advice:
         return [self._row(rank, one) for rank, one in [*ranked, *reckless]]
 
     def final_rows(self) -> list[dict[str, Any]]:
-        """The rows of `finalists`."""
-        return [row for row in self.rows() if row["cc"] in self.finalists]
+        """The rows of `finalists`, and of the best that Linux itself has."""
+        shown = {*self.finalists, self.recommended_in_linux}
+        return [row for row in self.rows() if row["cc"] in shown]
 
     def sentences(self) -> list[str]:
         """The advice in two or three sentences."""
@@ -273,10 +272,15 @@ class Advice:
         replace_text(place / "advice.json", text)
         return build(self).write(place / "advice.html")
 
+    def as_good(self, one: str, best: str, within: float = ranking.SAME) -> bool:
+        """Whether an unflagged one is at most this share behind another, and as fast as the goal demands."""
+        goal = self.question.goal
+        fast = ranking.fast_enough({one: self.compared[one] for group in self.groups for one in group})
+        slow = goal == "delay" and best in fast and one not in fast
+        return not slow and ranking.as_good(self.compared[one], self.compared[best], goal, within)
+
     def _close(self, one: str, best: str) -> bool:
-        ours, theirs = self.compared[one], self.compared[best]
-        within = ranking.SAME if self.question.draws else KEEP
-        return one == best or ranking.as_good(ours, theirs, self.question.goal, within)
+        return one == best or self.as_good(one, best, ranking.SAME if self.question.draws else KEEP)
 
     def _row(self, rank: int | None, one: str) -> dict[str, Any]:
         trials = self.trials[one]

@@ -46,7 +46,8 @@ def sentences(advice: Advice) -> list[str]:
     said += _beyond_reach(advice, chosen)
     ties = [one for one in advice.group_of(chosen) if one != chosen and linux.way(one).had]
     if ties:
-        said.append(f"Tied with it: {_some([_label(advice, one) for one in ties], 'and')}.")
+        names = _some([_label(advice, one) for one in ties], "and")
+        said.append(f"Tied with {_label(advice, chosen)}: {names}.")
     return [*said, *_reckless(advice, chosen)]
 
 
@@ -100,12 +101,8 @@ def _ends(advice: Advice, chosen: str) -> list[str]:
 
 def _beyond_reach(advice: Advice, chosen: str) -> list[str]:
     """The better algorithms that are not available."""
-    best, goal = advice.best, advice.question.goal
-    if (
-        best is None
-        or linux.way(best).had
-        or ranking.as_good(advice.compared[chosen], advice.compared[best], goal)
-    ):
+    best = advice.best
+    if best is None or linux.way(best).had or advice.as_good(chosen, best):
         return []
     return [f"{_label(advice, best)} would be better, {_got(advice, best)}, but {linux.way(best).text}."]
 

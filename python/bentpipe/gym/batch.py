@@ -50,7 +50,11 @@ class Batch:
 
     def step(self, actions: NDArray[Any], randoms: dict[int, np.random.Generator] | None = None) -> None:
         """Makes a step in each environment, or begins an episode in those that have a generator here."""
-        self._actions[...] = np.asarray(actions, np.float64).reshape(self._actions.shape)
+        given = np.asarray(actions, np.float64)
+        if given.size != self._actions.size or np.isnan(given).any():
+            wanted = f"{self._actions.size} numbers are needed"
+            raise _core.ScenarioError(f"action {given.tolist()}: {wanted}, none of them NaN")
+        self._actions[...] = given.reshape(self._actions.shape)
         self._environments.step(self._flat, self._fresh(randoms or {}), False)  # noqa: FBT003
 
     def info(self, of: Any) -> dict[str, Any]:

@@ -113,14 +113,15 @@ def note(fig: Figure, words: str) -> None:
     small = 6 * looks.size().type
     fits = int(fig.get_figwidth() * 72 / (0.52 * small))
     lines = "\n".join(textwrap.wrap(looks.text(words), fits))
-    fig.supxlabel(lines, fontsize=small, color="0.35", x=0.995, ha="right")
+    fig.supxlabel(lines, fontsize=small, color=looks.grey(0.35), x=0.995, ha="right")
 
 
 def level(axes: Axes, at: float, words: str, **options: Any) -> None:
     """A horizontal line for a limit of the path, labelled at its right end."""
     axes.axhline(at, **(GREY | options))
     axes.annotate(
-        words, (1.01, at), xycoords=("axes fraction", "data"), ha="left", va="center", color="0.4",
+        words, (1.01, at), xycoords=("axes fraction", "data"), ha="left", va="center",
+        color=looks.grey(0.4),
         fontsize=6.5 * looks.size().type, annotation_clip=False,
     )  # fmt: skip
 

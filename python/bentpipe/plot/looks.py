@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import matplotlib as mpl
+from matplotlib.colors import to_rgb
 
 from bentpipe import _core, terminal, units
 from bentpipe.registry import style
@@ -132,13 +133,26 @@ def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:
         color, marker, markerfacecolor, linestyle and label (in which a dollar does not begin mathematics).
     """
     known = style(cc)
+    colour = known["colour"]
+    if is_dark() and colour == "#000000":
+        colour = mpl.rcParams["text.color"]
     return {
-        "color": known["colour"],
+        "color": colour,
         "marker": known["marker"],
-        "markerfacecolor": known["colour"] if known["fill"] == "full" else "white",
+        "markerfacecolor": colour if known["fill"] == "full" else "white",
         "linestyle": DASHES[nth % len(DASHES)],
         "label": text(known["label"] if label is None else label),
     }
+
+
+def is_dark() -> bool:
+    """Whether figures are drawn on a dark face, by the user's style (`dark_background`)."""
+    return sum(to_rgb(mpl.rcParams["axes.facecolor"])) < 1.5
+
+
+def grey(shade: float) -> str:
+    """A grey as a colour of matplotlib, from 0 for black to 1 for white; its opposite on a dark face."""
+    return f"{1 - shade if is_dark() else shade:g}"
 
 
 class Turns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,11 +60,14 @@ def panels(found: Many, rows: pl.DataFrame, used: Sequence[str | None]) -> tuple
         )
     across = rows[left[-1]].n_unique() if len(left) > 1 else 0
     fig, grid = grid_of(len(points), across if 1 < across <= 4 and len(points) % across == 0 else None)
+    columns = len({axes.get_position().x0 for axes in grid})
+    fits = int(fig.get_figwidth() * 72 / columns / (0.62 * 8 * size().type))  # characters of a title
     drawn = []
     for axes, point in zip(grid, points, strict=True):
         wanted = [pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(left, point, strict=True)]
         part = rows.filter(*wanted) if wanted else rows
-        title = "\n".join(valued(key, value) for key, value in zip(left, point, strict=True))
+        each = (valued(key, value) for key, value in zip(left, point, strict=True))
+        title = "\n".join(textwrap.fill(words, fits) for words in each)
         with styled():
             axes.set_title(title, loc="left")
         drawn.append(Panel(axes, part, dict(zip(left, point, strict=True))))
@@ -94,13 +99,15 @@ def grid_of(many: int, columns: int | None = None) -> tuple[Drawing, list[Axes]]
 
 
 def logarithmic(axis: Axis) -> None:
-    """Makes an axis logarithmic; of less than three decades with plain numbers at 1, 2 and 5."""
+    """Makes an axis logarithmic; of less than three decades with plain numbers at 1, and at 2 and 5 with room."""
     if axis is axis.axes.xaxis:
         axis.axes.set_xscale("log")
     else:
         axis.axes.set_yscale("log")
     low, high = sorted(axis.get_view_interval())
     if high / low < 800:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        each = axis.axes.bbox.width / axis.axes.figure.dpi * 72 / (3 * math.log10(high / low))
+        fits = axis is not axis.axes.xaxis or each > 4 * 8 * size().type
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if fits else (1.0,)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())

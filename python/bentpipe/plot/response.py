@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from bentpipe.analysis.response import aimd_window
@@ -43,6 +44,7 @@ def response(
     for axes in fig.axes:
         if dashed:
             axes.plot(law[key], aimd_window(law["p"].to_numpy()), **GREY)
-        axes.set_ylim(1, 1.5 * axes.dataLim.y1)  # of an interval only what is a segment or more
+        least = min(np.min(line.get_ydata()) for line in axes.lines)
+        axes.set_ylim(0.6 * least, 1.5 * axes.dataLim.y1)  # an interval may reach 0
         logarithmic(axes.yaxis)
     return fig

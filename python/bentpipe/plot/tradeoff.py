@@ -14,7 +14,7 @@ from matplotlib.patches import Ellipse, Polygon
 from bentpipe.measures import measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing
-from bentpipe.plot.looks import size, styled
+from bentpipe.plot.looks import grey, size, styled
 from bentpipe.plot.many import SERIES, ManyGiven, many
 from bentpipe.plot.measures import per_run, runs, steady_rate
 from bentpipe.plot.over_key import failures, finish
@@ -126,8 +126,8 @@ def _better(axes: Axes) -> None:
     """An arrow towards less delay and more throughput."""
     axes.annotate(
         "better", xy=(0.99, 0.99), xytext=(0.86, 0.82), xycoords="axes fraction", ha="right", va="top",
-        color="0.4", fontsize=7 * size().type,
-        arrowprops={"arrowstyle": "-|>", "color": "0.4", "linewidth": 0.8 * size().type},
+        color=grey(0.4), fontsize=7 * size().type,
+        arrowprops={"arrowstyle": "-|>", "color": grey(0.4), "linewidth": 0.8 * size().type},
     )  # fmt: skip
 
 
