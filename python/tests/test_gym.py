@@ -96,7 +96,7 @@ def test_gymnasium_finds_nothing_to_object_to(step: str, acts: str) -> None:
 def test_an_action_that_is_none_is_refused(action: list[float]) -> None:
     env = bp.gym.Env("geo", steps=10)
     env.reset(seed=1)
-    with pytest.raises(bp.ScenarioError, match="1 numbers are needed, none of them NaN"):
+    with pytest.raises(bp.ScenarioError, match="it must have 1 values, none of them NaN"):
         env.step(np.array(action))
 
 

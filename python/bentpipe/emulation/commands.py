@@ -268,11 +268,12 @@ def _summary(found: dict[str, Any]) -> None:
             else ""
         )
         carried = f"{relay['connections']:,} connections, {units.digits(relay['bytes'] / 1e6, 3)} MB"
-        lost = [f"{relay[key]:,} {key}" for key in ("unreached", "broken") if relay[key]]
+        ended = {"unreached": "unreached", "broken": "reset by an end"}
+        lost = [f"{relay[key]:,} {words}" for key, words in ended.items() if relay[key]]
         terminal.note(f"relay: {', '.join([carried, *lost])}; it sends with {relay['controller']}{missing}")
     by = found["congestion_control_by"]
     means = {
-        None: ", this machine's default; --cc chooses another",
+        None: ", this machine's default, unless a program chooses its own; --cc chooses another",
         "sysctl": "",
         "route": ", set by the routes, which override what a program chooses before it connects",
     }

@@ -52,8 +52,10 @@ class Batch:
         """Makes a step in each environment, or begins an episode in those that have a generator here."""
         given = np.asarray(actions, np.float64)
         if given.size != self._actions.size or np.isnan(given).any():
-            wanted = f"{self._actions.size} numbers are needed"
-            raise _core.ScenarioError(f"action {given.tolist()}: {wanted}, none of them NaN")
+            count = self._actions.size
+            raise _core.ScenarioError(
+                f"action {given.tolist()}: it must have {count} values, none of them NaN"
+            )
         self._actions[...] = given.reshape(self._actions.shape)
         self._environments.step(self._flat, self._fresh(randoms or {}), False)  # noqa: FBT003
 
