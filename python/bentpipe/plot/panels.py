@@ -99,7 +99,7 @@ def grid_of(many: int, columns: int | None = None) -> tuple[Drawing, list[Axes]]
 
 
 def logarithmic(axis: Axis) -> None:
-    """Makes an axis logarithmic; of less than three decades with plain numbers at 1, and 2 and 5 with room."""
+    """Makes an axis logarithmic; of less than three decades with plain numbers at 1, with room at 2 and 5."""
     if axis is axis.axes.xaxis:
         axis.axes.set_xscale("log")
     else:
