@@ -53,6 +53,11 @@ def relay_of(
         raise _core.ScenarioError(
             f"{option}: {unknown('place of this path, and no algorithm,', head, known)}"
         )
+    if len(path) == 1:
+        raise _core.ScenarioError(
+            f"{option}: a path of one link has no place for a relay; "
+            "`bentpipe scenario show geo-pep` is a path of two"
+        )
     if _is_place(head, path) or not _is_algorithm(head):
         return {"at": head, "buffer": BUFFER, **given}
     if "cc" in given:

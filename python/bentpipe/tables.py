@@ -28,7 +28,7 @@ _WORDS = {"recovery": "recov", "timeout": "RTO"}
 Column = tuple[str, Callable[[Any], str]]
 _LINKS: list[Column] = [
     ("<link", lambda of: f"{terminal.named(of['name'])} {'->' if of['direction'] == 'forward' else '<-'}"),
-    ("rate", lambda of: units.rate(of["rate_bps"])),
+    ("rate", lambda of: "varies" if of["varies"] else units.rate(of["rate_bps"])),
     ("used\n%", lambda of: units.percent(of["utilisation"])),
     ("packets", lambda of: f"{of['delivered_packets']:,}"),
     ("lost in\nqueue", lambda of: f"{of['dropped_queue']:,}"),
@@ -91,8 +91,26 @@ def show_run(result: Result) -> None:
     terminal.rest(MOST_FLOWS, len(data["flows"]), "flows")
     _show_together(data["flows"])
     _show_transfers(data["flows"][:MOST_FLOWS])
-    terminal.show_rows("", _LINKS, data["links"][:MOST_FLOWS])
+    links = [row | {"varies": _varies(result, row)} for row in data["links"][:MOST_FLOWS]]
+    terminal.show_rows("", _LINKS, links)
     terminal.rest(MOST_FLOWS, len(data["links"]), "rows of links")
+
+
+def _varies(result: Result, row: dict[str, Any]) -> bool:
+    """Whether the rate of a direction of a link changes during the run, by its keys or by its time line."""
+    from bentpipe import _core
+    from bentpipe.timeline import read
+
+    keys = result.scenario["link"].get(row["name"], {})
+    own = (keys.get("reverse") or {}).get("rate") if row["direction"] == "reverse" else None
+    line = keys.get("timeline")
+    if own is not None or line is None:
+        return isinstance(own or keys.get("rate"), list)
+    try:
+        file = line if isinstance(line, str) else line.get("file")
+        return file is None or "rate_bps" in read(file).columns
+    except (OSError, _core.ScenarioError):  # a stored result; the file is gone
+        return True
 
 
 def _flow_name(flow: dict[str, Any]) -> str:

@@ -134,6 +134,8 @@ def path_verb(
 
     write_and_show(write, show)
     if not json:
+        if break_ is not None:
+            terminal.line(f"after each handover nothing passes for {terminal.plain(break_)}")
         for place in out or []:
             terminal.line(f"written to {terminal.plain(str(place))}")
 

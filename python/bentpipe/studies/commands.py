@@ -12,6 +12,8 @@ from bentpipe import completion, terminal
 from bentpipe.verbs import FAILED, Json, Ray, Size, Workers, argument, option
 
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
+SHOWN = 20
+"""Rows of an experiment's table that are printed."""
 
 
 @app.command("list")
@@ -112,6 +114,7 @@ def study_run(
 def _run_own(places: Mapping[str, Path], workers: int, json: bool, **asked: Any) -> None:  # noqa: FBT001
     """Runs experiments that are no papers, one after the other."""
     from bentpipe.experiments import load
+    from bentpipe.truth.writing import read_rows
 
     done = []
     for name, place in places.items():
@@ -123,6 +126,11 @@ def _run_own(places: Mapping[str, Path], workers: int, json: bool, **asked: Any)
             raise typer.Exit(FAILED) from None
         done.append({"name": name, "files": [str(file) for file in files]})
         if not json:
+            if files and files[0].suffix == ".csv" and (rows := read_rows(files[0])):
+                shown = [["-" if one is None else str(one) for one in row.values()] for row in rows[:SHOWN]]
+                terminal.show_table(name, [f"<{head}" for head in rows[0]], shown)
+                if len(rows) > SHOWN:
+                    terminal.line(f"{len(rows) - SHOWN:,} rows more are in the file")
             terminal.line(f"written to {terminal.plain(', '.join(map(str, files)))}")
     if json:
         terminal.answer({"studies": done})
