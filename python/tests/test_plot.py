@@ -130,3 +130,14 @@ def test_a_queue_is_that_of_a_recorded_link_or_the_message_names_those_there_are
         bp.plot.queue(result, link="sat")
     result.link_trace = result.link_trace.filter(pl.col("link").cast(pl.String).str.starts_with("fast"))
     assert bp.plot.queue(result).data["link"].unique().to_list() == ["fast/forward"]
+
+
+def test_the_trace_of_an_emulation_is_refused_by_figures_of_flows():
+    """It has no flows of its own; an advice to record them would not help."""
+    from types import SimpleNamespace
+
+    from bentpipe.plot.curves import need
+
+    found = SimpleNamespace(trace=pl.DataFrame(), json={"flows": []})
+    with pytest.raises(bp.ScenarioError, match=r"ho is of an emulation.*bentpipe plot queue"):
+        need(found, "trace", "ho")

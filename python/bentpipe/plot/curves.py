@@ -88,6 +88,11 @@ def need(result: Result, table: str, name: str = "") -> None:
     """
     if getattr(result, table).height:
         return
+    if table != "link_trace" and not result.json["flows"]:
+        raise _core.ScenarioError(
+            f"{name or 'the result'} is of an emulation, which has no flows of its own; "
+            "bentpipe plot queue draws its link"
+        )
     what, options, python = _NEEDS[table]
     raise _core.ScenarioError(
         f"{name or 'the result'} has no {what}; record it with bentpipe run FILE {options} --out DIR "

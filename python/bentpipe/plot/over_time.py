@@ -228,6 +228,8 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
         ScenarioError: a result has no trace of flows or of links.
     """
     runs = results(given, "link_trace")
+    for label, result in runs.items():
+        need(result, "trace", label)
     now = size()
     fig = blank(now.at_least(2 * WIDTH), max(now.height, 1.75 * HEIGHT))
     parts = []
@@ -245,7 +247,6 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
             for path in paths:
                 _handovers(axes, path)
         for label, result in runs.items():
-            need(result, "trace", label)
             arrived = rates.arrivals(result)
             for i, flow in enumerate(flows := _drawn(result)):
                 line = label if len(flows) == 1 else f"{label}, {flow['name'].rpartition('/')[2]}"

@@ -160,13 +160,11 @@ fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Resul
     if let Some((factor, _)) = table.iter().find(|(_, names)| names.contains(&unit)) {
         return Ok(*factor);
     }
-    if let (Some(prefix), true) = (unit.strip_suffix("B/s"), std::ptr::eq(table, RATES)) {
+    let bytes = unit.strip_suffix("B/s").or_else(|| unit.strip_suffix("Bps"));
+    if let (Some(prefix), true) = (bytes, std::ptr::eq(table, RATES)) {
         // Not the nearest spelling: "Mb/s" would be an eighth of the rate meant.
-        let bits = number.value * 8.0;
-        return Err(format!(
-            "{} counts bytes; rates are in bits, e.g. \"{bits} {prefix}bit/s\"",
-            quoted(unit)
-        ));
+        let (bits, unit) = (number.value * 8.0, quoted(unit));
+        return Err(format!("{unit} counts bytes; rates are in bits, e.g. \"{bits} {prefix}bit/s\""));
     }
     let same_letters = spelt(table).find(|name| name.eq_ignore_ascii_case(unit));
     let near = same_letters.or_else(|| nearest(unit, spelt(table)).first().copied());

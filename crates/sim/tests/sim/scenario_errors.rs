@@ -97,6 +97,7 @@ fn wrong_unit() {
     expect(&message("10 Mbit/s", "10 Mbit"), 9, "link.sat.rate", &["unit", "Mbit/s"]);
     expect(&message("10 Mbit/s", "10 mbit/s"), 9, "link.sat.rate", &["10 Mbit/s"]);
     expect(&message("10 Mbit/s", "1.25 MB/s"), 9, "link.sat.rate", &["bytes", "\"10 Mbit/s\""]);
+    expect(&message("10 Mbit/s", "1.25 MBps"), 9, "link.sat.rate", &["bytes", "\"10 Mbit/s\""]);
     expect(&message("250 ms", "250 km"), 10, "link.sat.delay", &["unit", "\"km\"", "250 ms"]);
     expect(&message("432 packets", "432 segments"), 11, "link.sat.queue.limit", &["unit", "packets", "bdp"]);
     expect(&message("432 packets", "1.5 packets"), 11, "link.sat.queue.limit", &["whole number", "packets"]);
