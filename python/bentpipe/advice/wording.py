@@ -48,6 +48,9 @@ def sentences(advice: Advice) -> list[str]:
     if ties:
         names = _some([_label(advice, one) for one in ties], "and")
         said.append(f"Tied with {_label(advice, chosen)}: {names}.")
+    if _relayed(advice.question.link_of(0)[1].relay):
+        other = "bentpipe compare with --relay none,cubic,hybla,bbr"
+        said.append(f"They send as far as the relay; for what the relay sends with: {other} on this link.")
     return [*said, *_reckless(advice, chosen)]
 
 
