@@ -107,7 +107,8 @@ def logarithmic(axis: Axis) -> None:
     low, high = sorted(axis.get_view_interval())
     if high / low < 800:
         each = axis.axes.bbox.width / axis.axes.figure.dpi * 72 / (3 * math.log10(high / low))
-        fits = axis is not axis.axes.xaxis or each > 4 * 8 * size().type
+        digits = max(len(f"{10.0 ** math.floor(math.log10(end)):g}") for end in (low, high))
+        fits = axis is not axis.axes.xaxis or each > (0.6 * digits + 0.8) * 8 * size().type
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if fits else (1.0,)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
