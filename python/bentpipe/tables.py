@@ -98,14 +98,15 @@ def show_run(result: Result) -> None:
 
 def _varies(result: Result, row: dict[str, Any]) -> bool:
     """Whether the rate of a direction of a link changes during the run, by its keys or by its time line."""
-    from bentpipe import _core
-    from bentpipe.timeline import read
-
     keys = result.scenario["link"].get(row["name"], {})
     own = (keys.get("reverse") or {}).get("rate") if row["direction"] == "reverse" else None
     line = keys.get("timeline")
     if own is not None or line is None:
         return isinstance(own or keys.get("rate"), list)
+
+    from bentpipe import _core
+    from bentpipe.timeline import read
+
     try:
         file = line if isinstance(line, str) else line.get("file")
         return file is None or "rate_bps" in read(file).columns

@@ -162,9 +162,19 @@ class Advice:
         label = self.trials[best].candidate.label
         return [f"{label} has much more, and may take less than half from a CUBIC flow beside it"]
 
+    @cached_property
+    def _unflagged(self) -> Mapping[str, Trials]:
+        """The measurements of the unflagged algorithms, as they are compared."""
+        return {one: self.compared[one] for group in self.groups for one in group}
+
+    @cached_property
+    def _fast(self) -> set[str]:
+        """The unflagged algorithms that have the goodput that the goal "delay" demands."""
+        return ranking.fast_enough(self._unflagged)
+
     def _fine(self, wanted: Callable[[Way], bool]) -> list[str]:
         """The unflagged algorithms that are obtained in such a way, the best first."""
-        fine = {one: self.compared[one] for group in self.groups for one in group}
+        fine = self._unflagged
         ranked = ranking.order(fine, self.question.goal)
         return [one for one in ranked if wanted(linux.way(one)) and fine[one].of(self._quantity)]
 
@@ -275,8 +285,7 @@ class Advice:
     def as_good(self, one: str, best: str, within: float = ranking.SAME) -> bool:
         """Whether an unflagged one is at most this share behind another, and as fast as the goal demands."""
         goal = self.question.goal
-        fast = ranking.fast_enough({one: self.compared[one] for group in self.groups for one in group})
-        slow = goal == "delay" and best in fast and one not in fast
+        slow = goal == "delay" and best in self._fast and one not in self._fast
         return not slow and ranking.as_good(self.compared[one], self.compared[best], goal, within)
 
     def _close(self, one: str, best: str) -> bool:

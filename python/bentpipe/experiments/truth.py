@@ -164,7 +164,7 @@ class QuicTruth(Truth[QuicCell]):
     def files(self) -> Iterable[Path]:
         """Two files for each cell; TCP's is that of the first sender of the kernel that there is."""
         for cell in self.cells:
-            yield self.out / f"{cell.key}.json"
+            yield self.store.file(cell)
             tcp = [self.store.file(kernel) for kernel in cell.kernels()]
             yield next((file for file in tcp if file.exists()), tcp[0])
 
@@ -177,7 +177,7 @@ class QuicTruth(Truth[QuicCell]):
             NotBuilt: the program is not there.
         """
         tool, left_out = quic_program.program(), list[str]()
-        files = {cell: self.out / f"{cell.key}.json" for cell in self.cells}
+        files = {cell: self.store.file(cell) for cell in self.cells}
 
         def keep(transfer: QuicTransfer, numbers: Numbers, report: Mapping[str, Any]) -> None:
             kept = {**transfer.cell.as_dict(), "numbers": numbers, "kept_time": report.get("kept_time")}

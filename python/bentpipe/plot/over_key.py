@@ -20,7 +20,7 @@ from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
 from bentpipe.plot.measures import per_run, rates, runs_behind, several, steady_rate, summary
-from bentpipe.plot.panels import Panel, logarithmic, panels
+from bentpipe.plot.panels import Panel, letters, logarithmic, panels
 from bentpipe.registry import chooses, unknown
 
 BANDS = 6
@@ -303,7 +303,7 @@ def finish(fig: Drawing, drawn: list[Panel], x: str, y: str, said: str) -> None:
     """
     places = [panel.axes.get_subplotspec() for panel in drawn]
     columns = len({place.colspan.start for place in places if place is not None})
-    fits = int(fig.get_figwidth() * 72 / columns / (0.55 * 8 * size().type))
+    fits = letters(fig, columns, 0.55)
     for nth, (panel, place) in enumerate(zip(drawn, places, strict=True)):
         if nth >= len(drawn) - columns:
             panel.axes.set_xlabel(textwrap.fill(x, fits))

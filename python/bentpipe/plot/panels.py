@@ -61,7 +61,7 @@ def panels(found: Many, rows: pl.DataFrame, used: Sequence[str | None]) -> tuple
     across = rows[left[-1]].n_unique() if len(left) > 1 else 0
     fig, grid = grid_of(len(points), across if 1 < across <= 4 and len(points) % across == 0 else None)
     columns = len({axes.get_position().x0 for axes in grid})
-    fits = int(fig.get_figwidth() * 72 / columns / (0.62 * 8 * size().type))  # characters of a title
+    fits = letters(fig, columns, 0.62)
     drawn = []
     for axes, point in zip(grid, points, strict=True):
         wanted = [pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(left, point, strict=True)]
@@ -72,6 +72,11 @@ def panels(found: Many, rows: pl.DataFrame, used: Sequence[str | None]) -> tuple
             axes.set_title(title, loc="left")
         drawn.append(Panel(axes, part, dict(zip(left, point, strict=True))))
     return fig, drawn
+
+
+def letters(fig: Drawing, columns: int, each: float) -> int:
+    """The letters of 8 pt that fit across a column of panels; `each` is the width of one, in em."""
+    return int(fig.get_figwidth() * 72 / columns / (each * 8 * size().type))
 
 
 def grid_of(many: int, columns: int | None = None) -> tuple[Drawing, list[Axes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ import bentpipe as bp
 from bentpipe import measures
 from bentpipe.files import replace_text
 from bentpipe.truth.cell import Cell
+
+if TYPE_CHECKING:
+    from bentpipe.truth.quic_program import QuicCell
 
 STEP_S = 0.1
 """Spacing of the instants at which both worlds are compared."""
@@ -112,7 +115,7 @@ class Store:
             srtt = curves["srtt"].astype(np.float64)
         return Side(row["goodput_bps"], row["rtt_s"], row["retransmitted"], cwnd, {"srtt": srtt}), row
 
-    def file(self, cell: Cell) -> Path:
+    def file(self, cell: Cell | QuicCell) -> Path:
         """The file by which a transfer is known to be complete."""
         return self.folder / f"{cell.key}.json"
 
