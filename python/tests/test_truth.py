@@ -214,8 +214,6 @@ def test_a_folder_is_taken_up_where_it_was_left(tmp_path, monkeypatch):
 
 
 def test_a_transfer_that_fails_is_left_out_and_one_out_of_time_is_made_again():
-    from types import SimpleNamespace
-
     attempts = dict.fromkeys("abc", 0)
 
     class Played:
@@ -234,14 +232,14 @@ def test_a_transfer_that_fails_is_left_out_and_one_out_of_time_is_made_again():
         def abandon(self):
             pytest.fail("they were over")
 
-    over, told, kept = SimpleNamespace(n=0), [], []
-    job = measuring.Job(2, lambda: setattr(over, "n", over.n + 1), told.append)
+    over, left_out, kept = [], [], []
+    job = measuring.Job(2, lambda: over.append(1), left_out.append)
     job.work_off([partial(Played, cell) for cell in "abc"], lambda *of: kept.append(of[1:]))
     assert attempts == {"a": 1, "b": measuring.TRIES, "c": 1}
-    assert told == ["a: no route"] and over.n == 2
+    assert left_out == ["a: no route"] and len(over) == 2
     assert sorted(kept, key=str) == [("b", {"kept_time": False}), ("c", {"kept_time": True})]
     with pytest.raises(TransferFailed):
-        measuring.Job(1, lambda: None, told.append).work_off([partial(Played, "a")] * 9, pytest.fail)
+        measuring.Job(1, lambda: None, left_out.append).work_off([partial(Played, "a")] * 9, pytest.fail)
 
 
 def test_the_page_is_that_of_the_stored_rows():

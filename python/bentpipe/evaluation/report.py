@@ -66,7 +66,7 @@ def _verdicts(page: Page, evaluation: Evaluation) -> None:
         "Lines and verdicts",
         [
             "RFC 9743 sets no thresholds (its section 5). A line is therefore Bentpipe's own, unless its "
-            "source stands beside it. It holds in all set-ups of its experiment, and the table shows the "
+            "source is beside it. It holds in all set-ups of its experiment, and the table shows the "
             "worst. An interval on the right side of the line meets it, one on the wrong side does not, and "
             "one across the line leaves it a matter of judgement. So is every answer that has no line."
         ],
