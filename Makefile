@@ -15,13 +15,15 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*.[ch]')
 
-# Before cargo or maturin: sets $$extension, $$workspace and $$everything, the features that can be built here.
+# Before cargo or maturin: sets $$extension, $$workspace and $$everything, the features that can be built
+# here.
 FEATURES := . scripts/features.sh;
 
 # The Rust documentation. `make docs` is for it; `make lint` only asks whether it can be made.
 RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-# What `make docs-check` asks whether it is up to date: parts of scripts/docs.py, those that take longest first, and two programs.
+# What `make docs-check` asks whether it is up to date: parts of scripts/docs.py, those that take longest
+# first, and two programs.
 CHECKED := plots_md experiments linux_truth_md controllers_md queues_md scenario_md lab_notebook models_py validate performance_md zoo_md \
 	evaluate_md quic_md scripts/emulators python/tests/witness/closed_forms.py
 JOBS ?= $(shell nproc)
@@ -48,7 +50,8 @@ PYTHONS ?= $(BIN)/python
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: .venv/.built ## .venv with every dependency, and the compiled extension in it
+setup: .venv/.features ## .venv with every dependency, and the compiled extension in it
+	@$(MAKE) --jobs 2 .venv/.built
 
 build: setup ## the same: build what has changed
 
@@ -57,19 +60,21 @@ study: setup ## the main job: repeat the published experiments (STUDY=all MODE=-
 
 test: test-rust test-python ## every test, Rust and Python
 
-# The bindings have no tests of their own in Rust (Python tests them), and a test binary would need libpython to link.
+# The bindings have no tests of their own in Rust (Python tests them), and a test binary would need libpython
+# to link.
 TEST_RUST := --workspace --exclude bentpipe-py --features bentpipe-quic/tools
 
 test-rust: setup
 	$(FEATURES) cargo test $(TEST_RUST) $$workspace
 
-# What `make test-rust` runs, only built. It needs nothing of .venv but what can be built here, so it may go on beside `make setup`, whose linking
-# keeps one processor busy for minutes.
+# What `make test-rust` runs, only built. It needs nothing of .venv but what can be built here, so it may go
+# on beside `make setup`, whose linking keeps one processor busy for minutes.
 test-rust-built: .venv/.features
 	$(FEATURES) cargo test --no-run $(TEST_RUST) $$workspace
 
-# Tests marked root look at or change the networks and the kernel of the machine, so no two run at once. They mostly wait; the others run meanwhile, files
-# side by side. One run with `--dist loadgroup` would do, but with pytest 9.2 that groups nothing (pytest-xdist issue 1386).
+# Tests marked root look at or change the networks and the kernel of the machine, so no two run at once. They
+# mostly wait; the others run meanwhile, files side by side. One run with `--dist loadgroup` would do, but
+# with pytest 9.2 that groups nothing (pytest-xdist issue 1386).
 test-python: setup
 	@$(MAKE) --jobs 2 --output-sync=line test-python-root test-python-others
 
@@ -88,7 +93,8 @@ lint-rust:
 	CUSTOM_LIBFUZZER_PATH=/not/linked/libfuzzer.a cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target
 	$(RUSTDOC)
 
-# The stubs are compared with the extension. That the rest of the package goes with them is what mypy has just looked at.
+# The stubs are compared with the extension. That the rest of the package goes with them is what mypy has just
+# looked at.
 lint-python:
 	$(BIN)/ruff check .
 	$(BIN)/python scripts/english.py
@@ -189,8 +195,9 @@ fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
 	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug
 
-# zig links against an older C library than this machine's, so that the wheel is true to its name. The sdist lacks the crates that Python
-# does not need, and cargo takes their packages out of its copy of Cargo.lock; --locked would refuse that, so it asks about the original.
+# zig links against an older C library than this machine's, so that the wheel is true to its name. The sdist
+# lacks the crates that Python does not need, and cargo takes their packages out of its copy of Cargo.lock;
+# --locked would refuse that, so it asks about the original.
 ZIGGED := VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --zig \
 	--compatibility manylinux_2_28 --out $(DIST)
 
@@ -242,12 +249,16 @@ system:
 	fi
 	@touch $@
 
-.venv/.installed: pyproject.toml scripts/dependencies.py .venv/.made
-	$(BIN)/python scripts/dependencies.py | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+.venv/.maturin: pyproject.toml scripts/dependencies.py .venv/.made
+	$(BIN)/python scripts/dependencies.py build
+	@touch $@
+
+.venv/.installed: .venv/.maturin
+	$(BIN)/python scripts/dependencies.py
 	@touch $@
 
 .venv/.docs: pyproject.toml .venv/.made
-	$(BIN)/python scripts/dependencies.py docs | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	$(BIN)/python scripts/dependencies.py docs
 	@touch $@
 
 # What can be built here, in a word; newer only if that has changed, a compiler installed for example.
@@ -256,6 +267,12 @@ system:
 
 always:
 
-.venv/.built: $(RUST) .venv/.installed .venv/.features
-	$(FEATURES) VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release $$extension
+# `make setup` compiles while the other requirements are installed.
+.venv/.compiled: $(RUST) .venv/.maturin .venv/.features
+	$(FEATURES) VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --skip-install $$extension
+	@touch $@
+
+# Cargo has nothing left to do here; the package becomes one of .venv.
+.venv/.built: .venv/.compiled .venv/.installed
+	$(FEATURES) VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --quiet $$extension
 	@touch $@

@@ -54,12 +54,14 @@ def compiler() -> str:
     return f"{found['release']} {found['host']}"
 
 
-def build(features: str | None) -> Path:
+def build(features: str | None, *, lines: bool) -> Path:
     """Compiles `speed` with all optimisation; the program.
 
     The extension and its `features` are in the command so that its dependencies, which `make setup` has
-    built, serve here, too. It is not built itself.
+    built, serve here, too. It is not built itself. With `lines`, the program says where its code is from.
     """
+    if lines:
+        os.environ["CARGO_PROFILE_RELEASE_DEBUG"] = "line-tables-only"
     of_extension = ["--package", "bentpipe-py", *([] if features is None else ["--features", features])]
     return built("speed", "--release", "--package", "bentpipe-sim", "--bin", "speed", *of_extension)
 
@@ -202,7 +204,7 @@ def main() -> int:
     files = {} if given.update else comparable(here)
     if not (given.update or files):
         return 0
-    program = build(given.features)
+    program = build(given.features, lines=given.update)
     counts: dict[str, float] = {}
     profile: Counter[str] = Counter()
     runs = [(name, variant) for name in SCENARIOS for variant in VARIANTS]
